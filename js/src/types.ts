@@ -1,0 +1,121 @@
+/** What every part of the page shares: the pack, slices, the selection, a view. */
+
+export type DType = "uint8" | "int32" | "float32" | "float64";
+export type TypedArray = Uint8Array | Int32Array | Float32Array | Float64Array;
+
+/** A typed array and its shape, C order. */
+export interface NdArray<T extends TypedArray = TypedArray> {
+  readonly data: T;
+  readonly shape: readonly number[];
+}
+
+export interface ModelMeta {
+  readonly name: string;
+  readonly family: string;
+  readonly n_layers: number;
+  readonly n_heads: number;
+  readonly head_dim: number;
+  readonly hidden_size: number;
+  readonly vocab_size: number;
+  readonly max_length: number;
+  readonly revision: string | null;
+  readonly has: {
+    readonly mlm: boolean;
+    readonly nsp: boolean;
+    readonly classifier: boolean;
+    readonly scores: boolean;
+    readonly qkv: boolean;
+  };
+}
+
+export interface TokenColumns {
+  readonly text: readonly string[];
+  readonly surface: readonly string[];
+  readonly before: readonly string[];
+  readonly id: readonly number[];
+  readonly start: readonly number[];
+  readonly end: readonly number[];
+  readonly segment: readonly number[];
+  readonly special: readonly boolean[];
+}
+
+export interface Meta {
+  readonly version: 1;
+  readonly model: ModelMeta;
+  readonly text: string;
+  readonly text_pair: string | null;
+  readonly truncated: { readonly limit: number; readonly length: number } | null;
+  readonly tokens: TokenColumns;
+  readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
+  readonly thumb: number;
+  readonly predictions: {
+    readonly mode: "as_is" | "masked";
+    readonly top_k: number;
+    readonly vocabulary: Readonly<Record<string, string>>;
+  } | null;
+  readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export type HeadIndex = number | "mean";
+export type Scale = "head" | "unit" | "sqrt";
+export type Theme = "auto" | "light" | "dark";
+
+/** The one selection. Keys are the names of the synced traits. */
+export interface Selection {
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly token: number | null;
+  readonly pair: readonly [number, number] | null;
+  readonly metric: string;
+  readonly view: string;
+  readonly special: boolean;
+  readonly words: boolean;
+  readonly scale: Scale;
+  readonly theme: Theme;
+  readonly height: number | null;
+}
+
+export interface State {
+  get(): Selection;
+  /** Merge a change; listeners of the keys that really changed are called once. */
+  set(change: Partial<Selection>): void;
+  /** Call `listener` whenever one of `keys` changes. Returns the way to stop. */
+  on(
+    keys: readonly (keyof Selection)[],
+    listener: (selection: Selection) => void,
+  ): () => void;
+}
+
+export interface Slice {
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+}
+
+export type SliceRequest = { readonly kind: string } & Readonly<Record<string, unknown>>;
+
+/** Answers questions about one run; nobody knows from where. */
+export interface Source {
+  readonly meta: Meta;
+  /** The arrays of the first paint by name. */
+  readonly arrays: ReadonlyMap<string, NdArray>;
+  /** Whether a question needing a kernel (a new forward pass) can be answered. */
+  readonly live: boolean;
+  /** Rejects with a `SliceFailure` (message and hint for the reader). Cached; equal requests share one promise. */
+  slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
+}
+
+/** What a view gets. A new run (a new first paint) means new views: `source` never changes under one. */
+export interface Context {
+  readonly source: Source;
+  readonly state: State;
+  /** Show a message in the widget's own error strip and live region. */
+  report(message: string, hint?: string): void;
+  /** Say something to screen readers. */
+  announce(message: string): void;
+  /** Aborted when the view is disposed of. */
+  readonly signal: AbortSignal;
+}
+
+/** Draw into `element`, listen to `context.state`, and return the way to stop. */
+export type View = (element: HTMLElement, context: Context) => () => void;

@@ -1,0 +1,1 @@
+"""How the embedded model is made: prepare, train, evaluate, export."""

@@ -1,0 +1,183 @@
+"""Packed token ids to training batches: what one forward pass sees.
+
+Every batch is a function of (seed, step, part) alone, so that a run that was killed continues
+with the very batches it would have seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+PAD, CLS, SEP, MASK = 0, 101, 102, 103
+FIRST_WORD = 999  # below lie the special and unused entries of bert-base-uncased's vocabulary
+SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
+IGNORED = -100
+
+
+@dataclass
+class Corpus:
+    """The arrays that `prepare` wrote, memory-mapped."""
+
+    tokens: np.ndarray
+    sentences: np.ndarray
+    paragraphs: np.ndarray
+
+    @classmethod
+    def open(cls, folder: Path, split: str) -> Corpus:
+        return cls(
+            np.memmap(folder / f"{split}.tokens", dtype=np.uint16, mode="r"),
+            np.fromfile(folder / f"{split}.sentences", dtype=np.int64),
+            np.fromfile(folder / f"{split}.paragraphs", dtype=np.int64),
+        )
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.sentences) - 1
+
+    def sentence(self, index: int) -> np.ndarray:
+        return self.tokens[self.sentences[index] : self.sentences[index + 1]].astype(np.int64)
+
+    def running(self, index: int, length: int) -> np.ndarray:
+        """``length`` tokens from the beginning of sentence ``index`` (wrapping at the end)."""
+        start = self.sentences[index]
+        part = self.tokens[start : start + length]
+        if len(part) < length:
+            part = np.concatenate([part, self.tokens[: length - len(part)]])
+        return part.astype(np.int64)
+
+    def unigram_counts(self, vocabulary: int) -> np.ndarray:
+        return np.bincount(self.tokens[:10_000_000], minlength=vocabulary)
+
+
+@dataclass
+class Batch:
+    """One forward pass. Shapes ``[batch, n]`` unless stated; int64."""
+
+    input_ids: torch.Tensor
+    token_type_ids: torch.Tensor
+    attention_mask: torch.Tensor | None  # None: nothing is padded
+    labels: torch.Tensor  # the original id where a token was chosen, else -100
+    next_labels: torch.Tensor | None  # [batch]; 0 = true neighbour, 1 = random, as in transformers
+
+
+Sequence = tuple[list[np.ndarray], int]  # the segments, and the next-sentence label
+
+
+def _running(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
+    return [corpus.running(int(rng.integers(corpus.n_sentences)), length - 2)], IGNORED
+
+
+def _neighbour(corpus: Corpus, rng: np.random.Generator, after: int) -> tuple[int, int]:
+    """The sentence that really follows, or (half of the time) a random one; and its label."""
+    if rng.random() < 0.5:
+        return after % corpus.n_sentences, 0
+    return int(rng.integers(corpus.n_sentences)), 1
+
+
+def _pair(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
+    """Whole sentences up to a random cut, then text to fill ``length``."""
+    room = length - 3
+    first = int(rng.integers(corpus.n_sentences - 1))
+    cut = rng.uniform(0.2, 0.8) * room
+    after = first + 1
+    while after < corpus.n_sentences and (
+        corpus.sentences[after + 1] - corpus.sentences[first] <= cut
+    ):
+        after += 1
+    a = corpus.running(first, int(corpus.sentences[after] - corpus.sentences[first]))[: room - 8]
+    second, label = _neighbour(corpus, rng, after)
+    return [a, corpus.running(second, room - len(a))], label
+
+
+def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
+    while True:
+        first = int(rng.integers(corpus.n_sentences - 1))
+        a = corpus.sentence(first)
+        if not SHORTEST <= len(a) <= LONGEST_SHORT:
+            continue
+        if not paired:
+            return [a], IGNORED
+        second, label = _neighbour(corpus, rng, first + 1)
+        b = corpus.sentence(second)
+        if SHORTEST <= len(b) <= LONGEST_SHORT:
+            return [a, b], label
+
+
+def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
+    """Sentences of about one length, so that little is padded."""
+    paired = rng.random() < 0.4
+    drawn = [_short(corpus, rng, paired) for _ in range(256)]
+    lengths = np.array([sum(map(len, segments)) + 3 for segments, _ in drawn])
+    order = np.argsort(lengths, kind="stable")
+    start = int(rng.integers(len(order) - 8))
+    chosen: list[Sequence] = []
+    for position in order[start:]:
+        if (len(chosen) + 1) * lengths[position] > tokens and len(chosen) >= 8:
+            break
+        chosen.append(drawn[position])
+    return chosen
+
+
+def mask_tokens(
+    ids: np.ndarray, maskable: np.ndarray, rate: float, vocabulary: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Dynamic masking (Devlin et al. 2019): returns the changed ids and the labels."""
+    chosen = maskable & (rng.random(ids.shape) < rate)
+    labels = np.where(chosen, ids, IGNORED)
+    dice = rng.random(ids.shape)
+    random_ids = rng.integers(FIRST_WORD, vocabulary, ids.shape)
+    changed = np.where(chosen & (dice < 0.8), MASK, ids)
+    changed = np.where(chosen & (dice >= 0.8) & (dice < 0.9), random_ids, changed)
+    return changed, labels
+
+
+def collate(
+    sequences: list[Sequence], rate: float, vocabulary: int, rng: np.random.Generator
+) -> Batch:
+    """Add the special tokens, pad, mask."""
+    longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
+    shape = (len(sequences), longest)
+    ids = np.full(shape, PAD, dtype=np.int64)
+    types = np.zeros(shape, dtype=np.int64)
+    attention = np.zeros(shape, dtype=np.int64)
+    for row, (segments, _) in enumerate(sequences):
+        at = 1
+        ids[row, 0] = CLS
+        for kind, segment in enumerate(segments):
+            ids[row, at : at + len(segment)] = segment
+            ids[row, at + len(segment)] = SEP
+            types[row, at : at + len(segment) + 1] = kind
+            at += len(segment) + 1
+        attention[row, :at] = 1
+    maskable = (ids != PAD) & (ids != CLS) & (ids != SEP)
+    changed, labels = mask_tokens(ids, maskable, rate, vocabulary, rng)
+    next_labels = np.array([label for _, label in sequences])
+    return Batch(
+        torch.from_numpy(changed),
+        torch.from_numpy(types),
+        None if attention.all() else torch.from_numpy(attention),
+        torch.from_numpy(labels),
+        torch.from_numpy(next_labels) if (next_labels != IGNORED).any() else None,
+    )
+
+
+def build_batch(
+    corpus: Corpus, settings: dict[str, float | int], vocabulary: int, seed: tuple[int, ...]
+) -> Batch:
+    """The batch of ``seed`` = (run seed, step, part)."""
+    rng = np.random.default_rng(seed)
+    kinds = ("single", "pair", "short", "long")
+    shares = np.array([settings[kind] for kind in kinds], dtype=float)
+    kind = kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))]
+    tokens = int(settings["micro_tokens"])
+    length = int(settings["long_length"] if kind == "long" else settings["length"])
+    if kind == "short":
+        sequences = _shorts(corpus, rng, tokens)
+    else:
+        build = _pair if kind == "pair" else _running
+        sequences = [build(corpus, rng, length) for _ in range(max(1, tokens // length))]
+    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng)

@@ -1,0 +1,86 @@
+"""Corpus to packed token ids: text files, one paragraph a line, to memory-mapped arrays.
+
+Writes into the output folder, for a split called NAME:
+
+- ``NAME.tokens``      uint16, the word pieces of all sentences, no special tokens
+- ``NAME.sentences``   int64, where each sentence begins in the tokens (one more entry at the end)
+- ``NAME.paragraphs``  int64, where each paragraph begins among the sentences (one more at the end)
+
+Run: ``python -m training.prepare --out RUN/data --split train shard-0.txt.xz shard-1.txt.xz``
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import lzma
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from nupunkt import sent_tokenize
+from tokenizers import Tokenizer
+
+from training.model import base_folder
+from training.settings import add_settings_arguments, read_settings
+
+
+def read_paragraphs(files: list[Path], min_chars: int) -> Iterator[str]:
+    """The lines of plain or xz-compressed text files that are long enough to be prose."""
+    for file in files:
+        opener = lzma.open if file.suffix == ".xz" else open
+        with opener(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                if len(line) >= min_chars:
+                    yield line.strip()
+
+
+def load_tokenizer(package: str) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(base_folder(package) / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def pack(paragraphs: Iterator[str], tokenizer: Tokenizer, out: Path, split: str) -> dict[str, int]:
+    """Tokenize sentence by sentence and write the three arrays of ``split`` into ``out``."""
+    out.mkdir(parents=True, exist_ok=True)
+    sentence_starts, paragraph_starts = [0], [0]
+    with open(out / f"{split}.tokens", "wb") as sink:
+        while chunk := list(itertools.islice(paragraphs, 2000)):
+            texts: list[str] = []
+            for paragraph in chunk:
+                texts.extend(sent_tokenize(paragraph))
+                paragraph_starts.append(paragraph_starts[0] + len(sentence_starts) - 1 + len(texts))
+            encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
+            ids = [np.asarray(e.ids, dtype=np.uint16) for e in encoded]
+            sink.write(np.concatenate(ids).tobytes())
+            ends = sentence_starts[-1] + np.cumsum([len(i) for i in ids])
+            sentence_starts.extend(ends.tolist())
+    np.asarray(sentence_starts, dtype=np.int64).tofile(out / f"{split}.sentences")
+    np.asarray(paragraph_starts, dtype=np.int64).tofile(out / f"{split}.paragraphs")
+    return {
+        "tokens": sentence_starts[-1],
+        "sentences": len(sentence_starts) - 1,
+        "paragraphs": len(paragraph_starts) - 1,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--split", default="train")
+    add_settings_arguments(parser)
+    arguments = parser.parse_args()
+    settings = read_settings(arguments.config, arguments.set)
+    started = time.perf_counter()
+    paragraphs = read_paragraphs(arguments.files, settings["prepare"]["min_chars"])
+    tokenizer = load_tokenizer(settings["model"]["base"])
+    counts = pack(paragraphs, tokenizer, arguments.out, arguments.split)
+    print(arguments.split, counts, f"{time.perf_counter() - started:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Read `config.toml`, with overrides from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from pathlib import Path
+from typing import Any
+
+CONFIG = Path(__file__).with_name("config.toml")
+
+Settings = dict[str, dict[str, Any]]
+
+
+def read_settings(path: Path = CONFIG, overrides: list[str] | None = None) -> Settings:
+    """Read the configuration and apply overrides written as ``section.key=value`` (TOML values).
+
+    Raises
+    ------
+    KeyError
+        If an override names a section or key that the configuration does not have.
+    """
+    settings: Settings = tomllib.loads(path.read_text())
+    for override in overrides or []:
+        name, _, value = override.partition("=")
+        section, _, key = name.partition(".")
+        if key not in settings.get(section, {}):
+            known = ", ".join(f"{s}.{k}" for s, keys in settings.items() for k in keys)
+            raise KeyError(f"no setting {name!r}; known settings: {known}")
+        settings[section][key] = tomllib.loads(f"v = {value}")["v"]
+    return settings
+
+
+def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, default=CONFIG)
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")

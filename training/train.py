@@ -1,0 +1,204 @@
+"""Train the embedded model; resumable after any kill.
+
+Run: ``OMP_WAIT_POLICY=passive python -m training.train --run RUN`` (again to resume).
+Writes ``RUN/checkpoint.pt`` (model, optimizer, position), ``RUN/curve.jsonl`` and, when the last
+stretch of the schedule begins, ``RUN/before-decay.pt``, from which a longer run can go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertForPreTraining
+
+from training.data import Corpus, build_batch
+from training.loss import compute
+from training.model import build_model
+from training.settings import Settings, add_settings_arguments, read_settings
+
+
+def learning_rate(tokens: int, settings: dict[str, Any]) -> float:
+    """The rate after ``tokens`` tokens, as a share of the peak in [0, 1]."""
+    total, warmup = settings["total_tokens"], settings["warmup_tokens"]
+    if tokens < warmup:
+        return tokens / warmup
+    left = max(0.0, total - tokens)
+    if settings["schedule"] == "linear":
+        return left / (total - warmup)
+    if settings["schedule"] == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * (1 - left / (total - warmup))))
+    if settings["schedule"] == "trapezoid":
+        return min(1.0, left / settings["decay_tokens"])
+    raise ValueError(
+        f"unknown schedule {settings['schedule']!r}: one of 'trapezoid', 'linear', 'cosine'"
+    )
+
+
+def build_optimizer(model: BertForPreTraining, settings: dict[str, Any]) -> torch.optim.AdamW:
+    """AdamW without decay on biases and LayerNorms."""
+    decayed = [p for p in model.parameters() if p.ndim >= 2]
+    plain = [p for p in model.parameters() if p.ndim < 2]
+    return torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": settings["weight_decay"]},
+            {"params": plain, "weight_decay": 0.0},
+        ],
+        lr=settings["peak_lr"],
+        betas=(settings["beta1"], settings["beta2"]),
+        eps=settings["eps"],
+        fused=True,
+    )
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    """Write beside, then rename: a kill leaves the old checkpoint or the new one, never half."""
+    beside = path.with_suffix(".tmp")
+    torch.save(state, beside)
+    os.replace(beside, path)
+
+
+@torch.no_grad()
+def validate(
+    model: BertForPreTraining, corpus: Corpus, settings: Settings, device: torch.device
+) -> dict[str, float]:
+    """Loss and accuracy on validation batches that are the same at every call."""
+    model.eval()
+    batch_settings = {**settings["batch"], "short": 0.0, "long": 0.0}
+    loss = chosen = correct = next_correct = pairs = 0.0
+    seen = part = 0
+    while seen < settings["train"]["eval_tokens"]:
+        batch = build_batch(corpus, batch_settings, model.config.vocab_size, (20_231, part))
+        outcome = compute(model, move(batch, device))
+        loss += float(outcome.mlm_sum)
+        chosen += outcome.n_chosen
+        correct += int((outcome.logits.argmax(-1) == outcome.labels).sum())
+        next_correct += outcome.nsp_correct
+        pairs += outcome.n_pairs
+        seen += batch.input_ids.numel()
+        part += 1
+    model.train()
+    return {
+        "validation_loss": loss / chosen,
+        "validation_top1": correct / chosen,
+        "validation_next": next_correct / max(1.0, pairs),
+    }
+
+
+def move(batch: Any, device: torch.device) -> Any:
+    for name, value in vars(batch).items():
+        if isinstance(value, torch.Tensor):
+            setattr(batch, name, value.to(device))
+    return batch
+
+
+def train(run: Path, settings: Settings) -> None:
+    """Train until ``train.total_tokens``, going on from ``run``'s checkpoint if there is one."""
+    options = settings["train"]
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    bf16 = device.type == "cuda" or torch.cpu._is_amx_tile_supported()
+    torch.set_num_threads(options["threads"])
+    torch.manual_seed(options["seed"])
+    corpus = Corpus.open(run / "data", "train")
+    validation = Corpus.open(run / "data", "validation")
+    model = build_model(settings["model"]["base"], corpus.unigram_counts(30522)).to(device)
+    optimizer = build_optimizer(model, options)
+    step = tokens = 0
+    checkpoint = run / "checkpoint.pt"
+    if checkpoint.exists():
+        state = torch.load(checkpoint, map_location=device, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, tokens = state["step"], state["tokens"]
+        print(f"going on from step {step}, {tokens:,} tokens", flush=True)
+    curve = open(run / "curve.jsonl", "a", buffering=1)
+
+    def state_now() -> dict[str, Any]:
+        return {
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "step": step,
+            "tokens": tokens,
+        }
+
+    def evaluate() -> None:
+        figures = validate(model, validation, settings, device)
+        record = {"step": step, "tokens": tokens, **figures}
+        curve.write(json.dumps(record) + "\n")
+        print(json.dumps(record), flush=True)
+
+    if tokens == 0:
+        evaluate()
+    model.train()
+    saved = logged = time.monotonic()
+    loss_sum = chosen_sum = logged_tokens = 0.0
+    total, parts = options["total_tokens"], None
+    parts = settings["batch"]["step_tokens"] // settings["batch"]["micro_tokens"]
+    expected = settings["batch"]["mask_rate"] * settings["batch"]["step_tokens"]
+    while tokens < total:
+        if options["schedule"] == "trapezoid":
+            begins = total - options["decay_tokens"]
+            if tokens < begins <= tokens + settings["batch"]["step_tokens"]:
+                save(run / "before-decay.pt", state_now())
+        share = learning_rate(tokens, options)
+        for group in optimizer.param_groups:
+            group["lr"] = share * options["peak_lr"]
+        step_tokens = 0
+        for part in range(parts):
+            seed = (options["seed"], step, part)
+            batch = build_batch(corpus, settings["batch"], model.config.vocab_size, seed)
+            step_tokens += int(batch.input_ids.numel())
+            batch = move(batch, device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+                outcome = compute(model, batch)
+            loss = outcome.mlm_sum / expected
+            if outcome.nsp is not None:
+                loss = loss + options["nsp_weight"] * outcome.nsp / parts
+            loss.backward()
+            loss_sum += float(outcome.mlm_sum.detach())
+            chosen_sum += outcome.n_chosen
+        torch.nn.utils.clip_grad_norm_(model.parameters(), options["clip"])
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        before = tokens
+        step, tokens, logged_tokens = step + 1, tokens + step_tokens, logged_tokens + step_tokens
+        now = time.monotonic()
+        if step % options["log_steps"] == 0:
+            record = {
+                "step": step,
+                "tokens": tokens,
+                "loss": loss_sum / chosen_sum,
+                "lr": share * options["peak_lr"],
+                "tokens_per_second": logged_tokens / (now - logged),
+            }
+            curve.write(json.dumps(record) + "\n")
+            print(json.dumps(record), flush=True)
+            loss_sum = chosen_sum = logged_tokens = 0.0
+            logged = now
+        every = options["eval_every_tokens"]
+        if before // every != tokens // every:
+            evaluate()
+            logged = time.monotonic()
+        if now - saved > 60 * options["checkpoint_minutes"]:
+            save(checkpoint, state_now())
+            saved = now
+    save(checkpoint, state_now())
+    evaluate()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--run", type=Path, required=True, help="folder with data/ inside")
+    add_settings_arguments(parser)
+    arguments = parser.parse_args()
+    train(arguments.run, read_settings(arguments.config, arguments.set))
+
+
+if __name__ == "__main__":
+    main()
