@@ -1,0 +1,56 @@
+"""See inside BERT-family models: ``show("the cat sat on the mat")`` in a notebook cell."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from attn_widget._version import __version__
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.analysis.external import from_attentions
+    from attn_widget.encoder import Encoder, load, unload
+    from attn_widget.errors import AttnWidgetError
+    from attn_widget.show import analyze, show
+    from attn_widget.widget import AttentionWidget, close_all
+
+# Names come when they are first used, so that `import attn_widget` does not wait for torch.
+_HOMES = {
+    "Analysis": "attn_widget.analysis",
+    "AttentionWidget": "attn_widget.widget",
+    "AttnWidgetError": "attn_widget.errors",
+    "Encoder": "attn_widget.encoder",
+    "analyze": "attn_widget.show",
+    "close_all": "attn_widget.widget",
+    "from_attentions": "attn_widget.analysis.external",
+    "load": "attn_widget.encoder",
+    "show": "attn_widget.show",
+    "unload": "attn_widget.encoder",
+}
+
+__all__ = [
+    "Analysis",
+    "AttentionWidget",
+    "AttnWidgetError",
+    "Encoder",
+    "__version__",
+    "analyze",
+    "close_all",
+    "from_attentions",
+    "load",
+    "show",
+    "unload",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'attn_widget' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,67 @@
+"""Displayed once: `show()` displays at once, and its value as a cell's last line adds no copy.
+
+Displaying at once (and not at the end of the cell, as plots do) keeps the order with `print` in a
+loop and lets the first picture come while a long cell still runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attn_widget.widget.widget import AttentionWidget
+
+
+def notebook_shell() -> Any | None:
+    """The running IPython shell of a notebook kernel, or None (a script, a terminal, marimo)."""
+    import sys
+
+    if "IPython" not in sys.modules:
+        return None
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    return shell if shell is not None and getattr(shell, "kernel", None) is not None else None
+
+
+class DisplayOnce:
+    """Remembers in which cell `show()` has displayed a widget."""
+
+    def __init__(self) -> None:
+        self._shown_in: int | None = None
+
+    def display(self, widget: AttentionWidget) -> None:
+        """Display ``widget`` in the running cell; outside a notebook, do nothing."""
+        shell = notebook_shell()
+        if shell is None:
+            return
+        from IPython.display import display
+
+        handle = display(widget, display_id=True)
+        self._shown_in = shell.execution_count
+
+        def after_cell() -> None:
+            """Give the place back if the widget stands inside a box, which displays it itself."""
+            shell.events.unregister("post_execute", after_cell)
+            self._shown_in = None
+            if handle is not None and in_a_box(widget):
+                handle.update({}, raw=True)
+
+        shell.events.register("post_execute", after_cell)
+
+    def takes(self) -> bool:
+        """Whether this request to display is the repetition that `show()` makes superfluous."""
+        shell = notebook_shell()
+        if self._shown_in is None or shell is None or shell.execution_count != self._shown_in:
+            return False
+        self._shown_in = None
+        return True
+
+
+def in_a_box(widget: AttentionWidget) -> bool:
+    """Whether some container of ipywidgets has ``widget`` among its children."""
+    from ipywidgets import Box
+    from ipywidgets.widgets import widget as module
+
+    boxes = [found for found in list(module._instances.values()) if isinstance(found, Box)]
+    return any(widget in box.children for box in boxes)

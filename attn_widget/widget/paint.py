@@ -1,0 +1,179 @@
+"""The packed first paint: all that the page needs to draw at once, in a few dozen kB.
+
+What lies in it is listed in ``docs/architecture.md`` (section "Pack").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget._version import __version__
+from attn_widget.errors import NotAvailableError
+from attn_widget.widget.pack import pack
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.predictions import Predictions
+    from attn_widget.tokens import Token
+
+THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
+WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
+ALLOWED_SIDE = 200  # tokens, up to which the mask of every layer travels with the first paint
+TOP_K = 5
+
+
+def first_paint(analysis: Analysis, layer: int, head: int | str) -> bytes:
+    """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected."""
+    trace = analysis.trace
+    n = analysis.n_tokens
+    thumbs, head_max = thumbnails(analysis)
+    metrics = analysis.metrics
+    arrays: dict[str, NDArray[Any]] = {"thumbs": thumbs, "head_max": head_max}
+    for key in metrics.keys:
+        arrays[f"metric:{key}"] = np.asarray(getattr(metrics, key), dtype=np.float32)
+    selected = None
+    if n * n <= WEIGHT_CELLS:
+        selected = {"layer": layer, "head": head}
+        arrays["weights"] = analysis.attention(layer, head)
+    if n <= ALLOWED_SIDE:
+        masks = [trace.allowed(index) for index in range(analysis.n_layers)]
+        if any(mask is not None for mask in masks):
+            full = np.ones((n, n), dtype=bool)
+            arrays["allowed"] = np.stack([full if m is None else m for m in masks]).view(np.uint8)
+    predictions = predictions_or_none(analysis)
+    if predictions is not None:
+        arrays.update(prediction_arrays(predictions))
+    meta = {
+        "version": 1,
+        "model": describe_model(analysis),
+        "text": analysis.text,
+        "text_pair": analysis.text_pair,
+        "truncated": analysis.truncated,
+        "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
+        "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
+        "thumb": thumbs.shape[-1],
+        "predictions": None if predictions is None else describe_predictions(predictions),
+        "selected": selected,
+        "versions": versions(),
+    }
+    return pack(meta, arrays)
+
+
+def thumbnails(analysis: Analysis) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Every head's matrix, max-pooled, as a share of its largest weight.
+
+    Returns
+    -------
+    thumbs : uint8 [L, H, t, t]
+        ``255 * weight / head_max``, rounded up, so that a weight above zero is never drawn as zero.
+    head_max : float32 [L, H]
+    """
+    n = analysis.n_tokens
+    side = min(n, THUMB_SIDE)
+    starts = np.arange(side) * n // side
+    thumbs = np.empty((analysis.n_layers, analysis.n_heads, side, side), dtype=np.uint8)
+    head_max = np.empty((analysis.n_layers, analysis.n_heads), dtype=np.float32)
+    for layer in range(analysis.n_layers):
+        weights = analysis.trace.layer_weights(layer)
+        pooled = weights
+        if side < n:
+            pooled = np.maximum.reduceat(np.maximum.reduceat(weights, starts, axis=1), starts, 2)
+        largest = pooled.max(axis=(1, 2))
+        head_max[layer] = largest
+        safe = np.where(largest > 0, largest, 1)[:, None, None]
+        thumbs[layer] = np.ceil(pooled / safe * 255).clip(0, 255)
+    return thumbs, head_max
+
+
+def describe_model(analysis: Analysis) -> dict[str, Any]:
+    """The ``model`` entry of the pack's meta."""
+    trace = analysis.trace
+    run = analysis.run
+    encoder = None if run is None else run.encoder
+    return {
+        "name": "attention tensors" if encoder is None else encoder.name,
+        "family": None if encoder is None else encoder.family.name,
+        "n_layers": analysis.n_layers,
+        "n_heads": analysis.n_heads,
+        "head_dim": trace.head_dim,
+        "hidden_size": 0 if encoder is None else encoder.hidden_size,
+        "vocab_size": 0 if encoder is None else encoder.vocab_size,
+        "max_length": analysis.n_tokens if encoder is None else encoder.max_length,
+        "revision": None if encoder is None else encoder.revision,
+        "has": {
+            "mlm": encoder is not None and encoder.has_mlm,
+            "nsp": encoder is not None and encoder.has_nsp,
+            "classifier": encoder is not None and encoder.classifier is not None,
+            "scores": trace.has_scores,
+            "qkv": trace.has_qkv,
+        },
+    }
+
+
+def token_columns(
+    tokens: tuple[Token, ...], text: str | None, text_pair: str | None
+) -> dict[str, list[Any]]:
+    """The tokens by column, with the text that stands before each one in its segment."""
+    texts = (text or "", text_pair or "")
+    before: list[str] = []
+    reached = [0, 0]
+    for token in tokens:
+        if token.special:
+            before.append("")
+            continue
+        before.append(texts[token.segment][reached[token.segment] : token.start])
+        reached[token.segment] = max(reached[token.segment], token.end)
+    return {
+        "text": [token.text for token in tokens],
+        "surface": [token.surface for token in tokens],
+        "before": before,
+        "id": [token.id for token in tokens],
+        "start": [token.start for token in tokens],
+        "end": [token.end for token in tokens],
+        "segment": [token.segment for token in tokens],
+        "special": [token.special for token in tokens],
+    }
+
+
+def predictions_or_none(analysis: Analysis) -> Predictions | None:
+    try:
+        return analysis.predictions(top_k=TOP_K)
+    except NotAvailableError:
+        return None
+
+
+def describe_predictions(predictions: Predictions) -> dict[str, Any]:
+    """Mode, ``top_k`` and the texts of the predicted tokens."""
+    vocabulary = {
+        str(token_id): token
+        for ids, tokens in zip(predictions.ids.tolist(), predictions.tokens, strict=True)
+        for token_id, token in zip(ids, tokens, strict=True)
+    }
+    return {"mode": predictions.mode, "top_k": predictions.top_k, "vocabulary": vocabulary}
+
+
+def prediction_arrays(predictions: Predictions) -> dict[str, NDArray[Any]]:
+    return {
+        "prediction_ids": predictions.ids,
+        "prediction_probabilities": predictions.probabilities,
+        "prediction_logits": predictions.logits,
+        "logit_max": predictions.logit_max,
+        "log_sum_exp": predictions.log_sum_exp,
+        "original_rank": predictions.original_rank,
+        "original_probability": predictions.original_probability,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions for captions; of torch and transformers only when they are loaded."""
+    import sys
+
+    found = {"attn_widget": __version__}
+    for name in ("transformers", "torch"):
+        module = sys.modules.get(name)
+        if module is not None:
+            found[name] = str(module.__version__)
+    return found

@@ -1,0 +1,255 @@
+"""AttentionWidget: the selection as traits, the first paint as bytes, slices on request."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, cast
+
+import anywidget
+import traitlets as t
+from anywidget.experimental import command
+
+from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.widget import protocol
+from attn_widget.widget.display import DisplayOnce
+from attn_widget.widget.paint import first_paint
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+VIEWS = ("attention", "heads", "predictions")
+SCALES = ("head", "unit", "sqrt")
+THEMES = ("auto", "light", "dark")
+MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
+REPR_CHARACTERS = 40
+
+_open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
+
+Analyze = Callable[[str, "str | None"], "Analysis"]
+
+
+def close_all() -> None:
+    """Close every open widget, freeing what their runs hold in the kernel and in the page."""
+    for widget in list(_open):
+        widget.close()
+
+
+def bundle(name: str) -> str:
+    """The text of a built file of the page.
+
+    Raises
+    ------
+    FileNotFoundError
+        The page was not built: this is a checkout without ``npm run build``.
+    """
+    path = files("attn_widget") / "static" / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"attn_widget/static/{name} is missing: build the page first (`make build`)."
+        )
+    return path.read_text(encoding="utf-8")
+
+
+class AttentionWidget(anywidget.AnyWidget):
+    """Everything that a model did with one text, linked and alive.
+
+    Made by `attn_widget.show`; `analysis` holds the figures.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What to show.
+    analyze : callable, optional
+        ``(text, text_pair) -> Analysis``; lets `run` and the page show another text.
+    **traits
+        Initial values of the public traits below.
+
+    Raises
+    ------
+    traitlets.TraitError
+        A trait outside its range; the message names what is allowed. The widget keeps its state.
+    """
+
+    layer = t.Int(0).tag(sync=True)
+    """Selected layer, 0-based. Default 0."""
+    head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
+    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. Default 0."""
+    token = t.Int(None, allow_none=True).tag(sync=True)
+    """Focus token (a query row), or None. Default None."""
+    pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
+    """Pinned ``[query, key]``, or None. Default None."""
+    metric = t.Unicode("thumbnails").tag(sync=True)
+    """What shades the head grid: ``"thumbnails"`` or the key of a metric. Default thumbnails."""
+    view = t.Enum(VIEWS, "attention").tag(sync=True)
+    """The chosen view: ``"attention"``, ``"heads"`` or ``"predictions"``."""
+    special = t.Bool(True).tag(sync=True)
+    """Whether special tokens are shown. Default True."""
+    words = t.Bool(False).tag(sync=True)
+    """Whether subwords are merged into words. Default False."""
+    scale = t.Enum(SCALES, "head").tag(sync=True)
+    """The ramp: ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"``."""
+    theme = t.Enum(THEMES, "auto").tag(sync=True)
+    """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
+    height = t.Int(None, allow_none=True).tag(sync=True)
+    """Height of the chosen view in px; None (default) fits the content."""
+
+    text = t.Unicode("").tag(sync=True)
+    """The text that is shown. Read it; `run` shows another one."""
+    text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
+    """The second segment, or None."""
+    status = t.Enum(["ready", "running", "closed", "error"], "ready").tag(sync=True)
+    """What the kernel is doing for this widget."""
+    error = t.Dict().tag(sync=True)
+    """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
+    first_paint = t.Bytes(b"").tag(sync=True)
+    """The packed first paint (see ``docs/architecture.md``)."""
+
+    def __init__(
+        self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
+    ) -> None:
+        self._analysis: Analysis | None = analysis
+        self._analyze = analyze
+        self._once = DisplayOnce()
+        layer = traits.get("layer", 0)
+        head = traits.get("head", 0)
+        super().__init__(
+            _esm=bundle("widget.js"),
+            _css=bundle("widget.css"),
+            text=analysis.text or "",
+            text_pair=analysis.text_pair,
+            **traits,
+        )
+        self.first_paint = first_paint(analysis, layer, head)
+        _open.add(self)
+        if len(_open) == MANY_OPEN:
+            warnings.warn(
+                f"{MANY_OPEN} attention widgets are open, and each keeps its run's tensors; "
+                "free them with widget.close() or attn_widget.close_all().",
+                ResourceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def analysis(self) -> Analysis:
+        """The figures of what is shown.
+
+        Raises
+        ------
+        InputError
+            The widget was closed.
+        """
+        if self._analysis is None:
+            raise InputError("This widget is closed.", "Call show() again to make a new one.")
+        return self._analysis
+
+    def display(self) -> None:
+        """Display the widget in the running notebook cell; its value adds no second copy."""
+        self._once.display(self)
+
+    def run(self, text: str, text_pair: str | None = None) -> None:
+        """Run the model on another text and show it here; on failure the old picture stays.
+
+        Raises
+        ------
+        AttnWidgetError
+            The text cannot be used, or the widget shows tensors and has no model.
+        """
+        if self._analyze is None:
+            raise InputError(
+                "This widget shows given tensors and has no model to run.", "Call show(text)."
+            )
+        self.status = "running"
+        try:
+            analysis = self._analyze(text, text_pair)
+            layer = min(self.layer, analysis.n_layers - 1)
+            head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
+            paint = first_paint(analysis, layer, cast("int | str", head))
+        except AttnWidgetError as error:
+            self.error = {"message": error.message, "hint": error.hint}
+            self.status = "error"
+            raise
+        self._analysis = analysis
+        with self.hold_sync():
+            self.token, self.pair = None, None
+            self.text, self.text_pair = analysis.text or "", analysis.text_pair
+            self.error = {}
+            self.first_paint = paint
+            self.status = "ready"
+
+    def close(self) -> None:
+        """Free the run's tensors here and in the page. The traits stay readable."""
+        if self._analysis is None:
+            return
+        self._analysis, self._analyze = None, None
+        self.status = "closed"
+        self.first_paint = b""
+        _open.discard(self)
+        super().close()
+
+    @command
+    def slice(self, request: object, buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
+        return protocol.answer(self._analysis, request)
+
+    # -- what is allowed ---------------------------------------------------------------------
+
+    @t.validate("layer")
+    def _valid_layer(self, proposal: Any) -> int:
+        return self._in_range("layer", proposal["value"], self.analysis.n_layers)
+
+    @t.validate("head")
+    def _valid_head(self, proposal: Any) -> int | str:
+        value = proposal["value"]
+        if value == "mean":
+            return "mean"
+        return self._in_range("head", value, self.analysis.n_heads)
+
+    @t.validate("token")
+    def _valid_token(self, proposal: Any) -> int | None:
+        value = proposal["value"]
+        return None if value is None else self._in_range("token", value, self.analysis.n_tokens)
+
+    @t.validate("pair")
+    def _valid_pair(self, proposal: Any) -> list[int] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        return [self._in_range("pair", item, self.analysis.n_tokens) for item in value]
+
+    @t.validate("metric")
+    def _valid_metric(self, proposal: Any) -> str:
+        value: str = proposal["value"]
+        known = ("thumbnails", *self.analysis.metrics.keys)
+        if value not in known:
+            raise t.TraitError(f"metric is {value!r}, expected one of {', '.join(known)}.")
+        return value
+
+    def _in_range(self, name: str, value: int, size: int) -> int:
+        if not 0 <= value < size:
+            raise t.TraitError(f"{name} is {value}, expected 0 to {size - 1} (0-based).")
+        return value
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take changes from the page; one that is not allowed is refused, said, and undone there."""
+        try:
+            super().set_state(sync_data)
+        except t.TraitError as error:
+            self.error = {"message": str(error), "hint": "The selection was left as it was."}
+            self.send_state([name for name in sync_data if self.has_trait(name)])
+
+    # -- how it prints -----------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        if self._analysis is None:
+            return "<AttentionWidget, closed>"
+        text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
+        head = "mean" if self.head == "mean" else f"H{self.head}"
+        return f"<AttentionWidget {text!r}, {self.analysis.n_tokens} tokens, L{self.layer} {head}>"
+
+    def _ipython_display_(self) -> None:
+        """Swallow the one display that `show()` makes superfluous; else leave it to the mimebundle."""
+        if not self._once.takes():
+            raise NotImplementedError
