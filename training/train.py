@@ -149,14 +149,17 @@ def train(run: Path, settings: Settings) -> None:
         share = learning_rate(tokens, options)
         for group in optimizer.param_groups:
             group["lr"] = share * options["peak_lr"]
+        whole = tokens >= total - options["whole_tokens"]
+        keep_share = 1.0 if whole else options["keep_share"]
         step_tokens = 0
         for part in range(parts):
             seed = (options["seed"], step, part)
             batch = build_batch(corpus, settings["batch"], model.config.vocab_size, seed)
             step_tokens += int(batch.input_ids.numel())
+            torch.manual_seed(step * parts + part)  # which tokens are dropped
             batch = move(batch, device)
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-                outcome = compute(model, batch)
+                outcome = compute(model, batch, keep_share)
             loss = outcome.mlm_sum / expected
             if outcome.nsp is not None:
                 loss = loss + options["nsp_weight"] * outcome.nsp / parts
