@@ -1,0 +1,163 @@
+"""Slices: each kind is right, and nothing that the page sends breaks the widget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attn_widget as aw
+from attn_widget.analysis import Analysis
+from attn_widget.widget import protocol
+
+TEXT = "The cat sat on the mat. It slept."
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Iterator[Analysis]:
+    yield aw.analyze(TEXT, progress=False)
+
+
+def ask(analysis: Analysis, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Ask as the page does and read the buffers as the page does."""
+    reply, buffers = protocol.answer(analysis, request)
+    assert reply["ok"], reply
+    arrays = {
+        entry["name"]: np.frombuffer(buffer, dtype=entry["dtype"]).reshape(entry["shape"])
+        for entry, buffer in zip(reply["arrays"], buffers, strict=True)
+    }
+    return reply["data"], arrays
+
+
+def test_weights_are_those_of_the_analysis_for_a_head_and_for_the_mean(analysis: Analysis) -> None:
+    _, arrays = ask(analysis, kind="weights", layer=2, head=3)
+    np.testing.assert_array_equal(arrays["weights"], analysis.attention(2, 3))
+    _, arrays = ask(analysis, kind="weights", layer=2, head="mean", rows=[1, 4])
+    np.testing.assert_array_equal(arrays["weights"], analysis.attention(2, "mean")[1:4])
+
+
+def test_the_softmax_of_the_scores_is_the_weights_and_q_k_give_the_scores(
+    analysis: Analysis,
+) -> None:
+    _, weights = ask(analysis, kind="weights", layer=1, head=0)
+    _, scores = ask(analysis, kind="scores", layer=1, head=0)
+    data, qkv = ask(analysis, kind="qkv", layer=1, head=0)
+    by_hand = np.exp(scores["scores"].astype(float))
+    by_hand /= by_hand.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(by_hand, weights["weights"], atol=1e-5)
+    np.testing.assert_allclose(
+        qkv["q"].astype(float) @ qkv["k"].T * data["scaling"], scores["scores"], atol=1e-4
+    )
+
+
+def test_metrics_come_with_the_tau_that_was_asked_for(analysis: Analysis) -> None:
+    data, arrays = ask(analysis, kind="metrics", tau="uniform")
+    assert data["tau"] == "uniform"
+    weights = np.stack([analysis.trace.layer_weights(i) for i in range(analysis.n_layers)])
+    by_hand = (weights < 1 / analysis.n_tokens).mean(axis=(2, 3))
+    np.testing.assert_allclose(arrays["metric:sparsity"], by_hand, atol=1e-6)
+
+
+def test_the_softmax_of_a_position_closes(analysis: Analysis) -> None:
+    data, _ = ask(analysis, kind="softmax", position=3)
+    ids = [entry["id"] for entry in data["entries"]]
+    logits = analysis.trace.logits[3].astype(float)
+    assert ids[0] == int(logits.argmax())
+    for entry in data["entries"]:
+        assert entry["probability"] == pytest.approx(entry["exp"] / data["sum_exp"])
+        assert entry["logit"] == pytest.approx(logits[entry["id"]])
+    assert data["sum_exp"] == pytest.approx(np.exp(logits - logits.max()).sum())
+    assert data["vocab_size"] == len(logits)
+
+
+def test_masked_predictions_are_those_of_the_masked_text(analysis: Analysis) -> None:
+    data, arrays = ask(analysis, kind="predictions", mode="masked", top_k=3)
+    masked = aw.analyze(TEXT.replace("cat", "[MASK]"), progress=False)
+    expected = masked.predictions(top_k=3)
+    np.testing.assert_array_equal(arrays["prediction_ids"][2], expected.ids[2])
+    np.testing.assert_allclose(
+        arrays["prediction_probabilities"][2], expected.probabilities[2], atol=1e-5
+    )
+    assert data["mode"] == "masked"
+
+
+def test_language_names_the_words_and_sentences(analysis: Analysis) -> None:
+    data, _ = ask(analysis, kind="language")
+    words = [word["text"] for word in data["words"]]
+    assert words == ["The", "cat", "sat", "on", "the", "mat", ".", "It", "slept", "."]
+    assert data["token_word"][:3] == [None, 0, 1]
+    assert data["token_sentence"][1] == 0
+    assert data["token_sentence"][8] == 1
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"kind": "weights", "layer": 99, "head": 0},
+        {"kind": "weights", "layer": -1, "head": 0},
+        {"kind": "weights", "layer": True, "head": 0},
+        {"kind": "weights", "layer": 0.5, "head": 0},
+        {"kind": "weights", "layer": 0, "head": "max"},
+        {"kind": "weights", "layer": 0},
+        {"kind": "weights", "layer": 0, "head": 0, "rows": [3, 3]},
+        {"kind": "weights", "layer": 0, "head": 0, "rows": [0, 10_000]},
+        {"kind": "weights", "layer": 0, "head": 0, "rows": "all"},
+        {"kind": "scores", "layer": 0, "head": "mean"},
+        {"kind": "softmax", "position": 9999},
+        {"kind": "softmax", "position": 0, "token_ids": [10**9]},
+        {"kind": "softmax", "position": 0, "token_ids": list(range(5000))},
+        {"kind": "predictions", "mode": "guess"},
+        {"kind": "predictions", "top_k": 0},
+        {"kind": "predictions", "top_k": 10**9},
+        {"kind": "metrics", "tau": -1},
+        {"kind": "metrics", "tau": "median"},
+        {"kind": "__class__"},
+        {"kind": ["weights"]},
+        {},
+        [],
+        None,
+        "weights",
+    ],
+)
+def test_a_request_that_does_not_fit_is_refused_in_words(
+    analysis: Analysis, request_: object
+) -> None:
+    reply, buffers = protocol.answer(analysis, request_)
+    assert reply["ok"] is False
+    assert buffers == []
+    assert "bug" not in reply["hint"], reply
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+requests = st.fixed_dictionaries(
+    {"kind": st.sampled_from([*protocol.HANDLERS, "x"]) | json_like},
+    optional={
+        name: st.integers(-2, 12) | st.just("mean") | json_like
+        for name in ("layer", "head", "rows", "position", "token_ids", "tau", "mode", "top_k")
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(request_=requests)
+def test_no_request_raises_or_is_called_a_bug(analysis: Analysis, request_: object) -> None:
+    reply, _ = protocol.answer(analysis, request_)
+    assert reply["ok"] or "bug" not in reply["hint"], reply
+
+
+def test_an_answer_over_the_limit_names_the_rows_that_fit(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "MAX_REPLY_BYTES", 200)
+    reply, _ = protocol.answer(analysis, {"kind": "weights", "layer": 0, "head": 0})
+    n = analysis.n_tokens
+    assert reply["hint"] == f"Ask for at most {200 // (4 * n)} rows at a time."

@@ -1,0 +1,189 @@
+"""The widget: traits, the first paint, running again, closing."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import traitlets
+
+import attn_widget as aw
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.widget.pack import unpack
+
+TEXT = "the cat sat on the mat"
+
+
+@pytest.fixture
+def widget() -> Iterator[aw.AttentionWidget]:
+    shown = aw.show(TEXT, layer=3, head=5, progress=False)
+    yield shown
+    shown.close()
+
+
+def test_show_returns_the_widget_with_the_selection_it_was_given(widget: aw.AttentionWidget) -> None:
+    assert (widget.layer, widget.head, widget.token) == (3, 5, None)
+    assert widget.text == TEXT
+    assert widget.status == "ready"
+    assert repr(widget) == "<AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>"
+
+
+def test_the_repr_stays_short_for_a_long_text() -> None:
+    shown = aw.show("word " * 300, progress=False)
+    assert len(repr(shown)) < 120
+    shown.close()
+
+
+def test_an_unknown_keyword_is_refused_with_the_nearest_real_one() -> None:
+    with pytest.raises(InputTypeError, match="no option 'layr'. Did you mean 'layer'"):
+        aw.show(TEXT, layr=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("layer", -1), ("layer", 6), ("head", 12), ("head", -1), ("head", "max"), ("token", 8),
+     ("token", -1), ("pair", [0, 8]), ("pair", [1]), ("view", "tre"), ("theme", "blue"),
+     ("metric", "confidence"), ("scale", "log"), ("layer", 1.5)],
+)  # fmt: skip
+def test_a_value_out_of_range_is_refused_and_the_state_stays(
+    widget: aw.AttentionWidget, name: str, value: object
+) -> None:
+    before = getattr(widget, name)
+    with pytest.raises(traitlets.TraitError):
+        setattr(widget, name, value)
+    assert getattr(widget, name) == before
+    with pytest.raises(traitlets.TraitError):
+        aw.show(TEXT, progress=False, **{name: value})
+
+
+def test_python_hears_a_change_that_the_page_sends(widget: aw.AttentionWidget) -> None:
+    heard: list[tuple[str, object]] = []
+    widget.observe(lambda change: heard.append((change["name"], change["new"])), ["layer", "head"])
+    widget.set_state({"layer": 1, "head": "mean"})
+    assert heard == [("layer", 1), ("head", "mean")]
+
+
+def test_a_change_from_the_page_that_is_not_allowed_is_said_and_undone(
+    widget: aw.AttentionWidget,
+) -> None:
+    widget.set_state({"layer": 99})
+    assert widget.layer == 3
+    assert widget.error["message"] == "layer is 99, expected 0 to 5 (0-based)."
+
+
+def test_the_first_paint_carries_the_numbers_of_the_analysis(widget: aw.AttentionWidget) -> None:
+    meta, arrays = unpack(widget.first_paint)
+    analysis = widget.analysis
+    assert meta["tokens"]["text"] == [token.text for token in analysis.tokens]
+    assert meta["selected"] == {"layer": 3, "head": 5}
+    np.testing.assert_array_equal(arrays["weights"], analysis.attention(3, 5))
+    np.testing.assert_array_equal(
+        arrays["metric:confidence_max"], analysis.metrics.confidence_max
+    )
+    np.testing.assert_allclose(arrays["head_max"], analysis.metrics.confidence_max)
+    predictions = analysis.predictions(top_k=5)
+    np.testing.assert_array_equal(arrays["prediction_ids"], predictions.ids)
+    best = meta["predictions"]["vocabulary"][str(predictions.ids[1, 0])]
+    assert best == predictions.tokens[1][0]
+
+
+def test_a_thumbnail_shows_the_largest_weight_of_each_tile_and_hides_none() -> None:
+    shown = aw.show("a bird and a cat " * 15, progress=False)
+    meta, arrays = unpack(shown.first_paint)
+    n, side = shown.analysis.n_tokens, meta["thumb"]
+    weights = shown.analysis.attention(2, 4)
+    starts = [k * n // side for k in range(side)] + [n]
+    for row in range(side):
+        for column in range(side):
+            tile = weights[starts[row] : starts[row + 1], starts[column] : starts[column + 1]]
+            share = tile.max() / weights.max()
+            assert arrays["thumbs"][2, 4, row, column] == np.ceil(np.float32(share) * 255)
+    shown.close()
+
+
+def test_running_another_text_replaces_the_picture_and_clears_the_tokens(
+    widget: aw.AttentionWidget,
+) -> None:
+    widget.token, widget.pair = 2, [1, 2]
+    widget.run("a much longer text about birds", "and a second one")
+    meta, _ = unpack(widget.first_paint)
+    assert (widget.token, widget.pair) == (None, None)
+    assert (widget.layer, widget.head) == (3, 5)
+    assert meta["text"] == widget.text == "a much longer text about birds"
+    assert widget.text_pair == "and a second one"
+
+
+def test_a_run_that_fails_says_why_and_leaves_the_last_picture(widget: aw.AttentionWidget) -> None:
+    before = widget.first_paint
+    with pytest.raises(InputError):
+        widget.run("   ")
+    assert widget.first_paint == before
+    assert widget.text == TEXT
+    assert widget.error["message"]
+    assert widget.status == "error"
+    widget.run("another text")
+    assert widget.error == {}
+    assert widget.status == "ready"
+
+
+def test_closing_frees_the_run_and_is_said() -> None:
+    shown = aw.show(TEXT, progress=False)
+    analysis = weakref.ref(shown.analysis)
+    shown.close()
+    shown.close()
+    gc.collect()
+    assert analysis() is None
+    assert shown.first_paint == b""
+    assert shown.status == "closed"
+    assert repr(shown) == "<AttentionWidget, closed>"
+    reply, _ = shown.slice({"kind": "weights", "layer": 0, "head": 0}, [])
+    assert reply == {
+        "ok": False,
+        "error": "This widget is closed.",
+        "hint": "Run the cell again to make a new one.",
+    }
+    with pytest.raises(InputError, match="closed"):
+        _ = shown.analysis
+
+
+def test_close_all_closes_what_is_open() -> None:
+    shown = [aw.show(TEXT, progress=False) for _ in range(3)]
+    aw.close_all()
+    assert [w.status for w in shown] == ["closed"] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t ", "x" * 100_000, "word " * 20_000, "broken \ud800 text", ["a", "list"], None, 3],
+    ids=["empty", "spaces", "100,000 letters", "20,000 words", "surrogate", "list", "None", "int"],
+)
+def test_a_text_that_cannot_be_shown_is_a_clear_error(text: object) -> None:
+    if text == "x" * 100_000:
+        # One word of 100,000 letters is one unknown token to WordPiece: odd, but not too long.
+        aw.show(text, progress=False).close()
+        return
+    with pytest.raises(AttnWidgetError) as caught:
+        aw.show(text, progress=False)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a\0b", "</script><img src=x onerror=alert(1)>", "🙂👩‍👩‍👧‍👦 café", "שלום עולם", "\u202eabc"],
+)
+def test_odd_text_is_shown_as_it_is(text: str) -> None:
+    shown = aw.show(text, progress=False)
+    meta, _ = unpack(shown.first_paint)
+    assert meta["text"] == text
+    shown.close()
+
+
+def test_a_cut_text_is_marked() -> None:
+    shown = aw.show("word " * 600, truncation=True, progress=False)
+    meta, _ = unpack(shown.first_paint)
+    assert meta["truncated"] == {"limit": 512, "length": 602}
+    assert shown.analysis.n_tokens == 512
+    shown.close()
