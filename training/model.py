@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,38 +22,66 @@ def base_folder(package: str) -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def build_config() -> BertConfig:
-    """bert-base-uncased's vocabulary and shape, 6 layers, 384 wide."""
+def build_config(settings: dict[str, Any]) -> BertConfig:
+    """bert-base-uncased's vocabulary; layers, heads and width from the section ``[model]``."""
     return BertConfig(
         vocab_size=30522,
-        hidden_size=384,
-        num_hidden_layers=6,
-        num_attention_heads=12,
-        intermediate_size=1536,
+        hidden_size=settings["width"],
+        num_hidden_layers=settings["layers"],
+        num_attention_heads=settings["heads"],
+        intermediate_size=4 * settings["width"],
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
 
 
-def build_model(package: str, unigram_counts: np.ndarray | None = None) -> BertForPreTraining:
-    """A fresh model: the encoder from ``package``, new heads, the decoder tied to the embeddings.
+def build_model(
+    settings: dict[str, Any], unigram_counts: np.ndarray | None = None
+) -> BertForPreTraining:
+    """A fresh model: the base's encoder (or a random one), new heads, the decoder tied.
 
     Parameters
     ----------
+    settings : dict
+        The section ``[model]`` of the configuration.
     unigram_counts : int array [vocab], optional
         Counts of the word pieces; their log frequency starts the decoder's bias, which saves
         the first few hundred steps.
+
+    Raises
+    ------
+    ValueError
+        If the base's weights do not have the names of a BERT encoder.
     """
-    model = BertForPreTraining(build_config())
-    weights = load_file(str(base_folder(package) / "model.safetensors"))
-    missing, unexpected = model.bert.load_state_dict(weights, strict=False)
-    unexpected = [name for name in unexpected if not name.endswith("position_ids")]
-    missing = [name for name in missing if not name.startswith("pooler.")]
-    if missing or unexpected:
-        raise ValueError(f"the base does not fit: missing {missing}, unexpected {unexpected}")
+    model = BertForPreTraining(build_config(settings))
+    if settings["pretrained"]:
+        weights = load_file(str(base_folder(settings["base"]) / "model.safetensors"))
+        missing, unexpected = model.bert.load_state_dict(weights, strict=False)
+        unexpected = [name for name in unexpected if not name.endswith("position_ids")]
+        missing = [name for name in missing if not name.startswith("pooler.")]
+        if missing or unexpected:
+            raise ValueError(f"the base does not fit: missing {missing}, unexpected {unexpected}")
     model.tie_weights()
     if unigram_counts is not None:
         frequency = (unigram_counts + 0.1) / (unigram_counts + 0.1).sum()
         with torch.no_grad():
             model.cls.predictions.bias.copy_(torch.from_numpy(np.log(frequency)).float())
     return model
+
+
+def load_checkpoint(run: Path, settings: dict[str, Any]) -> tuple[BertForPreTraining, int, int]:
+    """The model in ``run/checkpoint.pt`` with the step and the number of tokens it has seen.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the run has not written a checkpoint yet.
+    """
+    path = run / "checkpoint.pt"
+    if not path.exists():
+        raise FileNotFoundError(f"no {path}: begin with python -m training.train --run {run}")
+    state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    model = BertForPreTraining(build_config(settings))
+    model.load_state_dict(state["model"])
+    model.tie_weights()
+    return model.eval(), state["step"], state["tokens"]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
+import sys
 from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CONFIG = Path(__file__).with_name("config.toml")
 

@@ -20,7 +20,7 @@ from transformers import BertForPreTraining
 
 from training.data import Corpus, build_batch
 from training.loss import compute
-from training.model import build_model
+from training.model import build_config, build_model
 from training.settings import Settings, add_settings_arguments, read_settings
 
 
@@ -107,7 +107,8 @@ def train(run: Path, settings: Settings) -> None:
     torch.manual_seed(options["seed"])
     corpus = Corpus.open(run / "data", "train")
     validation = Corpus.open(run / "data", "validation")
-    model = build_model(settings["model"]["base"], corpus.unigram_counts(30522)).to(device)
+    counts = corpus.unigram_counts(build_config(settings["model"]).vocab_size)
+    model = build_model(settings["model"], counts).to(device)
     optimizer = build_optimizer(model, options)
     step = tokens = 0
     checkpoint = run / "checkpoint.pt"
