@@ -1,0 +1,52 @@
+# `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint types units python-tests gallery bench clean
+
+PYTHON ?= python3
+PY := .venv/bin/python
+BIN := .venv/bin
+
+# Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
+export OMP_WAIT_POLICY := passive
+# No test asks a model hub for anything; without a network such a question takes 46 s to fail.
+test python-tests: export HF_HUB_OFFLINE := 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+help:  ## What can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup:  ## .venv, node_modules, the built page, Chromium (whatever is missing or out of date)
+	@$(PYTHON) scripts/setup.py
+
+build:  ## The page (attn_widget/static) and the wheel (dist/)
+	@$(PYTHON) scripts/setup.py python node page
+	@$(BIN)/hatchling build -t wheel
+
+demo: setup  ## Predictions on the command line, a rendered quickstart, and JupyterLab if there is a screen
+	@$(PY) -m scripts.demo
+
+test: lint types units python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
+
+lint: setup  ## ruff and Biome
+	@echo "[test] ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@echo "[test] biome" && npm run --silent lint
+
+types: lint  ## tsc and pyright
+	@echo "[test] tsc" && npm run --silent check
+	@echo "[test] pyright" && $(BIN)/pyright
+
+units: types  ## vitest
+	@echo "[test] vitest" && npm run --silent test
+
+python-tests: units
+	@echo "[test] pytest" && $(PY) -m pytest
+
+gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
+	@$(PY) -m scripts.gallery
+
+bench: setup  ## Every benchmark, one after the other
+	@for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); \
+	  echo "[bench] $$name"; $(PY) -m benchmarks.$$name || exit 1; done
+
+clean:  ## Forget what was built; .venv and node_modules stay (remove those by hand)
+	@rm -rf build dist attn_widget/static .make/page .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,160 @@
+"""Make a checkout ready: .venv, node_modules, the built page, Chromium.
+
+``python3 scripts/setup.py [python] [node] [page] [chromium]`` does what is named (all of it without
+arguments) and skips what is up to date: each step leaves a stamp with the hash of what it was made from.
+Needs only the standard library of Python 3.10.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from scripts.chromium import MISSING, find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMPS = ROOT / ".make"
+PYTHON_NEEDED = (3, 10)
+NODE_NEEDED = 20
+
+
+def say(text: str) -> None:
+    print(f"[setup] {text}", flush=True)
+
+
+def stop(text: str) -> None:
+    sys.exit(f"[setup] {text}")
+
+
+def run(*command: str | Path) -> None:
+    """Run a command in the checkout; its failure ends the set-up."""
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        stop(f"failed ({done.returncode}): {' '.join(str(part) for part in command)}")
+
+
+def digest(paths: Iterable[Path], *more: str) -> str:
+    """A hash of files (path and content) and words."""
+    total = hashlib.sha256("\0".join(more).encode())
+    for path in sorted(paths):
+        total.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode())
+        total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def step(name: str, made_from: str, proof: Path, text: str, work: Callable[[], None]) -> None:
+    """Do ``work`` unless ``proof`` exists and the stamp says that it was made from the same."""
+    stamp = STAMPS / name
+    if proof.exists() and stamp.is_file() and stamp.read_text() == made_from:
+        return
+    stamp.unlink(missing_ok=True)
+    say(text)
+    begun = time.monotonic()
+    work()
+    stamp.write_text(made_from)
+    say(f"{name} ready after {time.monotonic() - begun:.0f} s")
+
+
+def python() -> None:
+    """The virtual environment, with the exact versions of constraints.txt and this checkout in it."""
+    if sys.version_info < PYTHON_NEEDED:
+        stop(f"Python {platform.python_version()} is too old: 3.10 or later is needed.")
+    executable = VENV / "bin" / "python"
+
+    def install() -> None:
+        if not executable.exists():
+            run(sys.executable, "-m", "venv", VENV)
+        run(
+            *(executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
+            *("--constraint", "constraints.txt", "--editable", ".[dev]"),
+        )
+
+    made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))
+    step("python", made_from, executable, "installing the Python packages into .venv", install)
+
+
+def node_command(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        stop(f"{name} was not found: install Node {NODE_NEEDED} or later, it builds the page.")
+    return str(found)
+
+
+def node() -> None:
+    """node_modules, exactly as package-lock.json has it."""
+    version = subprocess.run([node_command("node"), "--version"], capture_output=True, text=True)
+    major = re.match(r"v(\d+)", version.stdout)
+    if major is None or int(major[1]) < NODE_NEEDED:
+        stop(f"Node {version.stdout.strip()} is too old: {NODE_NEEDED} or later is needed.")
+    npm = node_command("npm")
+    made_from = digest([ROOT / "package.json", ROOT / "package-lock.json"], str(ROOT))
+
+    def install() -> None:
+        run(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")
+
+    step("node", made_from, ROOT / "node_modules", "installing the Node packages", install)
+
+
+def page() -> None:
+    """attn_widget/static, built from js/."""
+    sources = [path for path in (ROOT / "js" / "src").rglob("*") if path.is_file()]
+    sources += [ROOT / "js" / "build.mjs", ROOT / "package-lock.json", ROOT / "tsconfig.json"]
+    npm = node_command("npm")
+
+    def build() -> None:
+        run(npm, "run", "--silent", "build")
+
+    bundle = ROOT / "attn_widget" / "static" / "widget.js"
+    step("page", digest(sources), bundle, "building the page", build)
+
+
+def chromium() -> None:
+    """A Chromium: the system's, else from apt."""
+    if find_chromium():
+        return
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        stop(f"{MISSING} On Debian and Ubuntu: sudo apt-get install chromium")
+    say("installing Chromium")
+    subprocess.run([apt, "update", "-qq"], stdin=subprocess.DEVNULL)
+    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+    run(apt, "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core")
+    if not find_chromium():
+        stop(MISSING)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Only one set-up of a checkout at a time; a second one waits and then finds all done."""
+    STAMPS.mkdir(exist_ok=True)
+    with (STAMPS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+STEPS = {"python": python, "node": node, "page": page, "chromium": chromium}
+
+
+def main(names: list[str]) -> None:
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        stop(f"unknown step {unknown[0]!r}: {', '.join(STEPS)}")
+    with alone():
+        for name in names or list(STEPS):
+            STEPS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
