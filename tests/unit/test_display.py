@@ -1,0 +1,71 @@
+"""`show()` displays once, wherever it stands: checked in a real kernel."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SHOW = "aw.show('the cat sat', progress=False)"
+
+CELLS = {
+    "last line of a cell": SHOW,
+    "middle of a cell": f"w = {SHOW}\nprint('after')",
+    "inside display()": f"display({SHOW})",
+    "in a loop": f"for i in range(2):\n    print('before', i)\n    {SHOW}",
+    "in a box": f"from ipywidgets import VBox\nVBox([{SHOW}])",
+    "shown again by a later cell": "w",
+    "shown twice on purpose": f"u = {SHOW}\ndisplay(u)\ndisplay(u)",
+    "after an error": f"try:\n    aw.show('')\nexcept ValueError as error:\n    print(error)\n{SHOW}",
+}
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, list[list[str]]]:
+    """For each cell, its outputs in order: what kinds of data each one carries."""
+    code = nbformat.v4.new_code_cell
+    notebook = nbformat.v4.new_notebook(
+        cells=[code("import attn_widget as aw"), *(code(source) for source in CELLS.values())]
+    )
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    return {
+        name: [
+            ["stream"] if output["output_type"] == "stream" else sorted(output.get("data", {}))
+            for output in cell["outputs"]
+        ]
+        for name, cell in zip(CELLS, notebook.cells[1:], strict=True)
+    }
+
+
+def pictures(outputs: list[list[str]]) -> int:
+    return sum(WIDGET in kinds for kinds in outputs)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("last line of a cell", 1),
+        ("middle of a cell", 1),
+        ("inside display()", 1),
+        ("in a loop", 2),
+        ("in a box", 1),
+        ("shown again by a later cell", 1),
+        ("shown twice on purpose", 2),
+        ("after an error", 1),
+    ],
+)
+def test_a_widget_is_displayed_as_often_as_meant(
+    outputs: dict[str, list[list[str]]], cell: str, expected: int
+) -> None:
+    assert pictures(outputs[cell]) == expected, outputs[cell]
+
+
+def test_the_order_with_printed_lines_is_kept(outputs: dict[str, list[list[str]]]) -> None:
+    kinds = ["picture" if WIDGET in kinds else kinds[0] for kinds in outputs["in a loop"]]
+    assert kinds == ["stream", "picture", "stream", "picture"]
+
+
+def test_every_picture_has_a_plain_text_beside_it(outputs: dict[str, list[list[str]]]) -> None:
+    for cell in outputs.values():
+        assert all("text/plain" in kinds for kinds in cell if WIDGET in kinds)
