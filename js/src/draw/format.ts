@@ -1,0 +1,241 @@
+/** How numbers and tokens are written: three significant digits, and tokens that stay visible. */
+
+const DIGITS = 3;
+/** Below this a decimal point hides the digits behind zeros. */
+const TINY = 1e-3;
+const HUGE = 1e6;
+/** What stands for a figure that does not exist (N/A). */
+export const ABSENT = "–";
+
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+function superscript(exponent: number): string {
+  const digits = [...String(Math.abs(exponent))].map((d) => SUPERSCRIPTS[Number(d)]).join("");
+  return exponent < 0 ? `⁻${digits}` : digits;
+}
+
+function withMinus(text: string): string {
+  return text.replace("-", "−");
+}
+
+/**
+ * `value` to `digits` significant digits: `0.123`, `12.3`, `1,234`, `1.20×10⁻⁴`. Digits before the
+ * decimal point are never dropped.
+ */
+export function formatNumber(value: number, digits = DIGITS): string {
+  if (Number.isNaN(value)) return ABSENT;
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const rounded = Math.abs(Number(value.toPrecision(digits)));
+  if (rounded < TINY || rounded >= HUGE) {
+    const [mantissa, exponent] = value.toExponential(digits - 1).split("e") as [string, string];
+    return withMinus(`${mantissa}×10${superscript(Number(exponent))}`);
+  }
+  if (rounded >= 10 ** digits) return withMinus(formatCount(Math.round(value)));
+  return withMinus(value.toPrecision(digits));
+}
+
+/** A whole number with separators: `30,522`. */
+export function formatCount(value: number): string {
+  return withMinus(value.toLocaleString("en-US", { maximumFractionDigits: 0 }));
+}
+
+/** A share of 1 in per cent: `45.3%`. What is not all is never written as 100%. */
+export function formatPercent(share: number, digits = DIGITS): string {
+  if (!Number.isFinite(share)) return ABSENT;
+  const percent = share * 100;
+  if (percent < 100 && Number(percent.toPrecision(digits)) >= 100) {
+    return `>${(100 - 10 ** (2 - digits)).toFixed(digits - 2)}%`;
+  }
+  return `${formatNumber(percent, digits)}%`;
+}
+
+/** Every digit of `value`, for copying and for `data-aw-value`. */
+export function exact(value: number): string {
+  return String(value);
+}
+
+/** The number that `formatNumber` would show, read back. */
+export function shown(value: number, digits = DIGITS): number {
+  if (!Number.isFinite(value)) return value;
+  const rounded = Number(value.toPrecision(digits));
+  return Math.abs(rounded) >= 10 ** digits && Math.abs(rounded) < HUGE
+    ? Math.round(value)
+    : rounded;
+}
+
+/** `1st`, `2nd`, `72nd`. */
+export function formatOrdinal(rank: number): string {
+  const tens = rank % 100;
+  const suffix = tens >= 11 && tens <= 13 ? "th" : (["th", "st", "nd", "rd"][rank % 10] ?? "th");
+  return `${formatCount(rank)}${suffix}`;
+}
+
+/** How a vocabulary marks the place of a piece in its word. */
+export type TokenScheme = "wordpiece" | "byte-level" | "metaspace" | "plain";
+
+/** Byte of each character of GPT-2's printable alphabet (`bytes_to_unicode`). */
+const BYTE_OF: ReadonlyMap<string, number> = (() => {
+  const bytes = new Map<string, number>();
+  let next = 256;
+  for (let byte = 0; byte < 256; byte++) {
+    const printable = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+    bytes.set(String.fromCodePoint(printable ? byte : next++), byte);
+  }
+  return bytes;
+})();
+
+/** The text of a byte-level token, or null when it is no such token. Part of a character becomes U+FFFD. */
+function decodeBytes(token: string): string | null {
+  const bytes: number[] = [];
+  for (const character of token) {
+    const byte = BYTE_OF.get(character);
+    if (byte === undefined) return null;
+    bytes.push(byte);
+  }
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array(bytes));
+}
+
+function bytesOf(token: string): string {
+  return [...token]
+    .map((character) => (BYTE_OF.get(character) ?? 0).toString(16).toUpperCase().padStart(2, "0"))
+    .join(" ");
+}
+
+/**
+ * Which scheme a vocabulary follows, judged by some of its tokens (and, where known, the text that
+ * each one covers: only byte-level tokens decode to it).
+ */
+export function tokenScheme(
+  tokens: Iterable<string>,
+  surfaces: readonly string[] = [],
+): TokenScheme {
+  let index = 0;
+  let found: TokenScheme = "plain";
+  for (const token of tokens) {
+    const surface = surfaces[index++];
+    if (token.startsWith("Ġ")) return "byte-level";
+    if (token.startsWith("▁")) return "metaspace";
+    if (token.startsWith("##") && token.length > 2) found = "wordpiece";
+    if (surface !== undefined && surface !== token && decodeBytes(token)?.trim() === surface) {
+      return "byte-level";
+    }
+  }
+  return found;
+}
+
+/** Characters that would otherwise leave no mark, or that would reorder their neighbours. */
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u202f\u3000\u3164\u115f\u1160]/u;
+/** Joiners are part of a script or an emoji when something stands on both sides. */
+const JOINERS = "\u200c\u200d";
+
+function codeName(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function visibleCharacter(character: string, index: number, all: readonly string[]): string {
+  if (character === " ") return index === 0 || index === all.length - 1 ? "␣" : " ";
+  if (character === "\n") return "⏎";
+  if (character === "\t") return "⇥";
+  if (JOINERS.includes(character) && index > 0 && index < all.length - 1) return character;
+  if (!UNSEEN.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return `⟨${codeName(character)}⟩`;
+}
+
+/** `text` with spaces at its ends, control and format characters, and emptiness made visible. */
+export function visible(text: string): string {
+  if (text === "") return "∅";
+  const characters = [...text];
+  const seen = characters.map(visibleCharacter).join("");
+  return /^\p{M}/u.test(seen) ? `◌${seen}` : seen;
+}
+
+export interface TokenLabel {
+  /** As the tokenizer has it, every character visible. */
+  readonly text: string;
+  /** What a reader would call it; null when `text` says it already. */
+  readonly word: string | null;
+}
+
+/**
+ * A token as the tokenizer has it and the readable word beside it: `##ing` and `ing`, `Ġthe` and `the`.
+ *
+ * `surface` is the text that the token covers, where it covers one; without it (a predicted token) the
+ * word is read from the token by its vocabulary's `scheme`.
+ */
+export function tokenLabel(token: string, scheme: TokenScheme, surface?: string): TokenLabel {
+  const text = visible(token);
+  const word = surface === undefined ? readable(token, scheme) : surface;
+  if (word === null || word === "" || word.toLowerCase() === token.toLowerCase()) {
+    return { text, word: null };
+  }
+  const shownWord = visible(word);
+  return { text, word: shownWord === text ? null : shownWord };
+}
+
+function readable(token: string, scheme: TokenScheme): string | null {
+  switch (scheme) {
+    case "wordpiece":
+      return token.startsWith("##") && token.length > 2 ? token.slice(2) : null;
+    case "metaspace": {
+      const word = token.replaceAll("▁", " ");
+      return word.trim() === "" ? word : word.trim();
+    }
+    case "byte-level": {
+      const word = decodeBytes(token);
+      if (word === null) return null;
+      if (word.includes("\ufffd")) return `bytes ${bytesOf(token)}`;
+      return word.trim() === "" ? word : word.trim();
+    }
+    case "plain":
+      return null;
+  }
+}
+
+/** What assistive technology should say for a token. */
+export function spokenToken(label: TokenLabel): string {
+  return label.word ?? label.text;
+}
+
+/**
+ * `<span class="aw-token"><bdi>##ing</bdi><bdi>ing</bdi></span>`: each text isolated, so that a
+ * right-to-left token leaves its neighbours in place.
+ */
+export function tokenElement(label: TokenLabel, className = "aw-token"): HTMLElement {
+  const span = document.createElement("span");
+  span.className = className;
+  const text = document.createElement("bdi");
+  text.className = "aw-token-text";
+  text.textContent = label.text;
+  span.append(text);
+  if (label.word !== null) {
+    const word = document.createElement("bdi");
+    word.className = "aw-token-word";
+    word.textContent = label.word;
+    span.append(word);
+  }
+  return span;
+}
+
+/**
+ * Inside `root`, copying a number that carries `data-aw-value` gives all its digits, also when they are
+ * not all on screen.
+ */
+export function copyExactValues(root: HTMLElement, signal: AbortSignal): void {
+  root.addEventListener(
+    "copy",
+    (event) => {
+      const node = document.getSelection()?.getRangeAt(0).commonAncestorContainer;
+      const element = node instanceof Element ? node : node?.parentElement;
+      const value = element?.closest("[data-aw-value]")?.getAttribute("data-aw-value");
+      if (value == null || event.clipboardData === null) return;
+      event.clipboardData.setData("text/plain", value);
+      event.preventDefault();
+    },
+    { signal },
+  );
+}
