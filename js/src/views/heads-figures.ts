@@ -1,0 +1,72 @@
+/** Figures of all heads, `[L, H]` flat: where one stands among them, and what a layer adds up to. */
+
+import type { RowCounts } from "../formulas";
+import type { Source } from "../types";
+
+export interface HeadFigures {
+  /** `layer * nHeads + head`; NaN = N/A. */
+  readonly values: ArrayLike<number>;
+  readonly nLayers: number;
+  readonly nHeads: number;
+}
+
+export interface Summary {
+  readonly mean: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export function summarize(values: Iterable<number>): Summary {
+  let total = 0;
+  let count = 0;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    total += value;
+    count++;
+    min = Math.min(min, value);
+    max = Math.max(max, value);
+  }
+  return count === 0
+    ? { mean: Number.NaN, min: Number.NaN, max: Number.NaN }
+    : { mean: total / count, min, max };
+}
+
+/** Mean, smallest and largest of the heads' figures in each layer: never of the averaged matrix. */
+export function layerSummaries({ values, nLayers, nHeads }: HeadFigures): Summary[] {
+  const all = Array.from(values);
+  return Array.from({ length: nLayers }, (_, layer) =>
+    summarize(all.slice(layer * nHeads, (layer + 1) * nHeads)),
+  );
+}
+
+/** 1 = the largest; equal figures share a rank. NaN for a figure that is N/A. */
+export function rankOf(values: ArrayLike<number>, value: number): number {
+  if (Number.isNaN(value)) return Number.NaN;
+  let rank = 1;
+  for (let i = 0; i < values.length; i++) if ((values[i] as number) > value) rank++;
+  return rank;
+}
+
+/** Indices of the heads, smallest figure first, equal ones by layer and head, N/A left out. */
+export function ascending(values: ArrayLike<number>): number[] {
+  const all = Array.from(values);
+  return all
+    .map((_, index) => index)
+    .filter((index) => !Number.isNaN(all[index]))
+    .sort((a, b) => (all[a] as number) - (all[b] as number) || a - b);
+}
+
+/** Possible keys of every query of a layer; every key where no mask travels with the run. */
+export function rowCounts(source: Source, layer: number): RowCounts {
+  const n = source.meta.tokens.text.length;
+  const allowed = source.arrays.get("allowed");
+  if (allowed === undefined) return new Array<number>(n).fill(n);
+  return Array.from({ length: n }, (_, query) => {
+    const start = (layer * n + query) * n;
+    let count = 0;
+    for (let key = 0; key < n; key++) count += allowed.data[start + key];
+    return count;
+  });
+}
