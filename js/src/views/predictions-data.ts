@@ -1,0 +1,153 @@
+/** The masked-LM head's answers as the page has them, and one softmax opened up. */
+
+import type { SoftmaxTerms } from "../formulas";
+import type { NdArray, Slice, SliceRequest, Source } from "../types";
+
+export type Mode = "as_is" | "masked";
+
+export interface Predictions {
+  readonly mode: Mode;
+  readonly topK: number;
+  /** Token text by id. */
+  readonly vocabulary: Readonly<Record<string, string>>;
+  /** `[n, topK]`, most probable first. */
+  readonly ids: NdArray;
+  readonly probabilities: NdArray;
+  readonly logits: NdArray;
+  /** `[n]` */
+  readonly logitMax: NdArray;
+  readonly logSumExp: NdArray;
+  readonly originalRank: NdArray;
+  readonly originalProbability: NdArray;
+}
+
+const NAMES = {
+  ids: "prediction_ids",
+  probabilities: "prediction_probabilities",
+  logits: "prediction_logits",
+  logitMax: "logit_max",
+  logSumExp: "log_sum_exp",
+  originalRank: "original_rank",
+  originalProbability: "original_probability",
+} as const;
+
+function collect(
+  mode: Mode,
+  topK: number,
+  vocabulary: Readonly<Record<string, string>>,
+  arrays: ReadonlyMap<string, NdArray>,
+): Predictions | null {
+  const found: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+  for (const [key, name] of Object.entries(NAMES) as [keyof typeof NAMES, string][]) {
+    const array = arrays.get(name);
+    if (array === undefined) return null;
+    found[key] = array;
+  }
+  return { mode, topK, vocabulary, ...(found as Record<keyof typeof NAMES, NdArray>) };
+}
+
+/** Those of the first paint; null when it has none. */
+export function paintedPredictions({ meta, arrays }: Source): Predictions | null {
+  const { predictions } = meta;
+  return (
+    predictions && collect(predictions.mode, predictions.top_k, predictions.vocabulary, arrays)
+  );
+}
+
+export const predictionsRequest = (mode: Mode, topK: number): SliceRequest => ({
+  kind: "predictions",
+  mode,
+  top_k: topK,
+});
+
+/** Those of a slice `predictions`. */
+export function slicedPredictions({ data, arrays }: Slice): Predictions {
+  const { mode, top_k, vocabulary } = data as {
+    mode: Mode;
+    top_k: number;
+    vocabulary: Readonly<Record<string, string>>;
+  };
+  const found = collect(mode, top_k, vocabulary, arrays);
+  if (found === null) throw new TypeError("A reply of kind predictions lacks one of its arrays.");
+  return found;
+}
+
+export interface Entry {
+  readonly id: number;
+  readonly token: string;
+  readonly logit: number;
+  /** `exp(logit - logitMax)` */
+  readonly exp: number;
+  readonly probability: number;
+  /** 1 = the most probable. */
+  readonly rank: number;
+}
+
+export interface Softmax {
+  readonly position: number;
+  readonly logitMax: number;
+  /** `exp(logit - logitMax)` summed over the vocabulary. */
+  readonly sumExp: number;
+  readonly vocabSize: number;
+  readonly entries: readonly Entry[];
+}
+
+export const terms = (softmax: Softmax, entry: Entry): SoftmaxTerms => ({
+  token: entry.token,
+  logit: entry.logit,
+  logitMax: softmax.logitMax,
+  exp: entry.exp,
+  sumExp: softmax.sumExp,
+  probability: entry.probability,
+});
+
+/** As much of a softmax as the predictions carry themselves: their own entries. */
+export function softmaxOfRow(
+  predictions: Predictions,
+  position: number,
+  vocabSize: number,
+): Softmax {
+  const { topK, ids, logits, vocabulary } = predictions;
+  const logitMax = predictions.logitMax.data[position];
+  const sumExp = Math.exp(predictions.logSumExp.data[position] - logitMax);
+  const entries = Array.from({ length: topK }, (_, rank) => {
+    const at = position * topK + rank;
+    const id = ids.data[at];
+    const exp = Math.exp(logits.data[at] - logitMax);
+    return {
+      id,
+      token: vocabulary[id] ?? String(id),
+      logit: logits.data[at],
+      exp,
+      probability: exp / sumExp,
+      rank: rank + 1,
+    };
+  });
+  return { position, logitMax, sumExp, vocabSize, entries };
+}
+
+/** Ask for the most probable entries, or for one token. */
+export const softmaxRequest = (mode: Mode, position: number, tokenId?: number): SliceRequest => ({
+  kind: "softmax",
+  position,
+  ...(mode === "masked" ? { mode } : {}),
+  ...(tokenId === undefined ? {} : { token_ids: [tokenId] }),
+});
+
+/** That of a slice `softmax`. */
+export function slicedSoftmax({ data }: Slice): Softmax {
+  const { position, logit_max, sum_exp, vocab_size, entries } = data as {
+    position: number;
+    logit_max: number;
+    sum_exp: number;
+    vocab_size: number;
+    entries: Entry[];
+  };
+  return {
+    position,
+    logitMax: logit_max,
+    sumExp: sum_exp,
+    vocabSize: vocab_size,
+    entries: [...entries].sort((a, b) => a.rank - b.rank || a.id - b.id),
+  };
+}
