@@ -1,0 +1,64 @@
+/** The selection and the widget's synced traits, kept the same in both directions. */
+
+import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
+import type { Selection, State } from "./types";
+
+/** What we use of anywidget's model. */
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, listener: (...values: unknown[]) => void): void;
+  off(event: string, listener: (...values: unknown[]) => void): void;
+}
+
+const isIndex = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
+const oneOf =
+  (...values: string[]) =>
+  (value: unknown): boolean =>
+    values.includes(value as string);
+
+/** A trait may be missing in an older saved page, or set to nonsense by hand: then the default stands. */
+const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } = {
+  layer: isIndex,
+  head: (value) => value === "mean" || isIndex(value),
+  token: (value) => value === null || isIndex(value),
+  pair: (value) =>
+    value === null || (Array.isArray(value) && value.length === 2 && value.every(isIndex)),
+  metric: (value) => typeof value === "string",
+  view: (value) => typeof value === "string",
+  special: (value) => typeof value === "boolean",
+  words: (value) => typeof value === "boolean",
+  scale: oneOf("head", "unit", "sqrt"),
+  theme: oneOf("auto", "light", "dark"),
+  height: (value) => value === null || (typeof value === "number" && value > 0),
+};
+
+/** A state that follows the model and writes back to it, and the way to let go. */
+export function bindState(model: Model): { state: State; release: () => void } {
+  const read = (key: keyof Selection): unknown => {
+    const value = model.get(key);
+    return value !== undefined && ACCEPTS[key](value) ? value : DEFAULT_SELECTION[key];
+  };
+  const state = createState(
+    Object.fromEntries(SELECTION_KEYS.map((key) => [key, read(key)])) as Partial<Selection>,
+  );
+  const stops = SELECTION_KEYS.map((key) => {
+    const follow = () => state.set({ [key]: read(key) });
+    model.on(`change:${key}`, follow);
+    return () => model.off(`change:${key}`, follow);
+  });
+  let known = state.get();
+  stops.push(
+    state.on(SELECTION_KEYS, (selection) => {
+      const changed = SELECTION_KEYS.filter((key) => selection[key] !== known[key]);
+      known = selection;
+      const stale = changed.filter(
+        (key) => JSON.stringify(model.get(key)) !== JSON.stringify(selection[key]),
+      );
+      for (const key of stale) model.set(key, selection[key]);
+      if (stale.length > 0) model.save_changes();
+    }),
+  );
+  return { state, release: () => stops.forEach((stop) => stop()) };
+}

@@ -1,0 +1,20 @@
+/** Why a question has no answer, in words for the reader. */
+export class SliceFailure extends Error {
+  override name = "SliceFailure";
+  constructor(
+    message: string,
+    readonly hint: string = "",
+  ) {
+    super(message);
+  }
+}
+
+/** Message and hint of anything that was thrown. */
+export function explain(error: unknown): { message: string; hint: string } {
+  if (error instanceof SliceFailure) return { message: error.message, hint: error.hint };
+  return { message: error instanceof Error ? error.message : String(error), hint: "" };
+}
+
+/** Whether an error only says that nobody waits any more. */
+export const isAbort = (error: unknown): boolean =>
+  error instanceof DOMException && error.name === "AbortError";
