@@ -1,0 +1,82 @@
+/** Canvases that are sharp on every screen, and images made by lookup table. */
+
+import { RAMP_SIZE } from "./ramp";
+
+/** Size a canvas in CSS pixels and scale its context to device pixels. */
+export function fitCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
+  const ratio = pixelRatio();
+  const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== hgt) {
+    canvas.width = w;
+    canvas.height = hgt;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+export const pixelRatio = (): number => window.devicePixelRatio || 1;
+
+/** A canvas of one pixel a cell: `values` from 0 to `top` (or their square roots) by colour table. */
+export function heatImage(
+  values: Float32Array,
+  rows: number,
+  columns: number,
+  words: Uint32Array,
+  top: number,
+  root: boolean,
+): HTMLCanvasElement {
+  const canvas = document.createElement("canvas");
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext("2d")!;
+  const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  const last = RAMP_SIZE - 1;
+  const factor = top > 0 ? 1 / top : 0;
+  for (let i = 0; i < pixels.length; i++) {
+    const share = Math.min(values[i]! * factor, 1);
+    pixels[i] = words[Math.round((root ? Math.sqrt(share) : share) * last)]!;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Diagonal hatching: a cell that cannot be, never a colour of the ramp. */
+export function hatching(context: CanvasRenderingContext2D, color: string): CanvasPattern {
+  const SIDE = 6;
+  const tile = document.createElement("canvas");
+  tile.width = SIDE;
+  tile.height = SIDE;
+  const pen = tile.getContext("2d")!;
+  pen.strokeStyle = color;
+  pen.lineWidth = 1;
+  for (const shift of [-SIDE, 0, SIDE]) {
+    pen.moveTo(shift, SIDE);
+    pen.lineTo(shift + SIDE, 0);
+  }
+  pen.stroke();
+  return context.createPattern(tile, "repeat")!;
+}
+
+/** `text` cut with an ellipsis to fit `width`. */
+export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  const characters = [...text];
+  let low = 0;
+  let high = characters.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const cut = `${characters.slice(0, middle).join("")}…`;
+    if (context.measureText(cut).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return `${characters.slice(0, low).join("")}…`;
+}

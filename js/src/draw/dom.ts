@@ -1,0 +1,42 @@
+/** Building elements without markup strings: text is always text. */
+
+type Child = Node | string | null;
+type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** An element with attributes (`false`, `null` and `undefined` leave one out) and children. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  for (const child of children) if (child !== null) element.append(child);
+  return element;
+}
+
+/** Set, change or remove attributes. */
+export function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** Move along a list with arrows, Home and End; null for any other key. */
+export function step(key: string, index: number, size: number): number | null {
+  switch (key) {
+    case "ArrowLeft":
+    case "ArrowUp":
+      return Math.max(index - 1, 0);
+    case "ArrowRight":
+    case "ArrowDown":
+      return Math.min(index + 1, size - 1);
+    case "Home":
+      return 0;
+    case "End":
+      return size - 1;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,162 @@
+/** The bipartite flow: rows of the heatmap on the left, keys on the right, a line a link. */
+
+import { linkHorizontal } from "d3-shape";
+import type { Scale } from "../types";
+import { pickLabels } from "./axis";
+import { fitCanvas, fitText } from "./canvas";
+import type { Cell, Geometry, Highlights } from "./heatmap";
+import { ramp } from "./ramp";
+import { rampIndex } from "./scale";
+import type { Palette } from "./theme";
+
+export interface FlowData {
+  readonly size: number;
+  readonly values: Float32Array;
+  readonly max: number;
+  readonly scale: Scale;
+  readonly labels: readonly string[];
+  readonly received: Float32Array;
+  readonly threshold: number;
+}
+
+const LABEL_GAP = 13;
+const PAD = 8;
+const GUTTER_MOST = 96;
+const LINE = { least: 0.75, most: 5 } as const;
+const FAINT = 0.12;
+
+interface Link {
+  readonly source: [number, number];
+  readonly target: [number, number];
+}
+
+/** Links at or above the threshold inside the window, weakest first: the strongest are drawn last. */
+export function linksAbove(
+  { values, size, threshold }: Pick<FlowData, "values" | "size" | "threshold">,
+  rows: readonly [number, number],
+  columns: readonly [number, number],
+): Uint32Array {
+  const found: number[] = [];
+  for (let i = rows[0]; i < rows[1]; i++) {
+    for (let j = columns[0]; j < columns[1]; j++) {
+      const value = values[i * size + j]!;
+      if (value >= threshold && value > 0) found.push(i * size + j);
+    }
+  }
+  return Uint32Array.from(found).sort((a, b) => values[a]! - values[b]!);
+}
+
+/** First and one past the last position of a track inside `[from, to]`. */
+export function windowOf(
+  track: { start: number; size: number; count: number },
+  from: number,
+  to: number,
+): [number, number] {
+  return [
+    Math.max(0, Math.floor((from - track.start) / track.size + 1e-6)),
+    Math.min(track.count, Math.ceil((to - track.start) / track.size - 1e-6)),
+  ];
+}
+
+/** Draw the flow beside a heatmap of this geometry; keys use the window of the columns. Returns links drawn. */
+export function drawFlow(
+  canvas: HTMLCanvasElement,
+  width: number,
+  data: FlowData,
+  geometry: Geometry,
+  highlights: Highlights,
+  colors: Palette,
+): number {
+  const { top, side, rows } = geometry;
+  const shift = top - geometry.left;
+  const keys = { ...geometry.columns, start: geometry.columns.start + shift };
+  const context = fitCanvas(canvas, width, top + side + PAD);
+  const font = Math.max(10, Math.min(12, Math.floor(rows.size * 0.8)));
+  context.font = `${font}px ${colors.font}`;
+  const widest = data.labels.reduce((most, l) => Math.max(most, context.measureText(l).width), 24);
+  const gutter = Math.min(Math.ceil(widest), GUTTER_MOST, width * 0.3) + PAD;
+  const [from, to] = [gutter, width - gutter];
+  const y = (track: typeof rows, i: number): number => track.start + (i + 0.5) * track.size;
+
+  const links = linksAbove(
+    data,
+    windowOf(rows, top, top + side),
+    windowOf(keys, top, top + side),
+  );
+  const { css } = ramp("weight", colors.mode);
+  const path = linkHorizontal<Link, [number, number]>().context(context);
+  const { row, hover, pair } = highlights;
+  const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
+  const lit = (i: number, j: number): boolean => {
+    if (litRow < 0 && litKey < 0) return true;
+    if (litRow >= 0 && litKey >= 0) return i === litRow || j === litKey;
+    return litRow >= 0 ? i === litRow : j === litKey;
+  };
+  context.save();
+  context.beginPath();
+  context.rect(0, top - 1, width, side + 2);
+  context.clip();
+  for (const pass of [false, true]) {
+    for (const cell of links) {
+      const [i, j] = [Math.floor(cell / data.size), cell % data.size];
+      if (lit(i, j) !== pass) continue;
+      const value = data.values[cell]!;
+      context.beginPath();
+      path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
+      context.globalAlpha = pass ? 0.9 : FAINT;
+      context.strokeStyle = css[rampIndex(value, data.max, data.scale)]!;
+      const thick = Math.min(LINE.most, Math.max(LINE.least, rows.size * 0.5));
+      context.lineWidth = LINE.least + (value / (data.max || 1)) * (thick - LINE.least);
+      context.stroke();
+    }
+  }
+  if (pair !== null && pair.row >= 0 && pair.column >= 0) {
+    context.globalAlpha = 1;
+    context.beginPath();
+    path({ source: [from, y(rows, pair.row)], target: [to, y(keys, pair.column)] });
+    context.strokeStyle = colors.accent;
+    context.lineWidth = 2;
+    context.stroke();
+  }
+  context.restore();
+
+  context.textBaseline = "middle";
+  const write = (track: typeof rows, lit: readonly number[], at: number, left: boolean) => {
+    context.textAlign = left ? "right" : "left";
+    const first = lit.filter((i) => i >= 0);
+    const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received, first);
+    for (const i of chosen) {
+      const strong = first.includes(i);
+      context.font = `${strong ? "600 " : ""}${font}px ${colors.font}`;
+      context.fillStyle = strong ? colors.ink : colors.muted;
+      context.fillText(fitText(context, data.labels[i]!, gutter - PAD), at, y(track, i));
+    }
+  };
+  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1], from - 6, true);
+  write(keys, [hover?.column ?? -1, pair?.column ?? -1], to + 6, false);
+  context.font = `10px ${colors.font}`;
+  context.fillStyle = colors.muted;
+  context.textBaseline = "alphabetic";
+  if (top >= 24) {
+    context.textAlign = "right";
+    context.fillText("query", from - 6, top - 8);
+    context.textAlign = "left";
+    context.fillText("key", to + 6, top - 8);
+  }
+  return links.length;
+}
+
+/** The query or key under a point of the canvas. */
+export function flowAt(
+  { top, side, rows, columns, left }: Geometry,
+  width: number,
+  x: number,
+  y: number,
+): Cell | null {
+  if (y < top || y >= top + side) return null;
+  const onLeft = x < width / 2;
+  const track = onLeft ? rows : { ...columns, start: columns.start + top - left };
+  const index = Math.floor((y - track.start) / track.size);
+  if (index < 0 || index >= track.count) return null;
+  return onLeft ? { row: index, column: -1 } : { row: -1, column: index };
+}

@@ -1,0 +1,129 @@
+/** Colour ramps, made in OKLCH so that lightness moves evenly, as 256-entry tables for canvases. */
+
+/** Stops of a ramp: lightness 0..1, chroma, hue in degrees; evenly spaced. */
+type Stop = readonly [lightness: number, chroma: number, hue: number];
+
+const WEIGHT_DARK: readonly Stop[] = [
+  [0.2, 0.02, 275],
+  [0.352, 0.1, 290],
+  [0.504, 0.17, 340],
+  [0.656, 0.185, 25],
+  [0.808, 0.15, 65],
+  [0.96, 0.06, 100],
+];
+const WEIGHT_LIGHT: readonly Stop[] = [
+  [0.975, 0.006, 90],
+  [0.83, 0.09, 65],
+  [0.685, 0.165, 35],
+  [0.54, 0.18, 5],
+  [0.395, 0.14, 325],
+  [0.25, 0.08, 290],
+];
+const METRIC_DARK: readonly Stop[] = [
+  [0.24, 0.015, 220],
+  [0.54, 0.085, 200],
+  [0.84, 0.1, 180],
+];
+const METRIC_LIGHT: readonly Stop[] = [
+  [0.965, 0.008, 190],
+  [0.675, 0.09, 200],
+  [0.385, 0.075, 230],
+];
+
+export type RampName = "weight" | "metric";
+export type Mode = "light" | "dark";
+
+const STOPS: Record<RampName, Record<Mode, readonly Stop[]>> = {
+  weight: { light: WEIGHT_LIGHT, dark: WEIGHT_DARK },
+  metric: { light: METRIC_LIGHT, dark: METRIC_DARK },
+};
+
+export type Rgb = readonly [number, number, number];
+
+export const RAMP_SIZE = 256;
+
+export interface Ramp {
+  /** Bytes of each entry, for text contrast and tests. */
+  readonly rgb: readonly Rgb[];
+  /** The same as little-endian RGBA words, for `ImageData`. */
+  readonly words: Uint32Array;
+  /** The same as CSS colours. */
+  readonly css: readonly string[];
+}
+
+/** OKLCH to sRGB bytes (Ottosson 2020, https://bottosson.github.io/posts/oklab/); null outside the gamut. */
+function toRgb([lightness, chroma, hue]: Stop): Rgb | null {
+  const angle = (hue * Math.PI) / 180;
+  const a = chroma * Math.cos(angle);
+  const b = chroma * Math.sin(angle);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  if (linear.some((value) => value < -1e-3 || value > 1 + 1e-3)) return null;
+  return linear.map((value) => {
+    const bounded = Math.min(Math.max(value, 0), 1);
+    const encoded = bounded <= 0.0031308 ? 12.92 * bounded : 1.055 * bounded ** (1 / 2.4) - 0.055;
+    return Math.round(255 * encoded);
+  }) as unknown as Rgb;
+}
+
+/** The nearest colour of the same lightness and hue that a screen can show. */
+function inGamut(stop: Stop): Rgb {
+  const [lightness, chroma, hue] = stop;
+  for (let share = 1; share >= 0; share -= 0.02) {
+    const rgb = toRgb([lightness, chroma * share, hue]);
+    if (rgb !== null) return rgb;
+  }
+  return lightness > 0.5 ? [255, 255, 255] : [0, 0, 0];
+}
+
+function between(stops: readonly Stop[], t: number): Stop {
+  const scaled = t * (stops.length - 1);
+  const i = Math.min(Math.floor(scaled), stops.length - 2);
+  const f = scaled - i;
+  const [l0, c0, h0] = stops[i]!;
+  const [l1, c1, h1] = stops[i + 1]!;
+  const turn = ((h1 - h0 + 540) % 360) - 180;
+  return [l0 + f * (l1 - l0), c0 + f * (c1 - c0), h0 + f * turn];
+}
+
+function make(stops: readonly Stop[]): Ramp {
+  const rgb = Array.from({ length: RAMP_SIZE }, (_, i) => inGamut(between(stops, i / (RAMP_SIZE - 1))));
+  return {
+    rgb,
+    words: Uint32Array.from(rgb, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0),
+    css: rgb.map(([r, g, b]) => `rgb(${r} ${g} ${b})`),
+  };
+}
+
+const made = new Map<string, Ramp>();
+
+/** A ramp for a background; made once, the same for every widget. */
+export function ramp(name: RampName, mode: Mode): Ramp {
+  const key = `${name} ${mode}`;
+  let found = made.get(key);
+  if (found === undefined) {
+    found = make(STOPS[name][mode]);
+    made.set(key, found);
+  }
+  return found;
+}
+
+/** WCAG relative luminance of an sRGB colour, 0..1. */
+export function luminance([r, g, b]: Rgb): number {
+  const linear = (byte: number): number => {
+    const value = byte / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+}
+
+/** Black or white, whichever reads better on a colour. */
+export function inkOn(color: Rgb): "#000" | "#fff" {
+  return luminance(color) > 0.179 ? "#000" : "#fff";
+}

@@ -1,0 +1,29 @@
+/** How a weight becomes a place on the ramp: the three scales, and how the legend words them. */
+
+import type { Scale } from "../types";
+import { RAMP_SIZE } from "./ramp";
+
+/** Where `value` lies on the ramp, 0..1. */
+export function rampPosition(value: number, max: number, scale: Scale): number {
+  const top = scale === "unit" ? 1 : max;
+  if (!(top > 0) || !(value > 0)) return 0;
+  const share = Math.min(value / top, 1);
+  return scale === "sqrt" ? Math.sqrt(share) : share;
+}
+
+/** The ramp entry of `value`. */
+export function rampIndex(value: number, max: number, scale: Scale): number {
+  return Math.round(rampPosition(value, max, scale) * (RAMP_SIZE - 1));
+}
+
+/** The value at a place of the ramp, the inverse of `rampPosition`. */
+export function rampValue(position: number, max: number, scale: Scale): number {
+  if (scale === "unit") return position;
+  return max * (scale === "sqrt" ? position * position : position);
+}
+
+export const SCALE_LABELS: Record<Scale, string> = {
+  head: "0 to maximum of this head",
+  unit: "0 to 1",
+  sqrt: "square root, 0 to maximum of this head",
+};

@@ -1,0 +1,141 @@
+/** The matrix on screen: the selected head's weights as the selected units see them. */
+
+import { type Unit, project, projectAllowed, unitOfToken, unitsOf } from "./derive/units";
+import { maximum, received } from "./derive/matrix";
+import { explain, isAbort } from "./source/failure";
+import type { Context, HeadIndex, SliceRequest, Source, State } from "./types";
+
+export interface Matrix {
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly units: readonly Unit[];
+  /** Rows and columns. */
+  readonly size: number;
+  /** `[size, size]` weights, rows are queries. */
+  readonly weights: Float32Array;
+  /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
+  readonly allowed: Uint8Array | null;
+  readonly max: number;
+  /** Mean over queries of each column, `[size]`. */
+  readonly received: Float32Array;
+  /** The unit of a token, -1 when it is not shown. */
+  unitOf(token: number | null): number;
+}
+
+export interface MatrixStore {
+  get(): Matrix | null;
+  /** Called with every new matrix, and at once with the present one. Returns the way to stop. */
+  on(listener: (matrix: Matrix) => void): () => void;
+}
+
+/** What the views of this widget get beyond a `Context`. */
+export interface Stage extends Context {
+  readonly matrix: MatrixStore;
+}
+
+const PREFETCH_DELAY_MS = 120;
+/** Above this a neighbour costs more than the wait that it saves. */
+const PREFETCH_TOKENS = 512;
+
+export const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => ({
+  kind: "weights",
+  layer,
+  head,
+});
+
+/** The heads one step away by arrow key. */
+function neighbours(source: Source, layer: number, head: HeadIndex): SliceRequest[] {
+  const { n_layers, n_heads } = source.meta.model;
+  const near: [number, HeadIndex][] = [
+    [layer - 1, head],
+    [layer + 1, head],
+  ];
+  if (head !== "mean") near.push([layer, head - 1], [layer, head + 1]);
+  return near
+    .filter(([l, k]) => l >= 0 && l < n_layers && (k === "mean" || (k >= 0 && k < n_heads)))
+    .map(([l, k]) => weightsRequest(l, k));
+}
+
+export function createMatrix(
+  source: Source,
+  state: State,
+  { report, signal, busy }: Pick<Context, "report" | "signal"> & { busy(waiting: boolean): void },
+): MatrixStore {
+  const listeners = new Set<(matrix: Matrix) => void>();
+  const n = source.meta.tokens.text.length;
+  let current: Matrix | null = null;
+  let asking: AbortController | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+
+  async function load(): Promise<void> {
+    asking?.abort();
+    clearTimeout(idle);
+    const mine = new AbortController();
+    asking = mine;
+    const { layer, head, words, special } = state.get();
+    const options = { signal: mine.signal };
+    const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
+    try {
+      const [weights, language] = await Promise.all([
+        source.slice(weightsRequest(layer, head), options),
+        words ? source.slice({ kind: "language" }, options) : null,
+      ]);
+      if (mine.signal.aborted) return;
+      const tokenWord = (language?.data.token_word ?? null) as (number | null)[] | null;
+      const units = unitsOf(source.meta.tokens, { special, tokenWord });
+      const size = units.length;
+      const raw = weights.arrays.get("weights")!.data as Float32Array;
+      const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
+      const projected = project(raw, n, units);
+      current = {
+        layer,
+        head,
+        units,
+        size,
+        weights: projected,
+        allowed: mask === undefined ? null : projectAllowed(mask, n, units),
+        max: maximum(projected),
+        received: received(projected, size, size),
+        unitOf: (token) => unitOfToken(units, token),
+      };
+      for (const listener of [...listeners]) listener(current);
+      if (source.live && n <= PREFETCH_TOKENS) {
+        idle = setTimeout(() => {
+          for (const request of neighbours(source, layer, head)) {
+            source.slice(request, options).catch(() => undefined);
+          }
+        }, PREFETCH_DELAY_MS);
+      }
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted) return;
+      const { message, hint } = explain(error);
+      report(message, hint);
+    } finally {
+      clearTimeout(late);
+      if (asking === mine) busy(false);
+    }
+  }
+
+  const stop = state.on(["layer", "head", "words", "special"], () => void load());
+  signal.addEventListener(
+    "abort",
+    () => {
+      stop();
+      clearTimeout(idle);
+      asking?.abort();
+      listeners.clear();
+    },
+    { once: true },
+  );
+  void load();
+  return {
+    get: () => current,
+    on(listener) {
+      listeners.add(listener);
+      if (current !== null) listener(current);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}

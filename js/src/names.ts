@@ -1,0 +1,27 @@
+/** How heads and units are called on screen. */
+
+import { type TokenScheme, tokenLabel, tokenScheme } from "./draw/format";
+import type { Unit } from "./derive/units";
+import { metricOf } from "./formulas";
+import type { HeadIndex, TokenColumns } from "./types";
+
+/** `L3 · H5`, `L3 · mean`. */
+export function headName(layer: number, head: HeadIndex): string {
+  return head === "mean" ? `L${layer} · mean` : `L${layer} · H${head}`;
+}
+
+/** `layer 3, head 5`, for readers who listen. */
+export function spokenHead(layer: number, head: HeadIndex): string {
+  return head === "mean" ? `layer ${layer}, mean of its heads` : `layer ${layer}, head ${head}`;
+}
+
+export const schemeOf = (tokens: TokenColumns): TokenScheme =>
+  tokenScheme(tokens.text, tokens.surface);
+
+/** What a unit is called on an axis: the tokenizer's text, every character visible. */
+export function unitLabel(unit: Unit, scheme: TokenScheme): string {
+  return tokenLabel(unit.text, scheme, unit.surface).text;
+}
+
+/** A metric's name as its card has it. */
+export const metricName = (key: string): string => metricOf(key)?.name ?? key;
