@@ -1,0 +1,180 @@
+/** The bar: which head, what is shown, on which scale, and what the colours mean. */
+
+import { h, setAttributes } from "../draw/dom";
+import { exact, formatNumber } from "../draw/format";
+import { ramp } from "../draw/ramp";
+import { rampValue, SCALE_LABELS } from "../draw/scale";
+import { modeOf, onTheme } from "../draw/theme";
+import type { Stage } from "../matrix";
+import type { Scale, Selection, Theme } from "../types";
+
+/** Colour stops of a CSS gradient: enough that no eye sees them. */
+const STOPS = 17;
+
+export interface BarActions {
+  toggleKeys(): void;
+  toggleFullScreen(): void;
+}
+
+export function bar(element: HTMLElement, stage: Stage, actions: BarActions): () => void {
+  const { source, state, signal, matrix } = stage;
+  const { n_layers, n_heads } = source.meta.model;
+  const { tokens } = source.meta;
+  const stops: (() => void)[] = [];
+
+  const act = (target: HTMLElement, type: string, listener: () => void): void =>
+    target.addEventListener(type, listener, { signal });
+
+  function stepper(name: "Layer" | "Head", size: number, get: () => number | null, set: (value: number) => void) {
+    const value = h("span", { class: "aw-number aw-stepper-value" });
+    const less = h("button", { type: "button", class: "aw-button", "aria-label": `${name} before` }, "‹");
+    const more = h("button", { type: "button", class: "aw-button", "aria-label": `${name} after` }, "›");
+    act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
+    act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
+    const show = () => {
+      const now = get();
+      value.textContent = `${name[0]}${now ?? " mean"}`;
+      value.title = `${name} ${now ?? "mean"} of ${size} (counted from 0)`;
+      less.disabled = now === null || now <= 0;
+      more.disabled = now !== null && now >= size - 1;
+    };
+    stops.push(state.on(["layer", "head"], show));
+    show();
+    return h("div", { class: "aw-stepper", role: "group", "aria-label": name, "data-aw-part": name.toLowerCase() }, less, value, more);
+  }
+
+  function toggle(
+    label: string,
+    part: string,
+    get: (selection: Selection) => boolean,
+    set: (on: boolean) => void,
+    title = "",
+  ): HTMLButtonElement {
+    const made = h("button", { type: "button", class: "aw-toggle", "data-aw-part": part, title }, label);
+    const show = () => made.setAttribute("aria-pressed", String(get(state.get())));
+    act(made, "click", () => set(!get(state.get())));
+    stops.push(state.on(["head", "special", "words"], show));
+    show();
+    return made;
+  }
+
+  function choose<T extends string>(
+    label: string,
+    key: "scale" | "theme",
+    options: readonly (readonly [T, string])[],
+  ): HTMLElement {
+    const made = h(
+      "select",
+      { class: "aw-select", "aria-label": label, title: label, "data-aw-part": key },
+      ...options.map(([value, text]) => h("option", { value }, text)),
+    );
+    const show = () => {
+      made.value = state.get()[key];
+    };
+    act(made, "change", () => state.set({ [key]: made.value }));
+    stops.push(state.on([key], show));
+    show();
+    return made;
+  }
+
+  let lastHead = 0;
+  const meanHead = toggle(
+    "mean head",
+    "mean",
+    ({ head }) => head === "mean",
+    (on) => {
+      const { head } = state.get();
+      if (head !== "mean") lastHead = head;
+      state.set({ head: on ? "mean" : lastHead });
+    },
+    "The average of the layer's matrices, as a head of its own",
+  );
+  const special = tokens.special.some(Boolean)
+    ? toggle(
+        "special tokens",
+        "special",
+        (selection) => selection.special,
+        (on) => state.set({ special: on }),
+        "Hidden special tokens keep their weight: rows then sum to less than 1",
+      )
+    : null;
+  const words = toggle(
+    "words",
+    "words",
+    (selection) => selection.words,
+    (on) => state.set({ words: on }),
+    "Pieces merged to words: mean over query rows, sum over key columns",
+  );
+
+  const low = h("span", { class: "aw-number" });
+  const high = h("span", { class: "aw-number" });
+  const middle = h("span", { class: "aw-number aw-legend-middle" });
+  const gradient = h("span", { class: "aw-legend-bar", "aria-hidden": "true" });
+  const legend = h("div", { class: "aw-legend", role: "img", "data-aw-part": "legend" }, "weight", low, h("span", { class: "aw-legend-track" }, gradient, middle), high);
+  const hatched = h("span", { class: "aw-legend-hatched", hidden: true }, h("i", { "aria-hidden": "true" }), "masked");
+
+  function explain(): void {
+    const shown = matrix.get();
+    if (shown === null) return;
+    const { scale } = state.get();
+    const { css } = ramp("weight", modeOf(element));
+    const stopsOfRamp = Array.from({ length: STOPS }, (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!);
+    gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
+    const top = rampValue(1, shown.max, scale);
+    low.textContent = "0";
+    high.textContent = formatNumber(top);
+    middle.textContent = scale === "sqrt" ? formatNumber(rampValue(0.5, shown.max, scale)) : "";
+    setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
+    legend.setAttribute("aria-label", `Colour of a weight: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`);
+    legend.title = SCALE_LABELS[scale];
+    hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
+  }
+
+  const keys = h("button", { type: "button", class: "aw-button", "aria-label": "Keys", title: "Keys (?)", "data-aw-part": "keys-button" }, "?");
+  const full = h("button", { type: "button", class: "aw-button", "aria-label": "Full screen", title: "Full screen", "data-aw-part": "full-screen" }, "⛶");
+  act(keys, "click", actions.toggleKeys);
+  act(full, "click", actions.toggleFullScreen);
+  full.hidden = !document.fullscreenEnabled;
+
+  element.append(
+    h(
+      "div",
+      { class: "aw-bar-group" },
+      stepper("Layer", n_layers, () => state.get().layer, (layer) => state.set({ layer })),
+      stepper(
+        "Head",
+        n_heads,
+        () => {
+          const { head } = state.get();
+          return head === "mean" ? null : head;
+        },
+        (head) => state.set({ head }),
+      ),
+    ),
+    h("div", { class: "aw-bar-group" }, meanHead, special, words),
+    h(
+      "div",
+      { class: "aw-bar-group aw-bar-end" },
+      hatched,
+      legend,
+      choose<Scale>("Scale of the colours", "scale", [
+        ["head", "0 – head max"],
+        ["unit", "0 – 1"],
+        ["sqrt", "√, head max"],
+      ]),
+      choose<Theme>("Theme", "theme", [
+        ["auto", "auto"],
+        ["light", "light"],
+        ["dark", "dark"],
+      ]),
+      keys,
+      full,
+    ),
+  );
+  stops.push(matrix.on(explain), state.on(["scale"], explain));
+  onTheme(element, explain, signal);
+  return () => {
+    for (const stop of stops) stop();
+    element.replaceChildren();
+  };
+}

@@ -1,0 +1,281 @@
+/** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
+
+import { fitCanvas } from "../draw/canvas";
+import { h, setAttributes } from "../draw/dom";
+import { ABSENT, exact, formatNumber } from "../draw/format";
+import { onResize } from "../draw/gauge";
+import { RAMP_SIZE, ramp } from "../draw/ramp";
+import { rampIndex } from "../draw/scale";
+import { modeOf, onTheme, palette } from "../draw/theme";
+import { headName, metricName, spokenHead } from "../names";
+import type { Stage } from "../matrix";
+
+const GAP = 2;
+const AXIS = 20;
+const CELL = { least: 9, most: 28 } as const;
+const TYPING_PAUSE_MS = 900;
+
+export function headGrid(element: HTMLElement, stage: Stage): () => void {
+  const { source, state, signal } = stage;
+  const { n_layers: layers, n_heads: heads } = source.meta.model;
+  const { keys } = source.meta.metrics;
+
+  const choice = h(
+    "select",
+    { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
+    h("option", { value: "thumbnails" }, "Thumbnails"),
+    ...keys.map((key) => h("option", { value: key }, metricName(key))),
+  );
+  choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
+
+  const canvas = h("canvas", { class: "aw-grid-canvas", "aria-hidden": "true" });
+  const buttons: HTMLButtonElement[] = [];
+  const grid = h("div", { class: "aw-grid", role: "group", "aria-label": "Heads by layer" }, canvas);
+  grid.append(h("span", { class: "aw-grid-corner", "aria-hidden": "true" }));
+  for (let head = 0; head < heads; head++) {
+    grid.append(h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head)));
+  }
+  for (let layer = 0; layer < layers; layer++) {
+    grid.append(h("span", { class: "aw-grid-row", "aria-hidden": "true" }, String(layer)));
+    for (let head = 0; head < heads; head++) {
+      const button = h("button", {
+        type: "button",
+        class: "aw-grid-head",
+        tabindex: -1,
+        "data-layer": layer,
+        "data-head": head,
+      });
+      buttons.push(button);
+      grid.append(button);
+    }
+  }
+  const low = h("span", { class: "aw-number" });
+  const high = h("span", { class: "aw-number" });
+  const bar = h("span", { class: "aw-legend-bar", "aria-hidden": "true" });
+  const legend = h("div", { class: "aw-legend aw-grid-legend" }, low, bar, high);
+  const note = h("span", { class: "aw-grid-note" });
+  element.append(
+    h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
+    grid,
+    h("div", { class: "aw-grid-foot" }, note, legend),
+  );
+
+  const at = (layer: number, head: number): HTMLButtonElement => buttons[layer * heads + head]!;
+  const values = (key: string): Float32Array | null =>
+    (source.arrays.get(`metric:${key}`)?.data as Float32Array | undefined) ?? null;
+  const focusOf = (): [number, number] => {
+    const { layer, head } = state.get();
+    return [layer, head === "mean" ? 0 : head];
+  };
+
+  function mark(): void {
+    const { layer, head } = state.get();
+    const [row, column] = focusOf();
+    for (const button of buttons) {
+      const [l, k] = [Number(button.dataset.layer), Number(button.dataset.head)];
+      const chosen = l === layer && (head === "mean" || k === head);
+      setAttributes(button, {
+        "aria-pressed": String(chosen),
+        tabindex: l === row && k === column ? 0 : -1,
+      });
+    }
+  }
+
+  function describe(): void {
+    const { metric } = state.get();
+    const figures = metric === "thumbnails" ? null : values(metric);
+    const largest = source.arrays.get("head_max")?.data as Float32Array | undefined;
+    buttons.forEach((button, i) => {
+      const value = figures?.[i] ?? largest?.[i];
+      const [layer, head] = [Math.floor(i / heads), i % heads];
+      const what = figures === null ? "largest weight" : metricName(metric);
+      const text = value === undefined ? ABSENT : formatNumber(value);
+      setAttributes(button, {
+        "aria-label": `${spokenHead(layer, head)}: ${what} ${text}`,
+        title: `${headName(layer, head)}   ${what} ${text}`,
+        "data-aw-value": value === undefined ? null : exact(value),
+      });
+    });
+  }
+
+  let cell = 0;
+  function layout(width: number): void {
+    const room = (width - AXIS) / heads - GAP;
+    cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor(room)));
+    grid.style.setProperty("--aw-cell", `${cell}px`);
+    grid.style.setProperty("--aw-heads", String(heads));
+    paint();
+  }
+
+  function paint(): void {
+    if (cell === 0) return;
+    const { metric, scale } = state.get();
+    const mode = modeOf(element);
+    const step = cell + GAP;
+    const context = fitCanvas(canvas, heads * step, layers * step);
+    const thumbnails = metric === "thumbnails";
+    const figures = thumbnails ? null : values(metric);
+    if (thumbnails) paintThumbnails(context, step, mode, scale);
+    else if (figures !== null) paintMetric(context, step, mode, figures);
+    legend.hidden = thumbnails;
+    note.textContent = thumbnails
+      ? scale === "unit"
+        ? "each on 0 to 1"
+        : "each on its own maximum"
+      : metricName(metric);
+    choice.value = metric;
+  }
+
+  function paintThumbnails(
+    context: CanvasRenderingContext2D,
+    step: number,
+    mode: "light" | "dark",
+    scale: "head" | "unit" | "sqrt",
+  ): void {
+    const thumbs = source.arrays.get("thumbs");
+    const largest = source.arrays.get("head_max");
+    if (thumbs === undefined || largest === undefined) return;
+    const side = thumbs.shape[2]!;
+    const { words } = ramp("weight", mode);
+    const sheet = document.createElement("canvas");
+    sheet.width = heads * side;
+    sheet.height = layers * side;
+    const pen = sheet.getContext("2d")!;
+    const image = pen.createImageData(sheet.width, sheet.height);
+    const pixels = new Uint32Array(image.data.buffer);
+    const colors = new Uint32Array(RAMP_SIZE);
+    for (let i = 0; i < layers * heads; i++) {
+      const max = largest.data[i]!;
+      for (let v = 0; v < RAMP_SIZE; v++) {
+        colors[v] = words[rampIndex((v / 255) * max, max, scale)]!;
+      }
+      const x = (i % heads) * side;
+      const y = Math.floor(i / heads) * side;
+      for (let r = 0; r < side; r++) {
+        const from = (i * side + r) * side;
+        const to = (y + r) * sheet.width + x;
+        for (let c = 0; c < side; c++) pixels[to + c] = colors[thumbs.data[from + c]!]!;
+      }
+    }
+    pen.putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = side > cell;
+    context.imageSmoothingQuality = "high";
+    for (let i = 0; i < layers * heads; i++) {
+      const [row, column] = [Math.floor(i / heads), i % heads];
+      context.drawImage(
+        sheet,
+        column * side,
+        row * side,
+        side,
+        side,
+        column * step,
+        row * step,
+        cell,
+        cell,
+      );
+    }
+  }
+
+  function paintMetric(
+    context: CanvasRenderingContext2D,
+    step: number,
+    mode: "light" | "dark",
+    figures: Float32Array,
+  ): void {
+    const { css } = ramp("metric", mode);
+    const known = figures.filter((value) => !Number.isNaN(value));
+    const [least, most] = [Math.min(...known), Math.max(...known)];
+    const span = most > least ? most - least : 1;
+    const { line, muted } = palette(element);
+    figures.forEach((value, i) => {
+      const x = (i % heads) * step;
+      const y = Math.floor(i / heads) * step;
+      if (Number.isNaN(value)) {
+        context.strokeStyle = line;
+        context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+        context.fillStyle = muted;
+        context.fillRect(x + cell / 2 - 2, y + cell / 2 - 0.5, 4, 1);
+        return;
+      }
+      context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))]!;
+      context.fillRect(x, y, cell, cell);
+    });
+    low.textContent = formatNumber(least);
+    high.textContent = formatNumber(most);
+    bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
+  }
+
+  function select(layer: number, head: number, focus: boolean): void {
+    state.set({ layer, head });
+    if (focus) at(layer, head).focus({ preventScroll: true });
+  }
+
+  let typed = "";
+  let typing: ReturnType<typeof setTimeout> | undefined;
+  function type(key: string): boolean {
+    if (!/^[\d.]$/.test(key)) return false;
+    clearTimeout(typing);
+    typed += key;
+    typing = setTimeout(() => {
+      typed = "";
+    }, TYPING_PAUSE_MS);
+    const match = /^(\d+)\.(\d+)$/.exec(typed);
+    if (match === null) return true;
+    const [layer, head] = [Number(match[1]), Number(match[2])];
+    if (layer < layers && head < heads) select(layer, head, true);
+    else stage.announce(`There is no layer ${layer}, head ${head}.`);
+    return true;
+  }
+
+  grid.addEventListener(
+    "click",
+    (event) => {
+      const button = (event.target as Element).closest<HTMLElement>(".aw-grid-head");
+      if (button) select(Number(button.dataset.layer), Number(button.dataset.head), true);
+    },
+    { signal },
+  );
+  grid.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const [layer, head] = focusOf();
+      const moves: Record<string, [number, number]> = {
+        ArrowLeft: [layer, head - 1],
+        ArrowRight: [layer, head + 1],
+        ArrowUp: [layer - 1, head],
+        ArrowDown: [layer + 1, head],
+        Home: [layer, 0],
+        End: [layer, heads - 1],
+        PageUp: [0, head],
+        PageDown: [layers - 1, head],
+      };
+      const move = moves[event.key];
+      if (move !== undefined) {
+        const [l, k] = move;
+        if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k, true);
+      } else if (!type(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
+
+  const stops = [
+    state.on(["layer", "head"], mark),
+    state.on(["metric"], () => {
+      describe();
+      paint();
+    }),
+    state.on(["scale"], paint),
+  ];
+  onResize(element, layout, signal);
+  onTheme(element, paint, signal);
+  mark();
+  describe();
+  return () => {
+    clearTimeout(typing);
+    for (const stop of stops) stop();
+    element.replaceChildren();
+  };
+}

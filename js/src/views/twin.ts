@@ -1,0 +1,71 @@
+/** The matrix as a table: for reading by screen reader, and for copying. */
+
+import { h } from "../draw/dom";
+import { exact, formatNumber } from "../draw/format";
+import type { Matrix, Stage } from "../matrix";
+
+/** A table of this many rows and columns is still one that somebody reads. */
+const MOST = 40;
+
+export function twinTable(
+  { state, signal }: Stage,
+  matrix: () => Matrix | null,
+  labels: () => readonly string[],
+): { element: HTMLElement; refresh(): void } {
+  const body = h("div", { class: "aw-table-scroll", tabindex: 0, role: "region", "aria-label": "Weights" });
+  const element = h(
+    "details",
+    { class: "aw-twin", "data-aw-part": "table" },
+    h("summary", {}, "Table"),
+    body,
+  );
+
+  function build(): void {
+    const shown = matrix();
+    if (!element.open || shown === null) return body.replaceChildren();
+    const names = labels();
+    const { size, weights, allowed } = shown;
+    const count = Math.min(size, MOST);
+    // Rows and columns around the focus token when the matrix is larger than a table can be.
+    const focus = Math.max(0, shown.unitOf(state.get().token));
+    const first = Math.max(0, Math.min(focus - Math.floor(MOST / 2), size - count));
+    const range = Array.from({ length: count }, (_, i) => first + i);
+    const caption = size > count ? `Rows and columns ${first} to ${first + count - 1} of ${size}` : "";
+    body.replaceChildren(
+      h(
+        "table",
+        { class: "aw-table" },
+        h("caption", {}, caption || "Weights: rows are queries, columns are keys"),
+        h(
+          "thead",
+          {},
+          h("tr", {}, h("td"), ...range.map((j) => h("th", { scope: "col" }, h("bdi", {}, names[j]!)))),
+        ),
+        h(
+          "tbody",
+          {},
+          ...range.map((i) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, h("bdi", {}, names[i]!)),
+              ...range.map((j) => {
+                const value = weights[i * size + j]!;
+                return allowed !== null && allowed[i * size + j] === 0
+                  ? h("td", { class: "aw-number" }, "masked")
+                  : h(
+                      "td",
+                      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+                      formatNumber(value),
+                    );
+              }),
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  element.addEventListener("toggle", build, { signal });
+  return { element, refresh: build };
+}

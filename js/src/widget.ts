@@ -1,0 +1,63 @@
+/** Entry for notebooks: an anywidget module. State lives per view; nothing is shared between widgets. */
+
+import { createFrame } from "./app";
+import { bindState, type Model } from "./binding";
+import { readPack } from "./pack";
+import { explain } from "./source/failure";
+import { type Invoke, KernelSource } from "./source/kernel";
+import { fit } from "./state";
+
+interface RenderProps {
+  readonly model: Model;
+  readonly el: HTMLElement;
+  readonly experimental: { readonly invoke: Invoke };
+  /** Missing in hosts older than anywidget 0.11. */
+  readonly signal?: AbortSignal;
+}
+
+function render({ model, el, experimental, signal }: RenderProps): () => void {
+  const { state, release } = bindState(model);
+  const frame = createFrame(state);
+  el.append(frame.element);
+
+  const showRun = () => {
+    const bytes = model.get("first_paint");
+    if (!(ArrayBuffer.isView(bytes) || bytes instanceof ArrayBuffer) || bytes.byteLength === 0) return;
+    try {
+      const pack = readPack(bytes);
+      state.set(fit(state.get(), pack.meta));
+      frame.show(new KernelSource(pack, experimental.invoke));
+    } catch (error) {
+      const { message, hint } = explain(error);
+      frame.report(message, hint);
+    }
+  };
+  const showError = () => {
+    const { message, hint } = (model.get("error") ?? {}) as { message?: string; hint?: string };
+    if (message) frame.report(message, hint);
+    else frame.clearReport();
+  };
+  const showStatus = () => frame.status(String(model.get("status") ?? "ready"));
+
+  const listeners = { first_paint: showRun, error: showError, status: showStatus };
+  for (const [trait, listener] of Object.entries(listeners)) model.on(`change:${trait}`, listener);
+  showRun();
+  showError();
+  showStatus();
+
+  let done = false;
+  const dispose = () => {
+    if (done) return;
+    done = true;
+    for (const [trait, listener] of Object.entries(listeners)) model.off(`change:${trait}`, listener);
+    release();
+    frame.dispose();
+  };
+  signal?.addEventListener("abort", dispose, { once: true });
+  return dispose;
+}
+
+/** Synchronous and empty: a slow `initialize` loses later updates (anywidget 0.11). */
+function initialize(): void {}
+
+export default { initialize, render };
