@@ -12,7 +12,7 @@ from attn_widget.errors import InputError
 from attn_widget.language.align import Part, align
 from attn_widget.language.identify import in_script, speaks
 from attn_widget.language.language import Language, Sentence, Word
-from attn_widget.language.segment import sentence_starts, tile
+from attn_widget.language.segment import has_nupunkt, sentence_starts, tile
 from attn_widget.language.taggers import Tagger, TaggerLike, Tagging, resolve, run
 from attn_widget.language.words import trim
 from attn_widget.tokens import Token
@@ -51,7 +51,8 @@ def annotate(
     tagger : {"auto"}, None, spacy.language.Language or callable
         See `attn_widget.language.taggers.resolve`.
     segmenter : {"nupunkt", "tagger"}
-        Who divides sentences.
+        Who divides sentences. nupunkt has no release for Python 3.10: there the
+        tagger divides, or full stops do.
 
     Returns
     -------
@@ -85,6 +86,7 @@ def annotate(
     sentences: list[Sentence] = []
     notes = [] if reason is None else [reason]
     looked_for_entities = False
+    divided_by = segmenter
     for segment, whole in enumerate((text,) if text_pair is None else (text, text_pair)):
         visible = [
             k
@@ -98,8 +100,8 @@ def annotate(
         tagging = _tag(read, resolved, segmenter, notes)
         looked_for_entities = looked_for_entities or tagging.finds_entities
         found, token_word = _words(tokens, visible, read, segment, tagging)
-        starts = sentence_starts(read) if segmenter == "nupunkt" else tagging.sentence_starts
-        cuts, token_sentence = _sentences(tokens, visible, read, segment, starts or [])
+        starts, divided_by = _starts(read, tagging, segmenter)
+        cuts, token_sentence = _sentences(tokens, visible, read, segment, starts)
         for k, word, sentence in zip(visible, token_word, token_sentence, strict=True):
             filled[k] = replace(
                 tokens[k],
@@ -126,6 +128,7 @@ def annotate(
         tuple(words),
         tuple(sentences),
         None if resolved is None else resolved.name,
+        divided_by,
         tuple(notes),
         no_tags,
         no_entities,
@@ -173,6 +176,14 @@ def _tag(text: str, tagger: Tagger | None, segmenter: Segmenter, notes: list[str
             "language is not written in."
         )
     return tagging._replace(words=words)
+
+
+def _starts(text: str, tagging: Tagging, segmenter: Segmenter) -> tuple[list[int], str]:
+    """Where sentences begin, and who says so."""
+    given = tagging.sentence_starts
+    if given is not None and (segmenter == "tagger" or not has_nupunkt()):
+        return given, "tagger"
+    return sentence_starts(text), "nupunkt" if has_nupunkt() else "full stops"
 
 
 def _words(

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from attn_widget.language.language import Language
 
-SYNTAX = frozenset("DET ADP AUX CCONJ SCONJ PART PRON".split())
-SEMANTICS = frozenset("NOUN PROPN VERB ADJ ADV NUM".split())
+SYNTAX = frozenset(["DET", "ADP", "AUX", "CCONJ", "SCONJ", "PART", "PRON"])
+SEMANTICS = frozenset(["NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"])
 
 
 def is_punctuation(surface: str) -> bool:

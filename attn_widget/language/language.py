@@ -70,6 +70,8 @@ class Language:
         In order; each has at least one token.
     tagger_name : str or None
         None when there is no tagger.
+    segmenter : {"nupunkt", "tagger", "full stops"}
+        Who divided the sentences.
     notes : tuple of str
         What a reader should know: a language that the tagger does not speak, no tagger.
     no_tags : str or None
@@ -82,6 +84,7 @@ class Language:
     words: tuple[Word, ...]
     sentences: tuple[Sentence, ...]
     tagger_name: str | None
+    segmenter: str
     notes: tuple[str, ...]
     no_tags: str | None
     no_entities: str | None

