@@ -1,0 +1,347 @@
+"""A real JupyterLab in a real browser, for the end-to-end tests, the demo and the gallery."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, sync_playwright
+
+from scripts.chromium import FLAGS, MISSING, find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL = ("127.0.0.1", "localhost", "")  # "" is the host of data: and blob: addresses
+START_S = 120  # seconds until the server answers; a loaded 2-core machine takes 20
+STEP_MS = (
+    120_000  # milliseconds that anything in the page may take; idle, all take less than 10,000
+)
+POLL_S = 0.2
+
+SETTINGS = {
+    # The announcements ask the network.
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+    # A cell outside the window is otherwise not rendered, and its widget not drawn.
+    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+}
+
+RUN_ALL = """async () => {
+    const app = window.jupyterapp;
+    await app.shell.currentWidget.sessionContext.ready;
+    return app.commands.execute('notebook:run-all-cells');
+}"""
+CELLS = """() => {
+    const shown = window.jupyterapp.shell.currentWidget;
+    return shown.content.model.sharedModel.cells.map(cell => cell.toJSON());
+}"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless browser."""
+    executable = find_chromium()
+    if executable is None:
+        raise FileNotFoundError(MISSING)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*FLAGS])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Lab:
+    """A JupyterLab server on localhost, with settings, kernels and files in a folder of its own.
+
+    Parameters
+    ----------
+    folder : Path
+        Notebooks lie in ``folder / "notebooks"``; all else that the server writes stays beside it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.notebooks = folder / "notebooks"
+        self.notebooks.mkdir(parents=True)
+        self.port = free_port()
+        self.token = secrets.token_hex(16)
+        for name, values in SETTINGS.items():
+            path = folder / "settings" / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(values))
+        environment = dict(os.environ) | {
+            "HF_HUB_OFFLINE": "1",
+            "OMP_WAIT_POLICY": "passive",
+            "IPYTHONDIR": str(folder / "ipython"),
+            "JUPYTER_CONFIG_DIR": str(folder / "config"),
+            "JUPYTER_DATA_DIR": str(folder / "data"),
+            "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+        }
+        self.log = folder / "server.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                    *(f"--port={self.port}", "--ServerApp.port_retries=0", "--ip=127.0.0.1"),
+                    f"--IdentityProvider.token={self.token}",
+                    f"--ServerApp.root_dir={self.notebooks}",
+                    *("--expose-app-in-browser", "--LabApp.extension_manager=readonly"),
+                    "--LanguageServerManager.autodetect=False",
+                ],
+                cwd=self.notebooks,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait_until_it_answers()
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_S
+        address = f"http://127.0.0.1:{self.port}/api/status?token={self.token}"
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                with urllib.request.urlopen(address, timeout=5):
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(POLL_S)
+        self.close()
+        raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-3000:]}")
+
+    def write(self, name: str, cells: Sequence[str]) -> str:
+        """Write a notebook of code cells; returns its name."""
+        notebook: dict[str, Any] = {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "execution_count": None,
+                    "id": f"cell-{number}",
+                    "metadata": {},
+                    "outputs": [],
+                    "source": source,
+                }
+                for number, source in enumerate(cells)
+            ],
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        (self.notebooks / name).write_text(json.dumps(notebook), encoding="utf-8")
+        return name
+
+    def copy(self, path: Path) -> str:
+        """Copy a notebook in; returns its name."""
+        shutil.copy(path, self.notebooks / path.name)
+        return path.name
+
+    def open(self, browser: Browser, name: str, width: int = 1280, height: int = 1600) -> Notebook:
+        """Open a notebook of this server in a new window."""
+        return Notebook(self, browser, name, width, height)
+
+    def close(self) -> None:
+        """Stop the server and its kernels."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+class Widget:
+    """One view of an attn_widget in a page, found by the attributes that js/src/app.ts lists."""
+
+    def __init__(self, element: Locator) -> None:
+        self.element = element
+
+    def part(self, name: str) -> Locator:
+        return self.element.locator(f'[data-aw-part="{name}"]')
+
+    def head(self, layer: int, head: int) -> Locator:
+        """The button of one head in the grid."""
+        return self.part("heads").locator(f'[data-layer="{layer}"][data-head="{head}"]')
+
+    def token(self, index: int) -> Locator:
+        """The button of one token in the ribbon."""
+        return self.part("ribbon").locator(f'[data-token="{index}"]')
+
+    def tab(self, view: str) -> Locator:
+        return self.part("tabs").locator(f'[data-view="{view}"]')
+
+    def hover_cell(self, query: int, key: int, n: int) -> None:
+        """Move the pointer over one cell of the matrix of ``n`` tokens."""
+        pane = self.part("heatmap").locator(".aw-map-pane")
+        pane.scroll_into_view_if_needed()
+        box = pane.bounding_box()
+        if box is None:
+            raise AssertionError("the matrix is not shown")
+        cell = box["width"] / n
+        mouse = self.element.page.mouse
+        mouse.move(box["x"] + (key + 0.5) * cell, box["y"] + (query + 0.5) * cell)
+
+    def leave(self) -> None:
+        """Move the pointer away, so that nothing is hovered."""
+        self.element.page.mouse.move(0, 0)
+
+    def wait_drawn(self) -> None:
+        """Wait until a matrix has been drawn: the name of its head is written with it."""
+        self.part("head-name").get_by_text("L").wait_for()
+
+
+def values(found: Locator) -> list[float]:
+    """The numbers behind all texts that ``found`` matches, with all their digits."""
+    texts: list[str] = found.evaluate_all("all => all.map(element => element.dataset.awValue)")
+    return [float(text) for text in texts]
+
+
+class Notebook:
+    """One notebook in one window.
+
+    Attributes
+    ----------
+    page : Page
+        Playwright's page.
+    errors : list of str
+        Exceptions and console errors of the page.
+    outside : list of str
+        Requests that tried to leave this machine; none of them got through.
+    """
+
+    def __init__(self, lab: Lab, browser: Browser, name: str, width: int, height: int) -> None:
+        self.lab = lab
+        self.errors: list[str] = []
+        self.outside: list[str] = []
+        self.context: BrowserContext = browser.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce"
+        )
+        self.context.set_default_timeout(STEP_MS)
+        self.context.route("**/*", self._let_through)
+        self.page: Page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(f"exception: {error}"))
+        self.page.on("console", self._listen)
+        self.page.on("websocket", lambda socket: self._is_local(socket.url))
+        self.page.goto(f"http://127.0.0.1:{lab.port}/doc/tree/{name}?token={lab.token}")
+        self.page.wait_for_function(
+            "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady"
+        )
+
+    def _is_local(self, url: str) -> bool:
+        if (urlsplit(url).hostname or "") in LOCAL:
+            return True
+        self.outside.append(url)
+        return False
+
+    def _let_through(self, route: Route) -> None:
+        if self._is_local(route.request.url):
+            route.continue_()
+        else:
+            route.abort()
+
+    def _listen(self, message: Any) -> None:
+        if message.type == "error":
+            where = message.location.get("url", "")
+            self.errors.append(f"console: {message.text} ({where})")
+
+    def run_all(self) -> None:
+        """Run every cell and wait until the last one has finished; raises on a cell's error."""
+        self.page.evaluate(RUN_ALL)
+        for number, cell in enumerate(self.cells()):
+            for output in cell.get("outputs", []):
+                if output["output_type"] == "error":
+                    trace = "\n".join(output["traceback"])
+                    raise AssertionError(f"cell {number} failed:\n{trace}")
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The cells as they would be saved, outputs included."""
+        found: list[dict[str, Any]] = self.page.evaluate(CELLS)
+        return found
+
+    def widget(self, index: int) -> Widget:
+        """A view of a widget, counted from the top of the notebook."""
+        return Widget(self.page.locator(".attn-widget").nth(index))
+
+    def python(self, code: str) -> str:
+        """Run code in the notebook's kernel, beside its cells, and return what it prints.
+
+        The reply is waited for, so that what the code changed in the kernel has happened.
+        """
+        outcome: dict[str, str] = self.page.evaluate(
+            """async code => {
+                const shown = window.jupyterapp.shell.currentWidget;
+                const kernel = shown.sessionContext.session.kernel;
+                const future = kernel.requestExecute({code, store_history: false});
+                let text = '';
+                future.onIOPub = message => {
+                    if (message.header.msg_type === 'stream') text += message.content.text;
+                };
+                const reply = await future.done;
+                const {status, ename, evalue} = reply.content;
+                return {status, text, error: `${ename}: ${evalue}`};
+            }""",
+            code,
+        )
+        if outcome["status"] != "ok":
+            raise AssertionError(f"{code!r} failed: {outcome['error']}")
+        return outcome["text"]
+
+    def restart_kernel(self) -> None:
+        """Restart the kernel, as the menu does after its question."""
+        self.page.evaluate(
+            """async () => {
+                const {sessionContext} = window.jupyterapp.shell.currentWidget;
+                await sessionContext.session.kernel.restart();
+                await sessionContext.session.kernel.info;
+            }"""
+        )
+
+    def theme(self, name: str) -> None:
+        """Switch JupyterLab's theme: ``"JupyterLab Light"`` or ``"JupyterLab Dark"``."""
+        self.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name
+        )
+        light = "true" if name.endswith("Light") else "false"
+        self.page.wait_for_function(
+            "light => document.body.dataset.jpThemeLight === light", arg=light
+        )
+
+    def close(self) -> None:
+        """Close the window and end its kernel."""
+        self.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+        self.context.close()
+
+
+OpenNotebook = Callable[..., Notebook]
+
+
+@contextmanager
+def jupyterlab() -> Iterator[Lab]:
+    """A server in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="aw-lab-", ignore_cleanup_errors=True) as folder:
+        lab = Lab(Path(folder))
+        try:
+            yield lab
+        finally:
+            lab.close()
