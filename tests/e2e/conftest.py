@@ -1,0 +1,41 @@
+"""JupyterLab in Chromium: one browser and one server for all end-to-end tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser
+
+from scripts.lab import Lab, Notebook, OpenNotebook, chromium, jupyterlab
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    with jupyterlab() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def open_notebook(lab: Lab, browser: Browser) -> Iterator[OpenNotebook]:
+    """Open notebooks of the server; at the end nothing may have failed or left this machine."""
+    opened: list[Notebook] = []
+    with ExitStack() as stack:
+
+        def opener(name: str, **options: int) -> Notebook:
+            notebook = lab.open(browser, name, **options)
+            stack.callback(notebook.close)
+            opened.append(notebook)
+            return notebook
+
+        yield opener
+        for notebook in opened:
+            assert notebook.outside == [], "requests left this machine"
+            assert notebook.errors == [], "the page reported errors"
