@@ -1,0 +1,76 @@
+"""`make demo`: predictions on the command line, a rendered quickstart, JupyterLab if there is a screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+import attn_widget as aw
+from scripts.lab import ROOT, chromium, jupyterlab
+
+TEXT = "the cat sat on the mat"
+OUT = ROOT / "build" / "demo"
+
+
+def print_predictions(text: str) -> None:
+    """The best tokens of the embedded model at every position."""
+    analysis = aw.analyze(text)
+    predictions = analysis.predictions(top_k=5)
+    print(f"\n{text!r}: what the embedded model predicts at each position (probability)\n")
+    for token, words, probabilities in zip(
+        analysis.tokens, predictions.tokens, predictions.probabilities, strict=True
+    ):
+        row = "  ".join(f"{word} {p:.3f}" for word, p in zip(words, probabilities, strict=True))
+        print(f"  {token.text:8}{row}")
+    print(flush=True)
+
+
+def render_quickstart() -> list[Path]:
+    """Run the quickstart in JupyterLab, and save it and a picture of its first widget."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    with chromium() as browser, jupyterlab() as lab:
+        name = lab.copy(ROOT / "notebooks" / "quickstart.ipynb")
+        notebook = lab.open(browser, name, height=1400)
+        notebook.run_all()
+        notebook.widget(0).wait_drawn()
+        for theme in ("Light", "Dark"):
+            notebook.theme(f"JupyterLab {theme}")
+            picture = OUT / f"quickstart-{theme.lower()}.png"
+            notebook.widget(0).element.scroll_into_view_if_needed()
+            notebook.page.screenshot(path=picture)
+            pictures.append(picture)
+        executed = nbformat.read(lab.notebooks / name, as_version=4)
+        executed.cells = [nbformat.from_dict(cell) for cell in notebook.cells()]
+        nbformat.write(executed, OUT / name)
+        notebook.close()
+    return [OUT / name, *pictures]
+
+
+def has_screen() -> bool:
+    if os.environ.get("CI"):
+        return False
+    return sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+
+
+def main() -> None:
+    print_predictions(TEXT)
+    print("[demo] running notebooks/quickstart.ipynb in JupyterLab")
+    for path in render_quickstart():
+        print(f"[demo] wrote {path.relative_to(ROOT)}")
+    quickstart = ROOT / "notebooks" / "quickstart.ipynb"
+    if has_screen():
+        print("[demo] opening JupyterLab; stop it with Ctrl-C")
+        subprocess.run([sys.executable, "-m", "jupyterlab", str(quickstart)], check=False)
+    else:
+        print("[demo] no screen here. With one: .venv/bin/jupyter lab notebooks/quickstart.ipynb")
+
+
+if __name__ == "__main__":
+    main()
