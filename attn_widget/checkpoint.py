@@ -1,0 +1,320 @@
+"""A name or a folder to a model and its tokenizer, with errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attn_widget.errors import InputTypeError, ModelLoadError
+
+MINI = Path(__file__).parent / "mini"
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
+OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
+ENCODERS_HINT = (
+    "Use a BERT-family encoder such as bert-base-uncased, roberta-base or ModernBERT-base. "
+    + OFFLINE_HINT
+)
+HEADS = (
+    "ForPreTraining",
+    "ForMaskedLM",
+    "ForNextSentencePrediction",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+)
+DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a checkpoint lies.
+
+    Attributes
+    ----------
+    path : str
+        A folder or a hub name: what `from_pretrained` takes.
+    name : str
+        What it is called on screen.
+    is_folder : bool
+    revision : str or None
+        Branch, tag or commit on the hub.
+    """
+
+    path: str
+    name: str
+    is_folder: bool
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model. ``untrained`` names the parameters that the checkpoint did not have."""
+
+    model: Any
+    tokenizer: Any
+    name: str
+    revision: str | None
+    untrained: frozenset[str] = frozenset()
+
+
+def locate(model: str | Path | None, revision: str | None = None) -> Place:
+    """The folder or hub name that ``model`` means; None is the embedded model.
+
+    Raises
+    ------
+    ModelLoadError
+        A path that is no folder, or a str that is neither a folder nor a possible hub name.
+    """
+    if model is None:
+        if not (MINI / "model.safetensors").is_file():
+            raise ModelLoadError(
+                "The embedded model is missing from the installed package.",
+                "Install attn_widget again, or name another model.",
+            )
+        return Place(str(MINI), "attn_widget/mini", True)
+    text = str(model)
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        return Place(str(folder.resolve()), folder.resolve().name, True)
+    if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text:
+        what = "is a file" if folder.is_file() else "does not exist"
+        raise ModelLoadError(
+            f"The folder {text!r} {what}.",
+            "Give the folder that save_pretrained() wrote, a hub name, or None.",
+        )
+    if not HUB_NAME.fullmatch(text):
+        raise ModelLoadError(
+            f"{text!r} is neither a folder nor a hub name such as 'bert-base-uncased'.",
+            OFFLINE_HINT,
+        )
+    return Place(text, text, False, revision)
+
+
+def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) -> Checkpoint:
+    """Load what lies at ``place``; from the local cache when it is there, else from the hub.
+
+    Raises
+    ------
+    ModelLoadError
+        Not found, no network, broken files, needs code from the hub, no encoder, no fast tokenizer.
+    """
+    with quiet(place.name, progress):
+        if place.is_folder:
+            return _load(place, tokenizer, dtype, local=True)
+        if _is_cached(place):
+            try:
+                return _load(place, tokenizer, dtype, local=True)
+            except ModelLoadError as error:
+                if not isinstance(error.__cause__, OSError):
+                    raise
+        _ask_hub(place)
+        return _load(place, tokenizer, dtype, local=False)
+
+
+@contextmanager
+def quiet(name: str, progress: bool) -> Iterator[None]:
+    """Keep the messages of `transformers` to itself; its bar over the weights becomes ours."""
+    from huggingface_hub import utils as hub
+    from huggingface_hub.utils import logging as hub_logging
+    from tqdm.auto import tqdm
+    from transformers.utils import logging
+
+    def bar(_factory: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        options = {**kwargs, "desc": f"Loading {name}", "unit": " tensors", "disable": not progress}
+        return tqdm(*args, **options)
+
+    verbosity, hub_verbosity = logging.get_verbosity(), hub_logging.get_verbosity()
+    bars_were_off = hub.are_progress_bars_disabled()
+    logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(hub_logging.CRITICAL)
+    previous = logging.set_tqdm_hook(bar)
+    if not progress and not bars_were_off:
+        hub.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if not progress and not bars_were_off:
+            hub.enable_progress_bars()
+        logging.set_tqdm_hook(previous)
+        hub_logging.set_verbosity(hub_verbosity)
+        logging.set_verbosity(verbosity)
+
+
+def _is_cached(place: Place) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(
+        try_to_load_from_cache(place.path, "config.json", revision=place.revision), str
+    )
+
+
+def _ask_hub(place: Place) -> None:
+    """One short question to the hub, because `from_pretrained` retries for most of a minute."""
+    from huggingface_hub import constants, errors, get_hf_file_metadata, hf_hub_url
+
+    if constants.HF_HUB_OFFLINE:
+        raise ModelLoadError(
+            f"{place.name!r} is not in the local cache, and HF_HUB_OFFLINE forbids to fetch it.",
+            "Unset HF_HUB_OFFLINE, or give a folder. " + OFFLINE_HINT,
+        )
+    url = hf_hub_url(place.path, "config.json", revision=place.revision)
+    try:
+        get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
+    except errors.GatedRepoError as error:
+        raise ModelLoadError(
+            f"{place.name!r} is gated on the hub.",
+            "Accept its terms on its page and log in with `hf auth login`.",
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise ModelLoadError(
+            f"{place.name!r} has no revision {place.revision!r}.", "Use a branch, tag or commit."
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise ModelLoadError(
+            f"The hub has no model {place.name!r} (or it is private).",
+            "Check the name, or log in with `hf auth login`. " + OFFLINE_HINT,
+        ) from error
+    except errors.EntryNotFoundError as error:
+        raise ModelLoadError(
+            f"{place.name!r} has no config.json, so it is no transformers model.", ENCODERS_HINT
+        ) from error
+    except Exception as error:  # each HTTP library has its own; all mean that nothing came back
+        raise ModelLoadError(
+            f"{place.name!r} is not in the local cache, and the hub cannot be reached.",
+            "Check the name and the network, or give a folder. " + OFFLINE_HINT,
+        ) from error
+
+
+def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
+    import torch
+    from transformers import AutoConfig
+
+    options = {"revision": place.revision, "local_files_only": local, "trust_remote_code": False}
+    options = {key: value for key, value in options.items() if value is not None}
+    with _told(place, "its config.json"):
+        config = AutoConfig.from_pretrained(place.path, **options)
+    check_config(config, place.name)
+    with _told(place, "its tokenizer"):
+        fast = load_tokenizer(place.path if tokenizer is None else tokenizer, place.name, options)
+    with _told(place, "its weights"):
+        weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
+        model, untrained = _load_model(place, config, weights)
+    commit = getattr(config, "_commit_hash", None)
+    return Checkpoint(model.eval(), fast, place.name, commit or place.revision, untrained)
+
+
+@contextmanager
+def _told(place: Place, part: str) -> Iterator[None]:
+    """Errors of `transformers` in our words."""
+    try:
+        yield
+    except (ModelLoadError, InputTypeError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if "trust_remote_code" in str(error):
+            raise ModelLoadError(
+                f"{place.name!r} needs Python code from its repository, which attn_widget never runs.",
+                "Load it yourself and pass (model, tokenizer).",
+            ) from error
+        raise ModelLoadError(
+            f"{place.name!r} cannot be loaded: {part} failed ({reason}).", OFFLINE_HINT
+        ) from error
+
+
+def check_config(config: Any, name: str) -> None:
+    """Refuse what is no text encoder, before its weights are fetched.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
+    )
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
+    )
+
+    kind = str(getattr(config, "model_type", "") or type(config).__name__)
+    if getattr(config, "is_encoder_decoder", False):
+        raise ModelLoadError(f"{name!r} ({kind}) is an encoder-decoder model.", ENCODERS_HINT)
+    if kind in CAUSAL and kind not in MASKED:
+        raise ModelLoadError(f"{name!r} ({kind}) is a decoder-only model.", ENCODERS_HINT)
+    if not isinstance(getattr(config, "vocab_size", None), int):
+        raise ModelLoadError(f"{name!r} ({kind}) does not read text.", ENCODERS_HINT)
+
+
+def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
+    """A fast tokenizer: ``source`` itself, or the one that lies there.
+
+    Raises
+    ------
+    InputTypeError
+        Neither a str, a path nor a tokenizer of `transformers`.
+    ModelLoadError
+        It is not a fast one.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+    if isinstance(source, (str, Path)):
+        source = AutoTokenizer.from_pretrained(str(source), **options)
+    if not isinstance(source, PreTrainedTokenizerBase):
+        raise InputTypeError(
+            f"The tokenizer is a {type(source).__name__}, expected a fast tokenizer of transformers.",
+            "AutoTokenizer.from_pretrained(...) gives one.",
+        )
+    if not source.is_fast:
+        raise ModelLoadError(
+            f"{name!r} has no fast tokenizer ({type(source).__name__} is a slow one), so its tokens "
+            "cannot be placed in the text.",
+            "Pass tokenizer= with a fast one, or convert it with tokenizers and save tokenizer.json.",
+        )
+    return source
+
+
+def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, frozenset[str]]:
+    import transformers
+
+    cls = model_class(config)
+    model, info = cls.from_pretrained(
+        place.path, config=config, output_loading_info=True, **options
+    )
+    has_nsp = any("seq_relationship" in key for key in info["unexpected_keys"])
+    fuller = getattr(transformers, type(model).__name__.replace("ForMaskedLM", "ForPreTraining"), cls)
+    if has_nsp and type(model).__name__.endswith("ForMaskedLM") and fuller is not type(model):
+        # bert-base-uncased's config names BertForMaskedLM, its weights hold the NSP head as well.
+        model, info = fuller.from_pretrained(
+            place.path, config=config, output_loading_info=True, **options
+        )
+    untrained = frozenset(
+        key if isinstance(key, str) else key[0]
+        for key in (*info["missing_keys"], *info["mismatched_keys"])
+    )
+    base = "" if model.base_model is model else f"{model.base_model_prefix}."
+    broken = [key for key in untrained if key.startswith(base) and "pooler" not in key]
+    if broken:
+        raise ModelLoadError(
+            f"{place.name!r} lacks weights of its encoder ({len(broken)}, among them {min(broken)}).",
+            "Its config and its weights do not belong together. " + OFFLINE_HINT,
+        )
+    return model, untrained
+
+
+def model_class(config: Any) -> Any:
+    """The class with the heads that the checkpoint says it has; the bare encoder otherwise."""
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
+
+    named = (getattr(config, "architectures", None) or [""])[0]
+    cls = getattr(transformers, named, None)
+    if cls is not None and named.endswith(HEADS) and named not in DISCRIMINATORS:
+        return cls
+    if named.endswith(("LMHeadModel", "ForCausalLM")) and type(config) in MODEL_FOR_MASKED_LM_MAPPING:
+        return transformers.AutoModelForMaskedLM
+    return transformers.AutoModel

@@ -1,0 +1,192 @@
+"""Text to tokens: what the model reads, and where every token lies in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.tokens import Token
+
+if TYPE_CHECKING:
+    import torch
+
+    from attn_widget.encoder import Encoder
+
+METASPACE = "▁"  # SentencePiece's stand-in for a space
+MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One text, ready for the model.
+
+    Attributes
+    ----------
+    text : str
+    text_pair : str or None
+        The second segment.
+    tokens : tuple of Token, length n
+        ``word``, ``sentence``, ``pos`` and ``entity`` are None here: the analysis knows them.
+    inputs : dict of str to int64 tensor [1, n]
+        ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``; on the CPU.
+    truncated : dict or None
+        ``{"limit": int, "length": int}`` in tokens when the text was cut, special tokens included.
+    """
+
+    text: str
+    text_pair: str | None
+    tokens: tuple[Token, ...]
+    inputs: dict[str, torch.Tensor]
+    truncated: dict[str, int] | None = None
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        cut = "" if self.truncated is None else f" of {self.truncated['length']}"
+        return f"<Encoding of {self.n_tokens}{cut} tokens>"
+
+
+def check_text(value: object, name: str) -> str:
+    """``value`` as a text that a tokenizer can read.
+
+    Raises
+    ------
+    InputTypeError
+        Not a str.
+    InputError
+        Empty, only white space, or with lone surrogates.
+    """
+    if isinstance(value, (list, tuple)):
+        raise InputTypeError(
+            f"{name} is a {type(value).__name__} of {len(value)}, expected one str.",
+            "For many texts use profile(texts), or a loop.",
+        )
+    if not isinstance(value, str):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected a str.")
+    if not value:
+        raise InputError(f"{name} is empty.", "Give at least one word.")
+    if value.isspace():
+        raise InputError(f"{name} holds only white space.", "Give at least one word.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has a lone surrogate, U+{ord(value[error.start]):04X}, at character {error.start}: "
+            "half of a character, which no tokenizer can read.",
+            'Repair it with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").',
+        ) from None
+    return value
+
+
+def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bool) -> Encoding:
+    """See `Encoder.encode`."""
+    check_text(text, "text")
+    if text_pair is not None:
+        check_text(text_pair, "text_pair")
+    limit = encoder.max_length
+    with encoder.lock:
+        batch = _tokenize(encoder, text, text_pair, None)
+        length = len(batch["input_ids"][0])
+        truncated = None
+        if length > limit:
+            if not truncation:
+                raise TooLongError(
+                    f"The text has {length:,} tokens; {encoder.name} reads at most {limit:,}.",
+                    "Shorten it, or pass truncation=True to read only its beginning.",
+                )
+            batch = _tokenize(encoder, text, text_pair, limit)
+            truncated = {"limit": limit, "length": length}
+    ids: list[int] = batch["input_ids"][0]
+    if max(ids) >= encoder.n_embeddings:
+        raise InputError(
+            f"The tokenizer gives the id {max(ids)}, but {encoder.name} has embeddings for ids "
+            f"0 to {encoder.n_embeddings - 1} only.",
+            "Use the tokenizer that the model was trained with.",
+        )
+    tokens = _tokens(batch, text, text_pair)
+    if all(token.special for token in tokens):
+        raise InputError(
+            "The tokenizer keeps nothing of the text: it holds only control or invisible characters.",
+            "Give at least one word.",
+        )
+    return Encoding(text, text_pair, tokens, _tensors(encoder, batch), truncated)
+
+
+def _tokenize(encoder: Encoder, text: str, text_pair: str | None, limit: int | None) -> Any:
+    """One text as a batch, with the tokenizer's own padding and truncation left as they were."""
+    backend = encoder.tokenizer.backend_tokenizer
+    padding, truncation = backend.padding, backend.truncation
+    try:
+        return encoder.tokenizer(
+            [text],
+            None if text_pair is None else [text_pair],
+            padding=False,
+            truncation="longest_first" if limit is not None else False,
+            max_length=limit,
+            return_token_type_ids=True,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+    finally:
+        if padding is not None:
+            backend.enable_padding(**padding)
+        if truncation is not None:
+            backend.enable_truncation(**truncation)
+        elif limit is not None:
+            backend.no_truncation()
+
+
+def _tokens(batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
+    encoded = batch.encodings[0]
+    sources = (text, text_pair or "")
+    # Models with segment embeddings say which segment a special token is in; for the others it
+    # counts to the text before it.
+    has_segments = any(encoded.type_ids)
+    tokens: list[Token] = []
+    segment = 0
+    for token, token_id, sequence, type_id, (start, end) in zip(
+        encoded.tokens, encoded.ids, encoded.sequence_ids, encoded.type_ids, encoded.offsets, strict=True
+    ):  # fmt: skip
+        if sequence is None:  # added by the tokenizer; a [SEP] that the text spells out has a sequence
+            where = type_id if has_segments else segment
+            tokens.append(Token(token, token_id, 0, 0, token, segment=where, special=True))
+            continue
+        segment = sequence
+        start, end = trim(token, start, end, sources[sequence])
+        surface = sources[sequence][start:end]
+        tokens.append(Token(token, token_id, start, end, surface, segment=sequence))
+    return tuple(tokens)
+
+
+def trim(token: str, start: int, end: int, text: str) -> tuple[int, int]:
+    """Offsets without the white space that byte-level and SentencePiece tokens begin with.
+
+    A token of white space alone keeps its span. A lone ``"▁"`` that stands for no character of the
+    text (SentencePiece puts one before the first word) has an empty span.
+
+    Examples
+    --------
+    >>> trim("Ġcat", 3, 7, "the cat")
+    (4, 7)
+    >>> trim("▁", 0, 1, "你好")
+    (0, 0)
+    """
+    span = text[start:end]
+    if token == METASPACE and not span.isspace() and span != METASPACE:
+        return start, start
+    if not span or span.isspace():
+        return start, end
+    return start + len(span) - len(span.lstrip()), end - len(span) + len(span.rstrip())
+
+
+def _tensors(encoder: Encoder, batch: Any) -> dict[str, torch.Tensor]:
+    import torch
+
+    inputs = {name: torch.tensor(batch[name]) for name in MODEL_INPUTS if name in batch}
+    inputs.setdefault("attention_mask", torch.ones_like(inputs["input_ids"]))
+    if not encoder.takes_segments:
+        inputs.pop("token_type_ids", None)
+    return inputs
