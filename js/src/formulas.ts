@@ -82,10 +82,12 @@ export interface Metric {
   readonly references: readonly Reference[];
 }
 
-const A = sub(mi("A"), mi("ij"));
+const indices = (...names: string[]): MathNode =>
+  row(...names.flatMap((name, i) => (i > 0 ? [mo(","), mi(name)] : [mi(name)])));
+const A = sub(mi("A"), row(mi("i"), mi("j")));
 const n = mi("n");
 const nSquared = sup(n, mn("2"));
-const over = (...indices: string[]): MathNode => under(mo("∑"), mi(indices.join(",")));
+const over = (...names: string[]): MathNode => under(mo("∑"), indices(...names));
 const oneOver = (below: MathNode): MathNode => frac(mn("1"), below);
 
 const sum = (values: readonly number[]): number => values.reduce((total, v) => total + v, 0);
@@ -109,10 +111,17 @@ function uniformMedian(counts: RowCounts): number {
   return (at(Math.floor((total - 1) / 2)) + at(Math.floor(total / 2))) / 2;
 }
 
-/** Population standard deviation of the cells whose squares sum to `squares`. */
-function cellDeviation(counts: RowCounts, squares: number): number {
+/** Population standard deviation of the cells of uniform attention. */
+function uniformDeviation(counts: RowCounts): number {
   const cells = cellCount(counts);
-  return Math.sqrt(Math.max(0, squares / cells - (counts.length / cells) ** 2));
+  const centre = counts.length / cells;
+  return Math.sqrt(sum(counts.map((count) => count * (1 / count - centre) ** 2)) / cells);
+}
+
+/** The same where every query looks at one key alone: the largest that there is. */
+function oneHotDeviation(counts: RowCounts): number {
+  const centre = counts.length / cellCount(counts);
+  return Math.sqrt(centre * (1 - centre));
 }
 
 const threshold = (tau: Tau, size: number): number => (tau === "uniform" ? 1 / size : tau);
@@ -124,7 +133,7 @@ export const METRICS: readonly Metric[] = [
     short: "Conf. max",
     unit: "",
     summary: "the sharpest single link",
-    formula: () => row(under(mi("max"), mi("i,j")), A),
+    formula: () => row(under(mi("max"), indices("i", "j")), A),
     spoken: "the largest weight of the whole matrix",
     high: "at least one query puts nearly all its attention on one key.",
     low: "no single link stands out anywhere.",
@@ -164,9 +173,9 @@ export const METRICS: readonly Metric[] = [
     low: "sharp: each query looks at few keys.",
     warning: "High is diffuse, not focused.",
     range: (counts) => [0, sum(counts.map((count) => Math.log(count)))],
-    rangeText: "0 to n ln n",
+    rangeText: "0 to n\u00a0ln\u00a0n",
     uniform: (counts) => sum(counts.map((count) => Math.log(count))),
-    uniformText: "n ln n",
+    uniformText: "n\u00a0ln\u00a0n",
     references: [GOLSHANRAD, CLARK],
   },
   {
@@ -205,7 +214,7 @@ export const METRICS: readonly Metric[] = [
     short: "Median",
     unit: "",
     summary: "the weight in the middle",
-    formula: () => row(under(mi("median"), mi("i,j")), A),
+    formula: () => row(under(mi("median"), indices("i", "j")), A),
     spoken: "the median of all cells",
     high: "attention is spread: half of the cells carry at least this much.",
     low: "half of the cells carry next to nothing: attention sits on few keys.",
@@ -228,9 +237,9 @@ export const METRICS: readonly Metric[] = [
     high: "weights differ much: a few large ones among many small ones.",
     low: "weights are alike: near-uniform attention.",
     warning: "High is less uniform.",
-    range: (counts) => [0, cellDeviation(counts, counts.length)],
+    range: (counts) => [0, oneHotDeviation(counts)],
     rangeText: "0 to √(n − 1) / n",
-    uniform: (counts) => cellDeviation(counts, sum(counts.map((count) => 1 / count))),
+    uniform: uniformDeviation,
     uniformText: "0",
     references: [GOLSHANRAD],
   },

@@ -132,6 +132,8 @@ export function createCard(
     reference.style.left = percent(share(expected, domain));
     if (before !== null && before.layer !== layer) markLayer(before.layer, false);
     markLayer(layer, true);
+    if (before !== null) dotOf(before)?.classList.remove("is-this");
+    dotOf(selection)?.classList.add("is-this");
     const at = spark?.x(layer) ?? 0;
     sparkLayer?.setAttribute("x1", percent(at));
     sparkLayer?.setAttribute("x2", percent(at));
@@ -149,6 +151,9 @@ export function createCard(
       `${metric.name}: ${formatNumber(current)}. ${metric.warning ?? ""} Explain and shade the heads by it`,
     );
   }
+
+  const dotOf = (of: { layer: number; head: HeadIndex }): SVGElement | null | undefined =>
+    of.head === "mean" ? null : dots[of.layer * figures.nHeads + of.head];
 
   function markLayer(layer: number, on: boolean): void {
     for (let h = 0; h < figures.nHeads; h++) {
@@ -201,7 +206,7 @@ export function createCard(
     if (dot) selectIndex(Number(dot.getAttribute("data-index")));
     // A dragged selection of a number is no click.
     else if (
-      !target.closest("button, fieldset") &&
+      !target.closest("button, .aw-segmented") &&
       document.getSelection()?.isCollapsed !== false
     ) {
       events.choose(title);
@@ -213,5 +218,5 @@ export function createCard(
 /** What stands under the entropy: the raw sum grows with n, these do not (Clark et al. 2019). */
 export function entropyDetail(value: number, largest: number, queries: number): string {
   const normalised = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-  return `${normalised} of its maximum, ${formatNumber(value / queries)} nats a query`;
+  return `${normalised} of its maximum, ${formatNumber(value / queries)} a query`;
 }

@@ -224,8 +224,16 @@ export function createHeadsTable(
     if (row?.isConnected) reveal(row);
   }
 
-  /** Scroll the table alone: `scrollIntoView` would move the notebook. */
+  let frame = 0;
+
+  /** Bring `row` in sight with the next frame: measuring now would lay the page out once more. */
   function reveal(row: HTMLElement): void {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => scrollTo(row));
+  }
+
+  /** Scroll the table alone: `scrollIntoView` would move the notebook. */
+  function scrollTo(row: HTMLElement): void {
     const top = row.offsetTop - (head.offsetHeight || 0);
     const bottom = row.offsetTop + row.offsetHeight;
     if (top < scroller.scrollTop) scroller.scrollTop = top;

@@ -26,7 +26,7 @@ export const heads: View = (element, { source, state, report, announce, signal }
   const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)];
   const masked = source.arrays.has("allowed");
 
-  const root = h("div", { class: "aw-heads" });
+  const root = h("div", { class: "aw-heads-view" });
   const title = h("h3", { class: "aw-view-title" });
   const note = h("p", { class: "aw-view-note" });
   const cards = h("div", { class: "aw-cards" });
@@ -89,43 +89,46 @@ export const heads: View = (element, { source, state, report, announce, signal }
 
   function legend(): HTMLElement {
     const key = (className: string, text: string): HTMLElement =>
-      h("span", { class: "aw-key" }, h("i", { class: className, "aria-hidden": "true" }), text);
+      h("span", { class: "aw-mark" }, h("i", { class: className, "aria-hidden": "true" }), text);
     return h(
       "p",
-      { class: "aw-legend" },
-      key("aw-key-this", "this head"),
-      key("aw-key-layer", "its layer"),
-      key("aw-key-other", "other heads"),
-      key("aw-key-uniform", "uniform attention"),
-      key("aw-key-band", "per layer: mean, smallest to largest head"),
+      { class: "aw-marks" },
+      key("aw-mark-this", "this head"),
+      key("aw-mark-layer", "its layer"),
+      key("aw-mark-other", "other heads"),
+      key("aw-mark-uniform", "uniform attention"),
+      key("aw-mark-band", "per layer: mean, smallest to largest head"),
     );
   }
 
   /** Sparsity's threshold: as published, or 1/n, because the fixed one is confounded with length. */
   function tauSwitch() {
-    const fieldset = h("fieldset", { class: "aw-switch aw-tau" });
-    fieldset.append(h("legend", {}, "τ"));
-    const name = `tau-${Math.random().toString(36).slice(2)}`;
     const choices: [Tau, string][] = [
-      [PUBLISHED_TAU, String(PUBLISHED_TAU)],
-      ["uniform", `1/n = ${formatNumber(1 / n)}`],
+      [PUBLISHED_TAU, `τ = ${PUBLISHED_TAU}`],
+      ["uniform", `τ = 1/n = ${formatNumber(1 / n)}`],
     ];
-    const inputs = choices.map(([value, text]) => {
-      const input = h("input", { type: "radio", name, value: String(value) });
-      input.addEventListener("change", () => void setTau(value), { signal: stop.signal });
-      fieldset.append(h("label", {}, input, h("span", {}, text)));
-      return { value, input };
+    const buttons = choices.map(([value, text]) => {
+      const button = h("button", { type: "button", "data-tau": value }, text);
+      button.addEventListener("click", () => void setTau(value), { signal: stop.signal });
+      return { value, button };
     });
     const show = (): void => {
-      for (const { value, input } of inputs) input.checked = value === tau;
+      for (const { value, button } of buttons) {
+        button.setAttribute("aria-pressed", String(value === tau));
+      }
     };
     show();
-    return { element: fieldset, show };
+    const element = h(
+      "div",
+      { class: "aw-segmented aw-tau", role: "group", "aria-label": "Threshold of sparsity" },
+      ...buttons.map(({ button }) => button),
+    );
+    return { element, show };
   }
 
   async function setTau(wanted: Tau): Promise<void> {
-    const fieldset = thresholds.element;
-    fieldset.setAttribute("aria-busy", "true");
+    const group = thresholds.element;
+    group.setAttribute("aria-busy", "true");
     try {
       const same = wanted === meta.metrics.tau;
       const answer = same
@@ -140,7 +143,7 @@ export const heads: View = (element, { source, state, report, announce, signal }
       report(message, hint);
     } finally {
       thresholds.show();
-      fieldset.removeAttribute("aria-busy");
+      group.removeAttribute("aria-busy");
     }
   }
 
@@ -195,7 +198,7 @@ export const heads: View = (element, { source, state, report, announce, signal }
       head === "mean"
         ? `Each figure is the mean of the figures of the layer’s ${nHeads} heads, with the smallest and ` +
           "the largest; it is not the figure of the averaged matrix."
-        : `Six figures of its ${n} × ${n} weights, among all ${nLayers * nHeads} heads.`;
+        : `Six figures of its ${n} × ${n} weights, among all ${nLayers * nHeads} heads (1st is the largest).`;
     for (const { metric, card } of built) card.setSelection(layer, head, metric.key === chosen);
     table.setSelection(layer, head);
   }

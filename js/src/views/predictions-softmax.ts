@@ -141,7 +141,7 @@ function massBar({ entries, vocabSize }: Softmax, chosen: Entry): HTMLElement {
     const segment = h(
       "span",
       {
-        class: entry.id === chosen.id ? "aw-segment-p is-chosen" : "aw-segment-p",
+        class: entry.id === chosen.id ? "aw-mass-part is-chosen" : "aw-mass-part",
         title: `${visible(entry.token)} ${formatPercent(entry.probability)}`,
         "data-token-id": entry.id,
         "data-aw-value": exact(entry.probability),
@@ -152,7 +152,7 @@ function massBar({ entries, vocabSize }: Softmax, chosen: Entry): HTMLElement {
     return segment;
   });
   const remainder = h("span", {
-    class: "aw-segment-p is-rest",
+    class: "aw-mass-part is-rest",
     title: `other entries ${formatPercent(rest)}`,
     "data-aw-value": exact(rest),
   });

@@ -1,18 +1,7 @@
 /** What the masked-LM head says at every position, and the softmax behind each answer. */
 
 import { h, step } from "../draw/dom";
-import {
-  copyExactValues,
-  exact,
-  formatCount,
-  formatOrdinal,
-  formatPercent,
-  spokenToken,
-  type TokenScheme,
-  tokenElement,
-  tokenLabel,
-  tokenScheme,
-} from "../draw/format";
+import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../draw/format";
 import { explain, isAbort } from "../source/failure";
 import type { Context, View } from "../types";
 import {
@@ -25,9 +14,12 @@ import {
   softmaxOfRow,
   softmaxRequest,
 } from "./predictions-data";
+import { createRow, fillRow, headerRow } from "./predictions-row";
 import { drawSoftmax, type Opened } from "./predictions-softmax";
 
 const TOP_K = 5;
+/** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
+const ROWS_A_FRAME = 48;
 
 const MODES: readonly { mode: Mode; label: string; note: (n: number) => string }[] = [
   {
@@ -114,27 +106,27 @@ function draw(root: HTMLElement, context: Context): () => void {
     null;
 
   function modeSwitch() {
-    const name = `mode-${Math.random().toString(36).slice(2)}`;
-    const fieldset = h("fieldset", { class: "aw-switch" });
-    fieldset.append(h("legend", { class: "aw-hidden" }, "Input of the predictions"));
-    const inputs = MODES.map(({ mode, label }) => {
-      const input = h("input", { type: "radio", name, value: mode });
-      input.addEventListener("change", () => void show(mode), { signal: stop.signal });
+    const buttons = MODES.map(({ mode, label }) => {
       const needsKernel = mode === "masked" && !source.live;
-      fieldset.append(
-        h(
-          "label",
-          {},
-          input,
-          h("span", {}, label, needsKernel ? h("small", {}, " needs a kernel") : null),
-        ),
+      const button = h(
+        "button",
+        { type: "button", "data-mode": mode },
+        label,
+        needsKernel ? h("small", {}, " needs a kernel") : null,
       );
-      return { mode, input };
+      button.addEventListener("click", () => void show(mode), { signal: stop.signal });
+      return { mode, button };
     });
     return {
-      element: fieldset,
+      element: h(
+        "div",
+        { class: "aw-segmented", role: "group", "aria-label": "Input of the predictions" },
+        ...buttons.map(({ button }) => button),
+      ),
       set(wanted: Mode): void {
-        for (const { mode, input } of inputs) input.checked = mode === wanted;
+        for (const { mode, button } of buttons) {
+          button.setAttribute("aria-pressed", String(mode === wanted));
+        }
       },
     };
   }
@@ -182,11 +174,27 @@ function draw(root: HTMLElement, context: Context): () => void {
     current = next;
     note.textContent = MODES.find(({ mode }) => mode === next.mode)?.note(n) ?? "";
     scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
-    rows = Array.from({ length: n }, (_, position) => createRow(next, position, scheme, context));
+    rows = tokens.special.map((special, position) => createRow(position, special));
     list.replaceChildren(headerRow(next.topK), ...rows);
-    list.scrollTop = first ? 0 : list.scrollTop;
+    fillFrom(0);
     follow();
     if (!first) announce(`${next.mode === "masked" ? "Masked" : "As is"}: ${status.textContent}`);
+  }
+
+  /** Give `rows[position]` its cells, if it still lacks them. */
+  function ready(position: number): HTMLElement {
+    const row = rows[position];
+    if (current && row.childElementCount === 0) fillRow(row, current, position, scheme, tokens);
+    return row;
+  }
+
+  let filling = 0;
+
+  function fillFrom(start: number): void {
+    cancelAnimationFrame(filling);
+    const end = Math.min(n, start + ROWS_A_FRAME);
+    for (let position = start; position < end; position++) ready(position);
+    if (end < n) filling = requestAnimationFrame(() => fillFrom(end));
   }
 
   function summarize(): void {
@@ -205,7 +213,9 @@ function draw(root: HTMLElement, context: Context): () => void {
       const focused = position === token;
       if (focused !== row.classList.contains("is-focus")) {
         row.classList.toggle("is-focus", focused);
-        row.querySelector(".aw-position-token")?.setAttribute("aria-pressed", String(focused));
+        ready(position)
+          .querySelector(".aw-position-token")
+          ?.setAttribute("aria-pressed", String(focused));
       }
     });
     if (opened && rows[opened.pick.position].hidden) close();
@@ -215,11 +225,19 @@ function draw(root: HTMLElement, context: Context): () => void {
     rove();
   }
 
-  /** Scroll the list alone: `scrollIntoView` would move the notebook. */
+  let frame = 0;
+
+  /** Bring `row` in sight with the next frame: measuring now would lay the page out once more. */
   function reveal(row: HTMLElement): void {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => scrollTo(row));
+  }
+
+  /** Scroll the list alone: `scrollIntoView` would move the notebook. */
+  function scrollTo(row: HTMLElement): void {
     const header = (list.firstElementChild as HTMLElement | null)?.offsetHeight ?? 0;
-    const top = row.offsetTop - list.offsetTop - header;
-    const bottom = row.offsetTop - list.offsetTop + row.offsetHeight;
+    const top = row.offsetTop - header;
+    const bottom = row.offsetTop + row.offsetHeight;
     if (top < list.scrollTop) list.scrollTop = top;
     else if (bottom > list.scrollTop + list.clientHeight)
       list.scrollTop = bottom - list.clientHeight;
@@ -233,7 +251,7 @@ function draw(root: HTMLElement, context: Context): () => void {
       rows.find((r) => !r.hidden);
     const cell =
       focus ?? row?.querySelector<HTMLElement>(token === null ? "button" : ".aw-position-token");
-    list.querySelector('.aw-cell[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    list.querySelector('.aw-guess[tabindex="0"]')?.setAttribute("tabindex", "-1");
     cell?.setAttribute("tabindex", "0");
   }
 
@@ -307,7 +325,7 @@ function draw(root: HTMLElement, context: Context): () => void {
   list.addEventListener(
     "click",
     (event) => {
-      const button = (event.target as Element).closest<HTMLElement>(".aw-cell");
+      const button = (event.target as Element).closest<HTMLElement>(".aw-guess");
       if (button === null) return;
       rove(button);
       const position = Number(button.dataset.position);
@@ -331,17 +349,17 @@ function draw(root: HTMLElement, context: Context): () => void {
       close(true);
       return;
     }
-    const cell = target.closest<HTMLElement>(".aw-cell");
+    const cell = target.closest<HTMLElement>(".aw-guess");
     const row = cell?.closest<HTMLElement>(".aw-position");
     if (!cell || !row) return;
-    const cells = [...row.querySelectorAll<HTMLElement>(".aw-cell")];
+    const cells = [...row.querySelectorAll<HTMLElement>(".aw-guess")];
     const column = cells.indexOf(cell);
     let next: HTMLElement | undefined;
     if (/^Arrow(Up|Down)$/.test(event.key) || (event.ctrlKey && /^(Home|End)$/.test(event.key))) {
       const shownRows = rows.filter((r) => !r.hidden);
       const at = step(event.key, shownRows.indexOf(row), shownRows.length);
       if (at === null) return;
-      next = shownRows[at].querySelectorAll<HTMLElement>(".aw-cell")[column];
+      next = ready(rows.indexOf(shownRows[at])).querySelectorAll<HTMLElement>(".aw-guess")[column];
     } else {
       const at = step(event.key, column, cells.length);
       if (at === null) return;
@@ -359,6 +377,8 @@ function draw(root: HTMLElement, context: Context): () => void {
   return () => {
     off();
     close();
+    cancelAnimationFrame(frame);
+    cancelAnimationFrame(filling);
     stop.abort();
   };
 }
@@ -366,110 +386,18 @@ function draw(root: HTMLElement, context: Context): () => void {
 function legend(): HTMLElement {
   return h(
     "p",
-    { class: "aw-legend" },
+    { class: "aw-marks" },
     h(
       "span",
-      { class: "aw-key" },
-      h("i", { class: "aw-key-bar", "aria-hidden": "true" }),
+      { class: "aw-mark" },
+      h("i", { class: "aw-mark-bar", "aria-hidden": "true" }),
       "probability, 0 to 100%",
     ),
     h(
       "span",
-      { class: "aw-key" },
-      h("i", { class: "aw-key-original", "aria-hidden": "true" }),
+      { class: "aw-mark" },
+      h("i", { class: "aw-mark-original", "aria-hidden": "true" }),
       "the original token",
     ),
-  );
-}
-
-function headerRow(topK: number): HTMLElement {
-  const head = (text: string, className = ""): HTMLElement =>
-    h("span", { role: "columnheader", class: className }, text);
-  return h(
-    "div",
-    { role: "row", class: "aw-position-head" },
-    head("#", "aw-index"),
-    head("token"),
-    head("original: rank, prob.", "aw-original-head"),
-    ...Array.from({ length: topK }, (_, rank) => head(formatOrdinal(rank + 1))),
-  );
-}
-
-function createRow(
-  predictions: Predictions,
-  position: number,
-  scheme: TokenScheme,
-  { source }: Context,
-): HTMLElement {
-  const { tokens } = source.meta;
-  const { topK, ids, probabilities, vocabulary, originalRank, originalProbability } = predictions;
-  const originalId = tokens.id[position];
-  const label = tokenLabel(tokens.text[position], scheme, tokens.surface[position]);
-  const probability = originalProbability.data[position];
-  const rank = originalRank.data[position];
-  const cell = (attributes: Parameters<typeof h>[1], ...children: Node[]): HTMLElement =>
-    h(
-      "span",
-      { role: "gridcell" },
-      h(
-        "button",
-        { type: "button", tabindex: -1, "data-position": position, ...attributes },
-        ...children,
-      ),
-    );
-  const bar = (share: number): string => `--share: ${share.toFixed(4)}`;
-  const cells = Array.from({ length: topK }, (_, k) => {
-    const id = ids.data[position * topK + k];
-    const share = probabilities.data[position * topK + k];
-    const predicted = tokenLabel(vocabulary[id] ?? String(id), scheme);
-    const same = id === originalId;
-    return cell(
-      {
-        class: same ? "aw-cell aw-prediction is-original" : "aw-cell aw-prediction",
-        style: bar(share),
-        title: `${predicted.text}${predicted.word === null ? "" : ` (${predicted.word})`}, id ${id}: ${exact(share)}`,
-        "data-rank": k + 1,
-        "data-token-id": id,
-        "data-aw-value": exact(share),
-        "aria-expanded": "false",
-        "aria-label": `${formatOrdinal(k + 1)}: ${spokenToken(predicted)}, ${formatPercent(share)}${same ? ", the original token" : ""}`,
-      },
-      tokenElement(predicted),
-      h("span", { class: "aw-share" }, formatPercent(share)),
-    );
-  });
-  return h(
-    "div",
-    {
-      role: "row",
-      class: tokens.special[position] ? "aw-position is-special" : "aw-position",
-      "data-position": position,
-      "aria-rowindex": position + 2,
-    },
-    h("span", { role: "rowheader", class: "aw-index" }, String(position)),
-    cell(
-      {
-        class: "aw-cell aw-position-token",
-        "aria-pressed": "false",
-        title: `${label.text}, id ${originalId}`,
-        "aria-label": `Position ${position}: ${spokenToken(label)}`,
-      },
-      tokenElement(label),
-    ),
-    cell(
-      {
-        class: rank === 1 ? "aw-cell aw-original is-first" : "aw-cell aw-original",
-        style: bar(probability),
-        title: `${label.text}: rank ${rank}, probability ${exact(probability)}`,
-        "data-token-id": originalId,
-        "data-aw-rank": rank,
-        "data-aw-value": exact(probability),
-        "aria-expanded": "false",
-        "aria-label": `Original ${spokenToken(label)}: ${formatOrdinal(rank)}, ${formatPercent(probability)}`,
-      },
-      h("span", { class: "aw-rank" }, formatCount(rank)),
-      h("span", { class: "aw-share" }, formatPercent(probability)),
-    ),
-    ...cells,
   );
 }
