@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, summarize
 
 if TYPE_CHECKING:
+    import torch
+
     from attn_widget.encoder import Encoder, Encoding
     from attn_widget.trace import Trace
 
-MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies
+MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
 
 Progress = Callable[[int, int], None]
 
@@ -35,14 +38,10 @@ class Run:
         self.encoder = encoder
         self.encoding = encoding
         self.trace = trace
-        self._masked_rows: Any = None
+        self._predictions: dict[tuple[Mode, int], Predictions] = {}
 
     def predictions(
-        self,
-        top_k: int = 5,
-        mode: Mode = "as_is",
-        *,
-        progress: Progress | None = None,
+        self, top_k: int = 5, mode: Mode = "as_is", *, progress: Progress | None = None
     ) -> Predictions:
         """The masked-LM head's best ``top_k`` tokens for every position.
 
@@ -51,26 +50,30 @@ class Run:
         top_k : int
             1 to the size of the vocabulary.
         mode : {"as_is", "masked"}
-            ``"masked"`` replaces each position by the mask token in turn: n forward passes, in batches.
+            ``"masked"`` replaces each position by the mask token in turn: n copies, in batches.
         progress : callable, optional
             Called with ``(done, n)`` after each batch; an exception that it raises cancels the work.
 
         Raises
         ------
         NotAvailableError
-            The checkpoint has no masked-LM head.
+            The checkpoint has no masked-LM head, or (``"masked"``) its tokenizer no mask token.
         InputError
-            An unknown mode or ``top_k`` out of range.
+            An unknown mode, or ``top_k`` out of range.
         """
-        if mode not in ("as_is", "masked"):
-            raise InputError(f"Unknown mode {mode!r}.", "Use 'as_is' or 'masked'.")
-        self._need_mlm()
+        self._check(mode)
         if not 1 <= top_k <= self.encoder.vocab_size:
             raise InputError(f"top_k is {top_k}, expected 1 to {self.encoder.vocab_size}.")
-        ids = np.asarray([token.id for token in self.trace.tokens])
-        arrays = summarize(self._logits(mode, progress), ids, top_k)
-        tokens = [self.encoder.token_texts(row) for row in arrays["ids"].tolist()]
-        return Predictions(mode=mode, tokens=tokens, positions=self.trace.tokens, **arrays)
+        if (mode, top_k) not in self._predictions:
+            ids = np.asarray([token.id for token in self.trace.tokens])
+            if mode == "as_is":
+                arrays = summarize(self.trace.logits_tensor(), ids, top_k)
+            else:
+                arrays = self._masked(ids, top_k, progress)
+            tokens = [self.encoder.token_texts(row) for row in arrays["ids"].tolist()]
+            found = Predictions(mode=mode, tokens=tokens, positions=self.trace.tokens, **arrays)
+            self._predictions[mode, top_k] = found
+        return self._predictions[mode, top_k]
 
     def softmax(
         self,
@@ -83,20 +86,65 @@ class Run:
 
         Parameters
         ----------
+        position : int
         token_ids : sequence of int, optional
             The entries to list; by default the best ``top_k``.
+        mode, top_k
+            As in `predictions`.
         """
-        self._need_mlm()
+        self._check(mode)
         if not 0 <= position < self.trace.n_tokens:
             raise InputError(f"position is {position}, expected 0 to {self.trace.n_tokens - 1}.")
-        row = self._logits(mode, None)[position].float().cpu().numpy()
+        if mode == "as_is":
+            logits = self.trace.logits_tensor([position])
+        else:
+            logits = self._masked_logits([position])
+        row = logits[0].float().cpu().numpy()
         chosen = np.argsort(-row, kind="stable")[:top_k] if token_ids is None else token_ids
         ids = [int(token_id) for token_id in chosen]
         return open_softmax(row, position, ids, self.encoder.token_texts(ids))
 
-    def _need_mlm(self) -> None:
+    def _check(self, mode: str) -> None:
+        if mode not in ("as_is", "masked"):
+            raise InputError(f"Unknown mode {mode!r}.", "Use 'as_is' or 'masked'.")
         if not self.encoder.has_mlm:
             raise NotAvailableError(
                 f"{self.encoder.name} has no masked-LM head, so it predicts no tokens.",
                 "Load a checkpoint with one, such as the embedded model or bert-base-uncased.",
             )
+        if mode == "masked" and self.encoder.mask_token_id is None:
+            raise NotAvailableError(
+                f"The tokenizer of {self.encoder.name} has no mask token.", "Use mode='as_is'."
+            )
+
+    def _masked(
+        self, ids: NDArray[np.int64], top_k: int, progress: Progress | None
+    ) -> dict[str, NDArray[Any]]:
+        """`summarize` over all positions, each masked in its own copy of the input."""
+        n = self.trace.n_tokens
+        parts: list[dict[str, NDArray[Any]]] = []
+        for positions in chunks(n, max(1, MASKED_TOKENS_AT_ONCE // n)):
+            parts.append(summarize(self._masked_logits(positions), ids[positions], top_k))
+            if progress is not None:
+                progress(positions[-1] + 1, n)
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _masked_logits(self, positions: list[int]) -> torch.Tensor:
+        """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
+        import torch
+
+        from attn_widget.capture import forward
+
+        inputs = {
+            name: value.expand(len(positions), -1).clone()
+            for name, value in self.encoding.inputs.items()
+        }
+        rows = torch.arange(len(positions))
+        inputs["input_ids"][rows, positions] = int(self.encoder.mask_token_id or 0)
+        return forward(self.encoder, inputs, (rows, torch.tensor(positions)))
+
+
+def chunks(n: int, size: int) -> Iterator[list[int]]:
+    """``0 .. n - 1`` in lists of at most ``size``."""
+    for start in range(0, n, size):
+        yield list(range(start, min(n, start + size)))

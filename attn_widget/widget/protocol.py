@@ -179,7 +179,7 @@ def language(analysis: Analysis, request: Request) -> Answer:
         "token_sentence": [token.sentence for token in tokens],
         "token_pos": [token.pos for token in tokens],
         "token_entity": [token.entity for token in tokens],
-        "tagger": found.tagger,
+        "tagger": found.tagger_name,
         "notes": list(found.notes),
     }
     return data, {}
