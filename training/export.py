@@ -5,8 +5,6 @@ Run: ``python -m training.export --run RUN --out attn_widget/mini``
 
 from __future__ import annotations
 
-import argparse
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
 from training.model import base_folder, load_checkpoint
-from training.settings import Settings, add_settings_arguments, read_settings
+from training.settings import Settings, build_parser, read_settings
 
 MAX_BYTES = 48_000_000  # what the repository is willing to carry
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # restored on loading
@@ -93,7 +91,7 @@ def export(run: Path, out: Path, settings: Settings) -> Exported:
     beside = out / "model.safetensors.tmp"
     metadata = {"format": "pt", "step": str(step), "tokens": str(tokens)}
     beside.write_bytes(serialize(weights, metadata))
-    os.replace(beside, out / "model.safetensors")
+    beside.replace(out / "model.safetensors")
     stored = BertForPreTraining.from_pretrained(out, local_files_only=True).eval()
     package = settings["model"]["base"]
     error = (logits_of(stored, package) - logits_of(model, package)).abs().max()
@@ -102,10 +100,9 @@ def export(run: Path, out: Path, settings: Settings) -> Exported:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = build_parser(__doc__)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    add_settings_arguments(parser)
     arguments = parser.parse_args()
     done = export(arguments.run, arguments.out, read_settings(arguments.config, arguments.set))
     print(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch.nn import functional as F
+from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
 from training.data import CLS, IGNORED, SEP, Batch
@@ -57,11 +57,13 @@ def compute(model: BertForPreTraining, batch: Batch, keep_share: float = 1.0) ->
     chosen = batch.labels != IGNORED
     labels = batch.labels[chosen]
     logits = model.cls.predictions(last_hidden_state[chosen])
-    mlm_sum = F.cross_entropy(logits.float(), labels, reduction="sum")
+    mlm_sum = cross_entropy(logits.float(), labels, reduction="sum")
     nsp, correct, pairs = None, 0, 0
     if batch.next_labels is not None:
-        next_logits = model.cls.seq_relationship(model.bert.pooler(last_hidden_state)).float()
-        nsp = F.cross_entropy(next_logits, batch.next_labels, ignore_index=IGNORED)
+        pooler = model.bert.pooler
+        assert pooler is not None
+        next_logits = model.cls.seq_relationship(pooler(last_hidden_state)).float()
+        nsp = cross_entropy(next_logits, batch.next_labels, ignore_index=IGNORED)
         known = batch.next_labels != IGNORED
         pairs = int(known.sum())
         correct = int((next_logits.argmax(-1) == batch.next_labels)[known].sum())

@@ -11,7 +11,6 @@ Run: ``python -m training.prepare --out RUN/data --split train shard-0.txt.xz sh
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import lzma
 import time
@@ -23,7 +22,7 @@ from nupunkt import sent_tokenize
 from tokenizers import Tokenizer
 
 from training.model import base_folder
-from training.settings import add_settings_arguments, read_settings
+from training.settings import build_parser, read_settings
 
 
 def read_paragraphs(files: list[Path], min_chars: int) -> Iterator[str]:
@@ -47,11 +46,11 @@ def pack(paragraphs: Iterator[str], tokenizer: Tokenizer, out: Path, split: str)
     """Tokenize sentence by sentence and write the three arrays of ``split`` into ``out``."""
     out.mkdir(parents=True, exist_ok=True)
     sentence_starts, paragraph_starts = [0], [0]
-    with open(out / f"{split}.tokens", "wb") as sink:
+    with (out / f"{split}.tokens").open("wb") as sink:
         while chunk := list(itertools.islice(paragraphs, 2000)):
             texts: list[str] = []
             for paragraph in chunk:
-                texts.extend(sent_tokenize(paragraph))
+                texts += [str(sentence) for sentence in sent_tokenize(paragraph)]
                 paragraph_starts.append(paragraph_starts[0] + len(sentence_starts) - 1 + len(texts))
             encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
             ids = [np.asarray(e.ids, dtype=np.uint16) for e in encoded]
@@ -68,11 +67,10 @@ def pack(paragraphs: Iterator[str], tokenizer: Tokenizer, out: Path, split: str)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = build_parser(__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--split", default="train")
-    add_settings_arguments(parser)
     arguments = parser.parse_args()
     settings = read_settings(arguments.config, arguments.set)
     started = time.perf_counter()

@@ -36,6 +36,9 @@ def read_settings(path: Path = CONFIG, overrides: list[str] | None = None) -> Se
     return settings
 
 
-def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
+def build_parser(docstring: str | None) -> argparse.ArgumentParser:
+    """A parser with ``--config`` and ``--set``, described by a docstring's first line."""
+    parser = argparse.ArgumentParser(description=(docstring or "").partition("\n")[0])
     parser.add_argument("--config", type=Path, default=CONFIG)
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
+    return parser

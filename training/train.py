@@ -7,10 +7,8 @@ stretch of the schedule begins, ``RUN/before-decay.pt``, from which a longer run
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from transformers import BertForPreTraining
 from training.data import Corpus, build_batch
 from training.loss import compute
 from training.model import build_config, build_model
-from training.settings import Settings, add_settings_arguments, read_settings
+from training.settings import Settings, build_parser, read_settings
 
 
 def learning_rate(tokens: int, settings: dict[str, Any]) -> float:
@@ -61,7 +59,15 @@ def save(path: Path, state: dict[str, Any]) -> None:
     """Write beside, then rename: a kill leaves the old checkpoint or the new one, never half."""
     beside = path.with_suffix(".tmp")
     torch.save(state, beside)
-    os.replace(beside, path)
+    beside.replace(path)
+
+
+def log(run: Path, record: dict[str, float]) -> None:
+    """Add a line to the curve, and show it."""
+    line = json.dumps(record)
+    with (run / "curve.jsonl").open("a") as curve:
+        curve.write(line + "\n")
+    print(line, flush=True)
 
 
 @torch.no_grad()
@@ -102,13 +108,16 @@ def train(run: Path, settings: Settings) -> None:
     """Train until ``train.total_tokens``, going on from ``run``'s checkpoint if there is one."""
     options = settings["train"]
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    bf16 = device.type == "cuda" or torch.cpu._is_amx_tile_supported()
+    # no public name says whether bfloat16 is fast on this CPU
+    amx = torch.cpu._is_amx_tile_supported()  # pyright: ignore[reportPrivateUsage]
+    bf16 = device.type == "cuda" or amx
     torch.set_num_threads(options["threads"])
     torch.manual_seed(options["seed"])
     corpus = Corpus.open(run / "data", "train")
     validation = Corpus.open(run / "data", "validation")
     counts = corpus.unigram_counts(build_config(settings["model"]).vocab_size)
-    model = build_model(settings["model"], counts).to(device)
+    model = build_model(settings["model"], counts)
+    torch.nn.Module.to(model, device)  # `model.to` has no usable type
     optimizer = build_optimizer(model, options)
     step = tokens = 0
     checkpoint = run / "checkpoint.pt"
@@ -118,7 +127,6 @@ def train(run: Path, settings: Settings) -> None:
         optimizer.load_state_dict(state["optimizer"])
         step, tokens = state["step"], state["tokens"]
         print(f"going on from step {step}, {tokens:,} tokens", flush=True)
-    curve = open(run / "curve.jsonl", "a", buffering=1)
 
     def state_now() -> dict[str, Any]:
         return {
@@ -130,16 +138,14 @@ def train(run: Path, settings: Settings) -> None:
 
     def evaluate() -> None:
         figures = validate(model, validation, settings, device)
-        record = {"step": step, "tokens": tokens, **figures}
-        curve.write(json.dumps(record) + "\n")
-        print(json.dumps(record), flush=True)
+        log(run, {"step": step, "tokens": tokens, **figures})
 
     if tokens == 0:
         evaluate()
     model.train()
     saved = logged = time.monotonic()
     loss_sum = chosen_sum = logged_tokens = 0.0
-    total, parts = options["total_tokens"], None
+    total = options["total_tokens"]
     parts = settings["batch"]["step_tokens"] // settings["batch"]["micro_tokens"]
     expected = settings["batch"]["mask_rate"] * settings["batch"]["step_tokens"]
     while tokens < total:
@@ -181,14 +187,13 @@ def train(run: Path, settings: Settings) -> None:
                 "lr": share * options["peak_lr"],
                 "tokens_per_second": logged_tokens / (now - logged),
             }
-            curve.write(json.dumps(record) + "\n")
-            print(json.dumps(record), flush=True)
+            log(run, record)
             loss_sum = chosen_sum = logged_tokens = 0.0
             logged = now
         every = options["eval_every_tokens"]
         if before // every != tokens // every:
             evaluate()
-            logged = time.monotonic()
+            logged += time.monotonic() - now  # the rate is of training alone
         if now - saved > 60 * options["checkpoint_minutes"]:
             save(checkpoint, state_now())
             saved = now
@@ -197,9 +202,8 @@ def train(run: Path, settings: Settings) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = build_parser(__doc__)
     parser.add_argument("--run", type=Path, required=True, help="folder with data/ inside")
-    add_settings_arguments(parser)
     arguments = parser.parse_args()
     train(arguments.run, read_settings(arguments.config, arguments.set))
 

