@@ -1,0 +1,1 @@
+"""Analysis: the figures of one run, each a pure function of arrays."""
