@@ -1,0 +1,284 @@
+"""Attention between words instead of tokens, with or without the special ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis.arrays import Bool, Float32, Head
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.tokens import Token
+
+if TYPE_CHECKING:
+    from attn_widget.trace import Trace
+
+MERGED_ID = -1  # the id of a position that several tokens share
+
+
+class Groups(NamedTuple):
+    """Runs of neighbouring tokens that become one position each.
+
+    Attributes
+    ----------
+    starts : int [m]
+        First token of each run, of all n tokens.
+    sizes : int [m]
+    kept : bool [m]
+        False for a run that is left out.
+    """
+
+    starts: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    kept: Bool
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """First token of each run that is kept."""
+        return self.starts[self.kept]
+
+
+def group_tokens(tokens: Sequence[Token], *, words: bool, special: bool) -> Groups:
+    """The positions of a merged view: words (or tokens), and special tokens each by themselves.
+
+    Parameters
+    ----------
+    tokens : sequence of Token, [n]
+        With ``word`` known when `words` is asked for; a token without a word stays by itself.
+    words : bool
+        Merge the tokens of a word.
+    special : bool
+        Keep special tokens.
+
+    Raises
+    ------
+    InputError
+        Nothing is left.
+
+    Examples
+    --------
+    >>> tokens = [Token("[CLS]", 0, 0, 0, special=True), Token("un", 1, 0, 2, word=0)]
+    >>> tokens += [Token("##do", 2, 2, 4, word=0)]
+    >>> group_tokens(tokens, words=True, special=True).sizes.tolist()
+    [1, 2]
+    """
+    starts = [
+        i
+        for i, token in enumerate(tokens)
+        if not (
+            words
+            and i
+            and token.word is not None
+            and (token.word, token.segment) == (tokens[i - 1].word, tokens[i - 1].segment)
+        )
+    ]
+    first = np.array(starts, dtype=np.intp)
+    kept = np.array([special or not tokens[i].special for i in starts], dtype=bool)
+    if not kept.any():
+        raise InputError("Without special tokens nothing is left.", "Keep them (special=True).")
+    return Groups(first, np.diff(first, append=len(tokens)), kept)
+
+
+def merge_weights(weights: Float32, groups: Groups, *, renormalize: bool = True) -> Float32:
+    """Attention between groups of tokens: mean over query rows, sum over key columns.
+
+    Parameters
+    ----------
+    weights : float32 [..., n, n]
+    groups : Groups
+        With m kept of them.
+    renormalize : bool
+        Rescale rows to sum to 1 where groups were left out. A row whose whole weight lay there is
+        NaN: nothing of it is left to share out. Otherwise rows sum to what stayed.
+
+    Returns
+    -------
+    float32 [..., m, m]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = Groups(np.array([0, 1]), np.array([1, 2]), np.array([True, True]))
+    >>> merge_weights(np.full((3, 3), 1 / 3, dtype=np.float32), groups).round(2).tolist()
+    [[0.33..., 0.67...], [0.33..., 0.67...]]
+    """
+    kept = groups.kept
+    merged = weights
+    if groups.starts.size < weights.shape[-1]:
+        merged = np.add.reduceat(merged, groups.starts, axis=-1)
+        merged = np.add.reduceat(merged, groups.starts, axis=-2)
+        merged /= groups.sizes[:, None].astype(np.float32)
+    if kept.all():
+        return merged
+    merged = merged[..., kept, :][..., kept]
+    if renormalize:
+        totals = merged.sum(axis=-1, keepdims=True, dtype=np.float64)
+        merged = merged / np.where(totals > 0, totals, np.nan).astype(np.float32)
+    return merged
+
+
+def merge_tokens(
+    tokens: Sequence[Token], groups: Groups, surfaces: Sequence[str]
+) -> tuple[Token, ...]:
+    """One Token for each group that is kept.
+
+    Parameters
+    ----------
+    surfaces : sequence of str
+        The text of each word, by its index: what a group of several tokens is called. Its id is -1.
+    """
+    merged: list[Token] = []
+    for start, size in zip(groups.first, groups.sizes[groups.kept], strict=True):
+        first, last = tokens[start], tokens[start + size - 1]
+        if size == 1 or first.word is None:
+            merged.append(first)
+            continue
+        text = surfaces[first.word]
+        merged.append(replace(first, text=text, surface=text, id=MERGED_ID, end=last.end))
+    return tuple(merged)
+
+
+class MergedTrace:
+    """A trace seen through groups of tokens; it answers what `attn_widget.trace.Trace` does.
+
+    Weights are merged layer by layer when they are asked for. What belongs to single tokens (scores,
+    queries, keys, values) is N/A once words are merged, and when rows do not sum to 1, because the
+    softmax of the scores would not be the weights; without special tokens, and with rows
+    renormalised, the scores of the tokens that stayed are exactly those of the weights shown.
+
+    Parameters
+    ----------
+    trace : Trace
+    tokens : sequence of Token, [m]
+    groups : Groups
+        With m kept.
+    renormalize : bool
+    """
+
+    def __init__(
+        self, trace: Trace, tokens: Sequence[Token], groups: Groups, *, renormalize: bool = True
+    ) -> None:
+        self.tokens = tuple(tokens)
+        self.n_layers = trace.n_layers
+        self.n_heads = trace.n_heads
+        self.n_tokens = len(self.tokens)
+        self.head_dim = trace.head_dim
+        self._trace = trace
+        self._groups = groups
+        self._renormalize = renormalize
+        self._single = groups.starts.size == trace.n_tokens
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores can be asked for."""
+        return self._why_no_scores() is None and self._trace.has_scores
+
+    @property
+    def has_qkv(self) -> bool:
+        """Whether queries, keys and values can be asked for."""
+        return self._single and self._trace.has_qkv
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held; a view holds nothing of its own."""
+        return self._trace.nbytes
+
+    @property
+    def hidden_states(self) -> Float32 | None:
+        """Of the tokens that stayed, float32 [L + 1, m, d]; None once words are merged."""
+        states = self._trace.hidden_states
+        return states[:, self._groups.first] if self._single and states is not None else None
+
+    @property
+    def logits(self) -> Float32 | None:
+        """Of the tokens that stayed, float32 [m, vocabulary]; None once words are merged."""
+        logits = self._trace.logits
+        return logits[self._groups.first] if self._single and logits is not None else None
+
+    def layer_weights(self, layer: int) -> Float32:
+        """Merged weights of a layer's heads, float32 [H, m, m]."""
+        weights = self._trace.layer_weights(layer)
+        return merge_weights(weights, self._groups, renormalize=self._renormalize)
+
+    def weights(
+        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
+    ) -> Float32:
+        """Merged weights of one head, or the mean of the heads' merged weights, float32 [r, c]."""
+        if head == "mean":
+            merged = self.layer_weights(layer).mean(axis=0)
+        else:
+            weights = self._trace.weights(layer, head)
+            merged = merge_weights(weights, self._groups, renormalize=self._renormalize)
+        return merged[rows or slice(None), cols or slice(None)]
+
+    def layer_scores(self, layer: int) -> Float32:
+        """Scores between the tokens that stayed, float32 [H, m, m]."""
+        self._need_scores()
+        first = self._groups.first
+        return self._trace.layer_scores(layer)[:, first[:, None], first]
+
+    def scores(
+        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
+    ) -> Float32:
+        """Scores of one head between the tokens that stayed, float32 [r, c]."""
+        self._need_scores()
+        first = self._groups.first
+        scores = self._trace.scores(layer, head)[first[:, None], first]
+        return scores[rows or slice(None), cols or slice(None)]
+
+    def queries(self, layer: int, head: int) -> Float32:
+        """Queries of the tokens that stayed, float32 [m, head_dim]."""
+        return self._rows("queries", self._trace.queries(layer, head))
+
+    def keys(self, layer: int, head: int) -> Float32:
+        """Keys of the tokens that stayed, float32 [m, head_dim]."""
+        return self._rows("keys", self._trace.keys(layer, head))
+
+    def values(self, layer: int, head: int) -> Float32:
+        """Values of the tokens that stayed, float32 [m, head_dim]."""
+        return self._rows("values", self._trace.values(layer, head))
+
+    def head_output(self, layer: int, head: int) -> Float32:
+        """Weights times values of the tokens that stayed, float32 [m, head_dim]."""
+        return self.weights(layer, head) @ self.values(layer, head)
+
+    def allowed(self, layer: int) -> Bool | None:
+        """Whether any pair of tokens of two positions is possible, bool [m, m]; None: all are."""
+        mask = self._trace.allowed(layer)
+        if mask is None:
+            return None
+        starts, kept = self._groups.starts, self._groups.kept
+        merged = np.logical_or.reduceat(
+            np.logical_or.reduceat(mask, starts, axis=0), starts, axis=1
+        )
+        merged = merged[np.ix_(kept, kept)]
+        return None if merged.all() else merged
+
+    def scaling(self, layer: int) -> float:
+        """What the dot products are multiplied by."""
+        return self._trace.scaling(layer)
+
+    def _why_no_scores(self) -> str | None:
+        if not self._single:
+            return "Scores belong to single tokens; here they are merged into words."
+        if not self._renormalize and not self._groups.kept.all():
+            return (
+                "Without special tokens, rows that are not renormalised are no softmax of scores."
+            )
+        return None
+
+    def _need_scores(self) -> None:
+        reason = self._why_no_scores()
+        if reason is not None:
+            raise NotAvailableError(reason, "Ask the analysis that this view was made from.")
+
+    def _rows(self, name: str, rows: Float32) -> Float32:
+        if not self._single:
+            raise NotAvailableError(
+                f"The {name} belong to single tokens; here they are merged into words.",
+                "Ask the analysis that this view was made from.",
+            )
+        return rows[self._groups.first]
