@@ -286,7 +286,9 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
         place.path, config=config, output_loading_info=True, **options
     )
     has_nsp = any("seq_relationship" in key for key in info["unexpected_keys"])
-    fuller = getattr(transformers, type(model).__name__.replace("ForMaskedLM", "ForPreTraining"), cls)
+    fuller = getattr(
+        transformers, type(model).__name__.replace("ForMaskedLM", "ForPreTraining"), cls
+    )
     if has_nsp and type(model).__name__.endswith("ForMaskedLM") and fuller is not type(model):
         # bert-base-uncased's config names BertForMaskedLM, its weights hold the NSP head as well.
         model, info = fuller.from_pretrained(
@@ -315,6 +317,9 @@ def model_class(config: Any) -> Any:
     cls = getattr(transformers, named, None)
     if cls is not None and named.endswith(HEADS) and named not in DISCRIMINATORS:
         return cls
-    if named.endswith(("LMHeadModel", "ForCausalLM")) and type(config) in MODEL_FOR_MASKED_LM_MAPPING:
+    if (
+        named.endswith(("LMHeadModel", "ForCausalLM"))
+        and type(config) in MODEL_FOR_MASKED_LM_MAPPING
+    ):
         return transformers.AutoModelForMaskedLM
     return transformers.AutoModel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.checkpoint import (
+    DISCRIMINATORS,
     Checkpoint,
     check_config,
     load_checkpoint,
@@ -267,7 +267,9 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         )
     model, tokenizer = pair
     if isinstance(tokenizer, PreTrainedModel) and isinstance(model, PreTrainedTokenizerBase):
-        raise InputTypeError("The pair is (tokenizer, model).", "Turn it round: (model, tokenizer).")
+        raise InputTypeError(
+            "The pair is (tokenizer, model).", "Turn it round: (model, tokenizer)."
+        )
     if not isinstance(model, PreTrainedModel):
         raise InputTypeError(
             f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."
@@ -276,7 +278,7 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         found = _PAIRED.get((id(model), id(tokenizer)))
         if found is None:
             path = str(getattr(model, "name_or_path", "") or "")
-            name = (Path(path).name if os.path.isabs(path) else path) or type(model).__name__
+            name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             check_config(model.config, name)
             fast = load_tokenizer(tokenizer, name, {})
             commit = getattr(model.config, "_commit_hash", None)
@@ -330,9 +332,9 @@ def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
     heads: set[str] = set()
     relation = [key for key in untrained if "seq_relationship" in key or "pooler" in key]
     others = [key for key in untrained if key not in relation]
-    if is_a("ForMaskedLM", "LMHeadModel", "ForPreTraining") and not is_a("ElectraForPreTraining"):
-        if not others:
-            heads.add("mlm")
+    predicts = is_a("ForMaskedLM", "LMHeadModel", "ForPreTraining")
+    if predicts and not is_a(*DISCRIMINATORS) and not others:
+        heads.add("mlm")
     head = getattr(model, "cls", None)
     if hasattr(head, "seq_relationship") and not relation:
         heads.add("nsp")

@@ -150,7 +150,9 @@ def _tokens(batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
     for token, token_id, sequence, type_id, (start, end) in zip(
         encoded.tokens, encoded.ids, encoded.sequence_ids, encoded.type_ids, encoded.offsets, strict=True
     ):  # fmt: skip
-        if sequence is None:  # added by the tokenizer; a [SEP] that the text spells out has a sequence
+        if (
+            sequence is None
+        ):  # added by the tokenizer; a [SEP] that the text spells out has a sequence
             where = type_id if has_segments else segment
             tokens.append(Token(token, token_id, 0, 0, token, segment=where, special=True))
             continue

@@ -23,8 +23,6 @@ class Block:
     attention_norm, ffn_norm : str
         Post-norm: they follow the residual sums. Pre-norm: they stand before attention and FFN.
     pre_norm : bool
-    attention, ffn : tuple of str
-        All modules of the two halves, for counting parameters.
     notes : tuple of str
         What the picture of one attention and one FFN leaves out.
     """
@@ -41,11 +39,11 @@ class Block:
 class Embeddings:
     """Module names below the base model; None with a reason in ``reasons`` where there is none.
 
-    ``token + position + segment`` is what enters ``norm``; ``projection`` widens its output to the
+    ``tokens + position + segment`` is what enters ``norm``; ``projection`` widens its output to the
     hidden size.
     """
 
-    token: str = "embeddings.word_embeddings"
+    tokens: str = "embeddings.word_embeddings"
     position: str | None = "embeddings.position_embeddings"
     segment: str | None = "embeddings.token_type_embeddings"
     norm: str = "embeddings.LayerNorm"
@@ -163,7 +161,7 @@ FAMILIES: dict[str, Family] = {
                 "Further feed-forward networks stand between attention and the FFN shown here.",
             )
         ),
-        embeddings=Embeddings(token="embeddings.embedding_transformation"),
+        embeddings=Embeddings(tokens="embeddings.embedding_transformation"),
         mlm=_cls,
     ),
     "modernbert": Family(
@@ -227,7 +225,9 @@ def layer_modules(family: Family, model: Any) -> list[Any] | None:
     if family.name == "albert":
         encoder, config = base.encoder, base.config
         per_group = config.num_hidden_layers / config.num_hidden_groups
-        groups = [encoder.albert_layer_groups[int(i / per_group)] for i in range(config.num_hidden_layers)]
+        groups = [
+            encoder.albert_layer_groups[int(i / per_group)] for i in range(config.num_hidden_layers)
+        ]
         return [layer for group in groups for layer in group.albert_layers]
     return None if family.layers is None else list(base.get_submodule(family.layers))
 

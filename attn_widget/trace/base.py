@@ -1,0 +1,261 @@
+"""Trace: what one forward pass leaves, as float32 numpy arrays (``docs/architecture.md``)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import InputError, NotAvailableError
+
+if TYPE_CHECKING:
+    from attn_widget.tokens import Token
+
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+Head = int | Literal["mean"]
+EVERY = slice(None)
+
+
+@dataclass
+class Outputs:
+    """What the model returned beside attention; every part may be missing.
+
+    Attributes
+    ----------
+    hidden_states : sequence of arrays or tensors [n, d], length L + 1
+        The first is the embeddings' output. Stacked when it is first asked for.
+    logits : tensor [n, vocabulary]
+        Of the masked-LM head; None without one, and when it is too large to keep.
+    compute_logits : callable, optional
+        ``rows -> tensor [r, vocabulary]`` where ``logits`` was too large to keep.
+    classifier_logits : float32 [classes], [n, classes] (token) or [n, 2] (start and end of an answer)
+    nsp_logits : float32 [2]
+        ``is next``, ``is not next``.
+    """
+
+    hidden_states: Any = None
+    logits: Any = None
+    compute_logits: Callable[[Any], Any] | None = None
+    classifier_logits: Floats | None = None
+    nsp_logits: Floats | None = None
+
+    def parts(self) -> list[Any]:
+        """The arrays and tensors that are held."""
+        states = self.hidden_states
+        held = states if isinstance(states, (list, tuple)) else [states]
+        return [*held, self.logits, self.classifier_logits, self.nsp_logits]
+
+
+class Trace(ABC):
+    """One forward pass over ``n`` tokens: ``L`` layers of ``H`` heads."""
+
+    has_scores: bool
+    has_qkv: bool
+
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        n_layers: int,
+        n_heads: int,
+        head_dim: int,
+        outputs: Outputs | None = None,
+    ) -> None:
+        self.tokens: tuple[Token, ...] = tuple(tokens)
+        self.n_layers = n_layers
+        self.n_heads = n_heads
+        self.n_tokens = len(self.tokens)
+        self.head_dim = head_dim
+        self._outputs = outputs or Outputs()
+
+    # Attention of one layer
+
+    @abstractmethod
+    def layer_weights(self, layer: int) -> Floats:
+        """Attention weights of a layer, float32 [H, n, n]: ``softmax(layer_scores)`` by row."""
+
+    @abstractmethod
+    def layer_scores(self, layer: int) -> Floats:
+        """Scaled scores with mask and bias, float32 [H, n, n]; ``-inf`` where the mask forbids.
+
+        Raises
+        ------
+        NotAvailableError
+            The trace holds weights only.
+        """
+
+    @abstractmethod
+    def allowed(self, layer: int) -> Bools | None:
+        """Which cells the model's mask allows, bool [n, n]; None when it allows all of them."""
+
+    @abstractmethod
+    def scaling(self, layer: int) -> float:
+        """What ``Q K^T`` is multiplied by: ``1 / sqrt(d_k)`` in most models."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that the trace holds."""
+
+    # One head
+
+    @abstractmethod
+    def queries(self, layer: int, head: int) -> Floats:
+        """Queries of one head, float32 [n, head_dim], after any rotation."""
+
+    @abstractmethod
+    def keys(self, layer: int, head: int) -> Floats:
+        """Keys of one head, float32 [n, head_dim], after any rotation."""
+
+    @abstractmethod
+    def values(self, layer: int, head: int) -> Floats:
+        """Values of one head, float32 [n, head_dim]."""
+
+    def weights(
+        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
+    ) -> Floats:
+        """Attention weights of one head, or of the layer's mean head.
+
+        Parameters
+        ----------
+        layer : int
+            0 to L - 1.
+        head : int or "mean"
+            0 to H - 1; ``"mean"`` averages the matrices of the layer.
+        rows, cols : slice, optional
+            Queries and keys.
+
+        Returns
+        -------
+        float32 [rows, cols]
+        """
+        area = (rows or EVERY, cols or EVERY)
+        if head == "mean":
+            return self.layer_weights(self._layer(layer)).mean(axis=0)[area]
+        return self.layer_weights(self._layer(layer))[self._head(head)][area]
+
+    def scores(
+        self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
+    ) -> Floats:
+        """Scaled scores of one head, float32 [rows, cols]; see `layer_scores`.
+
+        Raises
+        ------
+        NotAvailableError
+            For ``"mean"``: the softmax of averaged scores is not the average of the weights.
+        """
+        self._no_mean(head)
+        return self.layer_scores(self._layer(layer))[self._head(head)][rows or EVERY, cols or EVERY]
+
+    @abstractmethod
+    def bias(self, layer: int, head: int) -> Floats | None:
+        """What the model adds to ``Q K^T * scaling``, float32 [n, n]; None when nothing.
+
+        Relative position terms, mostly; the mask is not in it.
+        """
+
+    def head_output(self, layer: int, head: int) -> Floats:
+        """``weights @ values`` of one head, float32 [n, head_dim]."""
+        return self.weights(layer, self._no_mean(head)) @ self.values(layer, head)
+
+    # Beside attention
+
+    @property
+    def hidden_states(self) -> Floats | None:
+        """Embeddings' output and every layer's output, float32 [L + 1, n, d]."""
+        states = self._outputs.hidden_states
+        if states is None or isinstance(states, np.ndarray):
+            return states
+        stacked = np.empty((len(states), *states[0].shape), dtype=np.float32)
+        for i, state in enumerate(states):
+            stacked[i] = to_numpy(state)
+        self._outputs.hidden_states = frozen(stacked)
+        return self._outputs.hidden_states
+
+    @property
+    def logits(self) -> Floats | None:
+        """Logits of the masked-LM head, float32 [n, vocabulary]; computed anew when not kept."""
+        found = self.logits_tensor()
+        return None if found is None else to_numpy(found)
+
+    def logits_tensor(self, rows: Any = EVERY) -> Any:
+        """Rows of the masked-LM logits as a tensor [r, vocabulary], in the model's type.
+
+        Parameters
+        ----------
+        rows : slice or list of int
+        """
+        outputs = self._outputs
+        if outputs.logits is not None:
+            return outputs.logits[rows]
+        return None if outputs.compute_logits is None else outputs.compute_logits(rows)
+
+    @property
+    def classifier_logits(self) -> Floats | None:
+        """Float32 [classes]; [n, classes] for a token classifier; [n, 2] for question answering."""
+        return self._outputs.classifier_logits
+
+    @property
+    def nsp_logits(self) -> Floats | None:
+        """Next-sentence logits, float32 [2]: is next, is not next."""
+        return self._outputs.nsp_logits
+
+    # Checks
+
+    def _layer(self, layer: int) -> int:
+        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
+            raise InputError(f"layer is {layer!r}, expected an int.")
+        if not 0 <= layer < self.n_layers:
+            raise InputError(f"layer is {layer}, expected 0 to {self.n_layers - 1} (0-based).")
+        return int(layer)
+
+    def _head(self, head: Any) -> int:
+        if isinstance(head, bool) or not isinstance(head, (int, np.integer)):
+            raise InputError(f"head is {head!r}, expected an int or 'mean'.")
+        if not 0 <= head < self.n_heads:
+            raise InputError(f"head is {head}, expected 0 to {self.n_heads - 1} (0-based).")
+        return int(head)
+
+    def _no_mean(self, head: Any) -> int:
+        if head == "mean":
+            raise NotAvailableError(
+                "The mean head averages weights; it has no scores, queries, keys or values.",
+                "Choose a head by its number.",
+            )
+        return self._head(head)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of {self.n_tokens} tokens, {self.n_layers} layers of "
+            f"{self.n_heads} heads, {self.nbytes / 1e6:.1f} MB>"
+        )
+
+
+def to_numpy(tensor: Any) -> Floats:
+    """A tensor (or array) as float32 numpy, without a copy where it is one already."""
+    if isinstance(tensor, np.ndarray):
+        return tensor.astype(np.float32, copy=False)
+    return tensor.detach().float().cpu().numpy()
+
+
+def frozen(array: Floats) -> Floats:
+    """The same memory, read-only: the trace gives out what it holds."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def count_bytes(parts: Iterable[Any]) -> int:
+    """Bytes of arrays and tensors; memory that several share counts once."""
+    seen: dict[int, int] = {}
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            seen[part.__array_interface__["data"][0]] = part.nbytes
+        elif part is not None:
+            storage = part.untyped_storage()
+            seen[storage.data_ptr()] = storage.nbytes()
+    return sum(seen.values())

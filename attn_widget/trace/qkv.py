@@ -1,0 +1,155 @@
+"""QKVTrace: attention computed from Q and K whenever it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attn_widget.trace.base import (
+    EVERY,
+    Bools,
+    Floats,
+    Head,
+    Outputs,
+    Trace,
+    count_bytes,
+    frozen,
+    to_numpy,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from attn_widget.tokens import Token
+
+WHOLE_HEAD_TOKENS = (
+    1024  # up to here a head is computed whole and then cut, so that rows are bit-equal
+)
+
+
+@dataclass
+class LayerQKV:
+    """What the attention function of one layer was called with.
+
+    Attributes
+    ----------
+    query : tensor [H, n, head_dim]
+    key, value : tensor [H or fewer (grouped), n, head_dim]
+    scaling : float
+    allowed : bool tensor [1 or H, n, n], optional
+        False = forbidden by the mask.
+    bias : float tensor [1 or H, n, n], optional
+        Added to the scaled scores.
+    """
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    scaling: float
+    allowed: torch.Tensor | None = None
+    bias: torch.Tensor | None = None
+
+
+class QKVTrace(Trace):
+    """Holds Q, K and V, and recomputes any head's scores and weights from them exactly.
+
+    Memory grows with ``n``, not with ``n^2``.
+    """
+
+    has_scores = True
+    has_qkv = True
+
+    def __init__(
+        self, tokens: Sequence[Token], layers: Sequence[LayerQKV], outputs: Outputs | None = None
+    ) -> None:
+        heads, _, head_dim = layers[0].query.shape
+        super().__init__(tokens, len(layers), int(heads), int(head_dim), outputs)
+        self._layers = list(layers)
+
+    def _scores(self, layer: int, heads: slice = EVERY, rows: slice = EVERY) -> torch.Tensor:
+        import torch
+
+        held = self._layers[layer]
+        key = _grouped(held.key, self.n_heads)[heads].float()
+        query = held.query[heads, rows].float() * held.scaling
+        scores = torch.bmm(query, key.transpose(1, 2))
+        if held.bias is not None:
+            scores += held.bias[_shared(held.bias, heads), rows]
+        if held.allowed is not None:
+            scores.masked_fill_(~held.allowed[_shared(held.allowed, heads), rows], -torch.inf)
+        return scores
+
+    def _rows(self, rows: slice | None) -> tuple[slice, slice]:
+        """Rows to compute, and rows to cut out of those."""
+        if self.n_tokens <= WHOLE_HEAD_TOKENS:
+            return EVERY, rows or EVERY
+        return rows or EVERY, EVERY
+
+    def layer_weights(self, layer: int) -> Floats:
+        return to_numpy(_softmax(self._scores(self._layer(layer))))
+
+    def layer_scores(self, layer: int) -> Floats:
+        return to_numpy(self._scores(self._layer(layer)))
+
+    def weights(
+        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
+    ) -> Floats:
+        layer, (part, rest) = self._layer(layer), self._rows(rows)
+        if head == "mean":
+            found = _softmax(self._scores(layer, EVERY, part)).mean(dim=0)
+        else:
+            one = self._head(head)
+            found = _softmax(self._scores(layer, slice(one, one + 1), part))[0]
+        return to_numpy(found)[rest, cols or EVERY]
+
+    def scores(
+        self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
+    ) -> Floats:
+        layer, head = self._layer(layer), self._no_mean(head)
+        part, rest = self._rows(rows)
+        found = self._scores(layer, slice(head, head + 1), part)[0]
+        return to_numpy(found)[rest, cols or EVERY]
+
+    def queries(self, layer: int, head: int) -> Floats:
+        return frozen(to_numpy(self._layers[self._layer(layer)].query[self._no_mean(head)]))
+
+    def keys(self, layer: int, head: int) -> Floats:
+        key = self._layers[self._layer(layer)].key
+        return frozen(to_numpy(key[self._no_mean(head) * key.shape[0] // self.n_heads]))
+
+    def values(self, layer: int, head: int) -> Floats:
+        value = self._layers[self._layer(layer)].value
+        return frozen(to_numpy(value[self._no_mean(head) * value.shape[0] // self.n_heads]))
+
+    def bias(self, layer: int, head: int) -> Floats | None:
+        held = self._layers[self._layer(layer)].bias
+        head = self._no_mean(head)
+        return None if held is None else to_numpy(held[head if held.shape[0] > 1 else 0])
+
+    def allowed(self, layer: int) -> Bools | None:
+        held = self._layers[self._layer(layer)].allowed
+        return None if held is None else held.any(dim=0).cpu().numpy()
+
+    def scaling(self, layer: int) -> float:
+        return self._layers[self._layer(layer)].scaling
+
+    @property
+    def nbytes(self) -> int:
+        parts = self._outputs.parts()
+        for held in self._layers:
+            parts += [held.query, held.key, held.value, held.allowed, held.bias]
+        return count_bytes(parts)
+
+
+def _softmax(scores: torch.Tensor) -> torch.Tensor:
+    return scores.softmax(dim=-1)
+
+
+def _grouped(key: torch.Tensor, heads: int) -> torch.Tensor:
+    """Keys for every query head: grouped ones are shared by neighbouring heads."""
+    return key if key.shape[0] == heads else key.repeat_interleave(heads // key.shape[0], dim=0)
+
+
+def _shared(mask: torch.Tensor, heads: slice) -> slice:
+    return EVERY if mask.shape[0] == 1 else heads
