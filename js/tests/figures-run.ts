@@ -1,0 +1,295 @@
+/** A run small enough to calculate in the test: 3 layers, 4 heads, 6 tokens, 40 entries in the vocabulary. */
+
+import { SliceFailure } from "../src/source/failure";
+import { createState } from "../src/state";
+import type { Context, Meta, NdArray, Selection, SliceRequest, Source, State } from "../src/types";
+import type { Mode } from "../src/views/predictions-data";
+
+export const LAYERS = 3;
+export const HEADS = 4;
+export const VOCABULARY = 40;
+export const TOP_K = 5;
+
+/** Token texts by position; what is hostile in a page is here on purpose. */
+export const TOKENS = ["[CLS]", "<img src=x onerror=alert(1)>", "sit", "##ting", "שלום", "[SEP]"];
+export const SURFACES = ["[CLS]", "<img src=x onerror=alert(1)>", "sit", "ting", "שלום", "[SEP]"];
+export const IDS = [0, 7, 8, 9, 10, 1];
+const SPECIAL = [true, false, false, false, false, true];
+const N = TOKENS.length;
+
+/** mulberry32: the same numbers in every run. */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function softmax(scores: readonly number[]): number[] {
+  const largest = Math.max(...scores);
+  const exps = scores.map((score) => Math.exp(score - largest));
+  const total = exps.reduce((a, b) => a + b, 0);
+  return exps.map((exp) => exp / total);
+}
+
+const text = (id: number): string => {
+  const position = IDS.indexOf(id);
+  return position >= 0 ? TOKENS[position] : id === 20 ? "</script>" : `w${id}`;
+};
+
+/** Logits of every position and mode, float32 as a model gives them. */
+export const LOGITS: Record<Mode, number[][]> = (() => {
+  const next = random(1);
+  const draw = (pull: number): number[][] =>
+    IDS.map((own) =>
+      Array.from({ length: VOCABULARY }, (_, id) =>
+        Math.fround(6 * next() - 3 + (id === own ? pull : 0)),
+      ),
+    );
+  return { as_is: draw(5), masked: draw(0) };
+})();
+
+export const descending = (logits: readonly number[]): number[] =>
+  logits.map((_, id) => id).sort((a, b) => logits[b] - logits[a]);
+
+/** Attention `[L, H, n, n]` as nested arrays. */
+export const ATTENTION: number[][][][] = (() => {
+  const next = random(2);
+  return Array.from({ length: LAYERS }, (_, layer) =>
+    Array.from({ length: HEADS }, (_, head) =>
+      Array.from({ length: N }, () =>
+        softmax(Array.from({ length: N }, () => (1 + layer + head) * 2 * next())),
+      ),
+    ),
+  );
+})();
+
+/** The six metrics from their definition, of one matrix whose impossible cells are NaN. */
+export function figures(
+  matrix: readonly (readonly number[])[],
+  tau: number,
+): Record<string, number> {
+  const rows = matrix.map((row) => row.filter((cell) => !Number.isNaN(cell)));
+  const cells = rows.flat();
+  const sorted = [...cells].sort((a, b) => a - b);
+  const mean = cells.reduce((a, b) => a + b, 0) / cells.length;
+  return {
+    confidence_max: Math.max(...cells),
+    confidence_avg: rows.reduce((total, row) => total + Math.max(...row), 0) / rows.length,
+    focus_entropy: -cells.reduce(
+      (total, cell) => total + (cell > 0 ? cell * Math.log(cell) : 0),
+      0,
+    ),
+    sparsity: cells.filter((cell) => cell < tau).length / cells.length,
+    distribution_median:
+      (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2,
+    uniformity: Math.sqrt(
+      cells.reduce((total, cell) => total + (cell - mean) ** 2, 0) / cells.length,
+    ),
+  };
+}
+
+const float32 = (values: readonly number[], ...shape: number[]): NdArray => ({
+  data: Float32Array.from(values),
+  shape,
+});
+
+export function metricArrays(tau: number): Map<string, NdArray> {
+  const all = ATTENTION.flat().map((matrix) => figures(matrix, tau));
+  return new Map(
+    Object.keys(all[0]).map((key) => [
+      `metric:${key}`,
+      float32(
+        all.map((figure) => figure[key]),
+        LAYERS,
+        HEADS,
+      ),
+    ]),
+  );
+}
+
+const logSumExp = (row: readonly number[]): number =>
+  Math.max(...row) + Math.log(row.reduce((total, z) => total + Math.exp(z - Math.max(...row)), 0));
+
+export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
+  const rows = LOGITS[mode];
+  const top = rows.map((row) => descending(row).slice(0, k));
+  return new Map<string, NdArray>([
+    ["prediction_ids", { data: Int32Array.from(top.flat()), shape: [N, k] }],
+    [
+      "prediction_logits",
+      float32(
+        top.flatMap((ids, i) => ids.map((id) => rows[i][id])),
+        N,
+        k,
+      ),
+    ],
+    [
+      "prediction_probabilities",
+      float32(
+        top.flatMap((ids, i) => ids.map((id) => softmax(rows[i])[id])),
+        N,
+        k,
+      ),
+    ],
+    [
+      "logit_max",
+      float32(
+        rows.map((row) => Math.max(...row)),
+        N,
+      ),
+    ],
+    ["log_sum_exp", { data: Float64Array.from(rows.map(logSumExp)), shape: [N] }],
+    [
+      "original_rank",
+      {
+        data: Int32Array.from(rows.map((row, i) => descending(row).indexOf(IDS[i]) + 1)),
+        shape: [N],
+      },
+    ],
+    [
+      "original_probability",
+      float32(
+        rows.map((row, i) => softmax(row)[IDS[i]]),
+        N,
+      ),
+    ],
+  ]);
+}
+
+function describe(mode: Mode, k: number) {
+  const ids = LOGITS[mode].flatMap((row) => descending(row).slice(0, k));
+  return { mode, top_k: k, vocabulary: Object.fromEntries(ids.map((id) => [id, text(id)])) };
+}
+
+export function openSoftmax(mode: Mode, position: number, wanted?: readonly number[]) {
+  const row = LOGITS[mode][position];
+  const largest = Math.max(...row);
+  const sum = row.reduce((total, z) => total + Math.exp(z - largest), 0);
+  const order = descending(row);
+  return {
+    position,
+    logit_max: largest,
+    sum_exp: sum,
+    log_sum_exp: largest + Math.log(sum),
+    vocab_size: VOCABULARY,
+    entries: (wanted ?? order.slice(0, 20)).map((id) => ({
+      id,
+      token: text(id),
+      logit: row[id],
+      exp: Math.exp(row[id] - largest),
+      probability: Math.exp(row[id] - largest) / sum,
+      rank: order.indexOf(id) + 1,
+    })),
+  };
+}
+
+const META: Meta = {
+  version: 1,
+  model: {
+    name: "tiny",
+    family: "bert",
+    n_layers: LAYERS,
+    n_heads: HEADS,
+    head_dim: 2,
+    hidden_size: 8,
+    vocab_size: VOCABULARY,
+    max_length: 16,
+    revision: null,
+    has: { mlm: true, nsp: false, classifier: false, scores: true, qkv: true },
+  },
+  text: "",
+  text_pair: null,
+  truncated: null,
+  tokens: {
+    text: TOKENS,
+    surface: SURFACES,
+    before: TOKENS.map(() => ""),
+    id: IDS,
+    start: IDS,
+    end: IDS,
+    segment: IDS.map(() => 0),
+    special: SPECIAL,
+  },
+  metrics: { keys: [...metricArrays(0.01).keys()].map((name) => name.slice(7)), tau: 0.01 },
+  thumb: N,
+  predictions: describe("as_is", TOP_K),
+  selected: null,
+  versions: {},
+};
+
+export interface Run {
+  readonly source: Source;
+  readonly state: State;
+  readonly context: Context;
+  readonly asked: SliceRequest[];
+  readonly reports: string[];
+}
+
+/** A source that answers from the numbers above, with a kernel or, like a saved page, without one. */
+export function run(
+  options: {
+    live?: boolean;
+    mlm?: boolean;
+    selection?: Partial<Selection>;
+    allowed?: Uint8Array;
+  } = {},
+): Run {
+  const { live = true, mlm = true, selection = {}, allowed } = options;
+  const asked: SliceRequest[] = [];
+  const reports: string[] = [];
+  const meta: Meta = mlm
+    ? META
+    : { ...META, predictions: null, model: { ...META.model, has: { ...META.model.has, mlm } } };
+  const arrays = new Map([...metricArrays(0.01), ...(mlm ? predictionArrays("as_is", TOP_K) : [])]);
+  if (allowed) arrays.set("allowed", { data: allowed, shape: [LAYERS, N, N] });
+  const source: Source = {
+    meta,
+    arrays,
+    live,
+    async slice(request) {
+      asked.push(request);
+      if (!live) throw new SliceFailure("There is no kernel here.", "Open the notebook.");
+      const {
+        kind,
+        mode = "as_is",
+        tau,
+        top_k,
+        position,
+        token_ids,
+      } = request as unknown as {
+        kind: string;
+        mode?: Mode;
+        tau: number | "uniform";
+        top_k: number;
+        position: number;
+        token_ids?: number[];
+      };
+      if (kind === "metrics") {
+        return { data: { tau }, arrays: metricArrays(tau === "uniform" ? 1 / N : tau) };
+      }
+      if (kind === "predictions") {
+        return { data: describe(mode, top_k), arrays: predictionArrays(mode, top_k) };
+      }
+      if (kind === "softmax") {
+        return { data: openSoftmax(mode, position, token_ids), arrays: new Map() };
+      }
+      throw new SliceFailure(`Unknown kind of slice: ${kind}.`);
+    },
+  };
+  const state = createState({ layer: 1, head: 2, ...selection });
+  const context: Context = {
+    source,
+    state,
+    report: (message) => reports.push(message),
+    announce: () => undefined,
+    signal: new AbortController().signal,
+  };
+  return { source, state, context, asked, reports };
+}
+
+/** Let promises and the answers behind them settle. */
+export const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

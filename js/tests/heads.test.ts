@@ -1,0 +1,263 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { formatNumber } from "../src/draw/format";
+import { dodge } from "../src/draw/strip";
+import { METRICS } from "../src/formulas";
+import { heads } from "../src/views/heads";
+import { ascending, layerSummaries, rankOf, rowCounts } from "../src/views/heads-figures";
+import { parseFilter, sortHeads } from "../src/views/heads-table";
+import { ATTENTION, figures, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
+
+let dispose: () => void = () => undefined;
+let element: HTMLElement;
+
+function draw(options: Parameters<typeof run>[0] = {}): Run {
+  const made = run(options);
+  element = document.createElement("div");
+  document.body.append(element);
+  dispose = heads(element, made.context);
+  return made;
+}
+afterEach(() => {
+  dispose();
+  element?.remove();
+});
+
+const card = (key: string): HTMLElement =>
+  element.querySelector(`.aw-card[data-metric=${key}]`) as HTMLElement;
+const value = (key: string): number =>
+  Number((card(key).querySelector(".aw-card-value") as HTMLElement).dataset.awValue);
+const figureOf = (layer: number, head: number, key: string, tau = 0.01): number =>
+  figures(ATTENTION[layer][head], tau)[key];
+const order = (): number[] =>
+  [...element.querySelectorAll<HTMLElement>("tbody tr")].map((row) => Number(row.dataset.index));
+const press = (target: Element, key: string): void => {
+  target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+};
+
+describe("cards", () => {
+  it("show the selected head's figures, all digits behind them", () => {
+    draw();
+    for (const { key } of METRICS) {
+      expect(value(key)).toBe(Math.fround(figureOf(1, 2, key)));
+      expect(card(key).querySelector(".aw-card-value")?.textContent).toBe(
+        formatNumber(figureOf(1, 2, key)),
+      );
+    }
+  });
+
+  it("say where the head stands among all", () => {
+    draw();
+    const all = ATTENTION.flat().map((matrix) => figures(matrix, 0.01).confidence_avg);
+    const rank = all.filter((other) => other > figureOf(1, 2, "confidence_avg")).length + 1;
+    expect(card("confidence_avg").querySelector(".aw-card-standing")?.textContent).toMatch(
+      new RegExp(`^${rank}(st|nd|rd|th) of ${LAYERS * HEADS}$`),
+    );
+  });
+
+  it("follow the selection", () => {
+    const { state } = draw();
+    state.set({ layer: 2, head: 0 });
+    expect(value("uniformity")).toBe(Math.fround(figureOf(2, 0, "uniformity")));
+    expect(element.querySelectorAll(".aw-dot.is-this")).toHaveLength(METRICS.length);
+    expect(element.querySelector(".aw-dot.is-this")?.getAttribute("data-index")).toBe("8");
+  });
+
+  it("give the mean of the layer's heads for the mean head, and say that", () => {
+    const { state } = draw();
+    state.set({ head: "mean" });
+    const own = Array.from({ length: HEADS }, (_, head) =>
+      Math.fround(figureOf(1, head, "focus_entropy")),
+    );
+    expect(value("focus_entropy")).toBeCloseTo(own.reduce((a, b) => a + b) / HEADS, 12);
+    expect(card("focus_entropy").querySelector(".aw-card-standing")?.textContent).toBe(
+      `${formatNumber(Math.min(...own))} – ${formatNumber(Math.max(...own))}`,
+    );
+    expect(element.querySelector(".aw-view-note")?.textContent).toContain(
+      "not the figure of the averaged matrix",
+    );
+  });
+
+  it("select the head of a dot that is clicked", () => {
+    const { state } = draw();
+    card("sparsity")
+      .querySelector(".aw-dot[data-index='7']")
+      ?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    expect(state.get()).toMatchObject({ layer: 1, head: 3, metric: "thumbnails" });
+  });
+
+  it("walk through the heads in order of the figure with arrow keys", () => {
+    const { state } = draw();
+    const strip = card("confidence_avg").querySelector("[role=slider]") as HTMLElement;
+    press(strip, "Home");
+    const visited = [state.get()];
+    for (let i = 1; i < LAYERS * HEADS; i++) {
+      press(strip, "ArrowRight");
+      visited.push(state.get());
+    }
+    const seen = visited.map(({ layer, head }) =>
+      figureOf(layer, head as number, "confidence_avg"),
+    );
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(new Set(seen).size).toBe(LAYERS * HEADS);
+    expect(strip.getAttribute("aria-valuenow")).toBe(String(LAYERS * HEADS));
+  });
+
+  it("explain themselves and shade the grid and the table by their metric", () => {
+    const { state } = draw();
+    card("focus_entropy").querySelector<HTMLElement>(".aw-card-title")?.click();
+    expect(state.get().metric).toBe("focus_entropy");
+    const dialog = element.querySelector("[role=dialog]") as HTMLElement;
+    expect(dialog.querySelector("math")).not.toBeNull();
+    expect(dialog.textContent).toContain("High is diffuse, not focused.");
+    expect(dialog.textContent).toContain(
+      `${formatNumber(TOKENS.length * Math.log(TOKENS.length))} nats`,
+    );
+    expect(dialog.textContent).toContain("doi:10.18653/v1/W19-4828");
+    expect(order()[0]).toBe(
+      [...ATTENTION.flat().keys()].sort(
+        (a, b) =>
+          figures(ATTENTION.flat()[b], 0.01).focus_entropy -
+          figures(ATTENTION.flat()[a], 0.01).focus_entropy,
+      )[0],
+    );
+  });
+
+  it("ask for another threshold and show it", async () => {
+    const { asked } = draw();
+    element.querySelector<HTMLElement>("[data-tau=uniform]")?.click();
+    await settled();
+    expect(asked).toEqual([{ kind: "metrics", tau: "uniform" }]);
+    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity", 1 / TOKENS.length)));
+    expect(element.querySelector("[data-tau=uniform]")?.getAttribute("aria-pressed")).toBe("true");
+    element.querySelector<HTMLElement>("[data-tau='0.01']")?.click();
+    await settled();
+    expect(asked).toHaveLength(1);
+    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity")));
+  });
+
+  it("keep the last figures and report when the threshold cannot be had", async () => {
+    const { reports } = draw({ live: false });
+    element.querySelector<HTMLElement>("[data-tau=uniform]")?.click();
+    await settled();
+    expect(reports).toEqual(["There is no kernel here."]);
+    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity")));
+    expect(element.querySelector("[data-tau='0.01']")?.getAttribute("aria-pressed")).toBe("true");
+  });
+});
+
+describe("table of all heads", () => {
+  const header = (key: string): HTMLElement => {
+    const index = ["head", ...METRICS.map((metric) => metric.key)].indexOf(key);
+    return element.querySelectorAll<HTMLElement>("thead th")[index];
+  };
+
+  it("has every head and every figure", () => {
+    draw();
+    const cells = [...element.querySelectorAll<HTMLElement>("tbody tr")].map((row) =>
+      [...row.querySelectorAll("td")].map((cell) => Number(cell.dataset.awValue)),
+    );
+    expect(cells).toEqual(
+      ATTENTION.flat().map((matrix) =>
+        METRICS.map(({ key }) => Math.fround(figures(matrix, 0.01)[key])),
+      ),
+    );
+  });
+
+  it("sorts by a metric, largest first, then the other way, and shades by it", () => {
+    const { state } = draw();
+    header("uniformity").querySelector("button")?.click();
+    expect(header("uniformity").getAttribute("aria-sort")).toBe("descending");
+    expect(state.get().metric).toBe("uniformity");
+    const down = order();
+    header("uniformity").querySelector("button")?.click();
+    expect(header("uniformity").getAttribute("aria-sort")).toBe("ascending");
+    expect(order()).toEqual([...down].reverse());
+  });
+
+  it("filters by layer, head and figure, and says when it cannot read a filter", () => {
+    draw();
+    const input = element.querySelector("input") as HTMLInputElement;
+    const filter = (text: string): number[] => {
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      return order();
+    };
+    expect(filter("L1")).toEqual([4, 5, 6, 7]);
+    expect(filter("h2")).toEqual([2, 6, 10]);
+    expect(filter("2.3")).toEqual([11]);
+    expect(filter("L2 · H3".replace(" ·", ""))).toEqual([11]);
+    const limit = figureOf(1, 2, "confidence_avg");
+    expect(filter(`conf. avg >= ${limit.toFixed(6)} and L1`)).toEqual(
+      [4, 5, 6, 7].filter(
+        (index) =>
+          Math.fround(figureOf(1, index % HEADS, "confidence_avg")) >= Number(limit.toFixed(6)),
+      ),
+    );
+    expect(filter("nonsense")).toHaveLength(LAYERS * HEADS);
+    expect(input.getAttribute("aria-invalid")).toBe("true");
+    expect(element.querySelector(".aw-heads-count")?.textContent).toContain("Not understood");
+  });
+
+  it("selects the head of a row and marks the selected row", () => {
+    const { state } = draw();
+    element.querySelector<HTMLElement>("tr[data-index='9'] button")?.click();
+    expect(state.get()).toMatchObject({ layer: 2, head: 1 });
+    expect(element.querySelector("tr[aria-current]")?.getAttribute("data-index")).toBe("9");
+    expect(element.querySelectorAll("tbody button[tabindex='0']")).toHaveLength(1);
+  });
+
+  it("moves along rows with arrow keys", () => {
+    draw();
+    const buttons = [...element.querySelectorAll<HTMLElement>("tbody button")];
+    buttons[3].focus();
+    press(buttons[3], "ArrowDown");
+    expect(document.activeElement).toBe(buttons[4]);
+    press(buttons[4], "End");
+    expect(document.activeElement).toBe(buttons.at(-1));
+  });
+});
+
+describe("figures", () => {
+  const values = [0.5, Number.NaN, 0.9, 0.5, 0.1, 0.7];
+  it("rank the largest first, ties alike, N/A not at all", () => {
+    expect(values.map((v) => rankOf(values, v))).toEqual([3, Number.NaN, 1, 3, 5, 2]);
+    expect(ascending(values)).toEqual([4, 0, 3, 5, 2]);
+  });
+  it("sort N/A last both ways", () => {
+    expect(sortHeads(values, 6, { key: "x", descending: true })).toEqual([2, 5, 0, 3, 4, 1]);
+    expect(sortHeads(values, 6, { key: "x", descending: false })).toEqual([4, 0, 3, 5, 2, 1]);
+  });
+  it("sum a layer up by its heads, N/A left out", () => {
+    expect(layerSummaries({ values, nLayers: 2, nHeads: 3 })).toEqual([
+      { mean: 0.7, min: 0.5, max: 0.9 },
+      { mean: (0.5 + 0.1 + 0.7) / 3, min: 0.1, max: 0.7 },
+    ]);
+  });
+  it("count only the keys that the mask allows", () => {
+    const n = TOKENS.length;
+    const causal = Array.from({ length: LAYERS * n * n }, (_, cell) =>
+      Number(cell % n <= Math.floor(cell / n) % n),
+    );
+    const { source } = run({ allowed: Uint8Array.from(causal) });
+    expect(rowCounts(source, 1)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(rowCounts(run().source, 1)).toEqual([6, 6, 6, 6, 6, 6]);
+  });
+  it("read no filter from nothing, and everything from an empty one", () => {
+    expect(parseFilter("", [], HEADS)?.(3)).toBe(true);
+    expect(parseFilter("> 3", [], HEADS)).toBeNull();
+  });
+  it("spread dots that crowd without leaving the strip", () => {
+    const y = dodge(new Array(60).fill(0.5), 34);
+    expect(new Set(y).size).toBe(60);
+    expect(Math.min(...y)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...y)).toBeLessThanOrEqual(34);
+  });
+});
+
+it("leaves nothing behind", () => {
+  const { state } = draw();
+  dispose();
+  expect(element.childElementCount).toBe(0);
+  state.set({ layer: 0 });
+  expect(element.childElementCount).toBe(0);
+});
