@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.classification import (
+    NEXT_SENTENCE_LABELS,
+    ClassProbabilities,
+    class_probabilities,
+)
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, summarize
 
@@ -104,6 +109,40 @@ class Run:
         ids = [int(token_id) for token_id in chosen]
         return open_softmax(row, position, ids, self.encoder.token_texts(ids))
 
+    @property
+    def next_sentence(self) -> ClassProbabilities:
+        """Whether the second segment follows the first, by the head that BERT was pre-trained with.
+
+        Raises
+        ------
+        NotAvailableError
+            The checkpoint has no trained next-sentence head, or there is no ``text_pair``.
+        """
+        logits = self.trace.nsp_logits
+        if logits is None:
+            raise NotAvailableError(f"{self.encoder.name} has no next-sentence head.")
+        if self.encoding.text_pair is None:
+            raise NotAvailableError(
+                "There is one text, and the next-sentence head compares two.", "Give text_pair."
+            )
+        return class_probabilities(NEXT_SENTENCE_LABELS, logits)
+
+    @property
+    def classification(self) -> ClassProbabilities | None:
+        """The classifier's softmax opened up; None when the model has no classifier.
+
+        For a sequence classifier one row of classes; for a token classifier a row for each token;
+        for question answering the columns are the start and the end of the answer, and the softmax
+        runs over the positions.
+        """
+        logits = self.trace.classifier_logits
+        if logits is None:
+            return None
+        if self.encoder.classifier == "question_answering":
+            return class_probabilities(("start", "end"), logits, axis=0)
+        labels = tuple(self.encoder.id2label[i] for i in range(logits.shape[-1]))
+        return class_probabilities(labels, logits)
+
     def _check(self, mode: str) -> None:
         if mode not in ("as_is", "masked"):
             raise InputError(f"Unknown mode {mode!r}.", "Use 'as_is' or 'masked'.")
@@ -133,15 +172,14 @@ class Run:
         """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
         import torch
 
-        from attn_widget.capture import forward
+        from attn_widget.capture import forward_ids
 
-        inputs = {
-            name: value.expand(len(positions), -1).clone()
-            for name, value in self.encoding.inputs.items()
-        }
-        rows = torch.arange(len(positions))
-        inputs["input_ids"][rows, positions] = int(self.encoder.mask_token_id or 0)
-        return forward(self.encoder, inputs, (rows, torch.tensor(positions)))
+        held = self.encoding.inputs
+        copies = held["input_ids"].repeat(len(positions), 1)
+        places = torch.tensor(positions)
+        copies[torch.arange(len(positions)), places] = self.encoder.mask_token_id
+        extra = {name: held.get(name) for name in ("token_type_ids", "attention_mask")}
+        return forward_ids(self.encoder, copies, **extra, positions=places)
 
 
 def chunks(n: int, size: int) -> Iterator[list[int]]:
