@@ -1,0 +1,124 @@
+"""The influence tree: who is a child of whom, and what its edges carry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attn_widget.analysis.influence import MAX_NODES, Influence, influence_tree
+from attn_widget.errors import InputError
+from tests.reference import naive_attention as naive
+from tests.reference.samples import attention
+
+
+def edges(tree: Influence) -> list[tuple[tuple[int, ...], float, float]]:
+    found: list[tuple[tuple[int, ...], float, float]] = []
+
+    def visit(node: Influence, path: tuple[int, ...]) -> None:
+        for child in node.children:
+            assert child.weight is not None
+            assert child.depth == node.depth + 1
+            found.append(((*path, child.token), child.weight, child.product))
+            visit(child, (*path, child.token))
+
+    visit(tree, (tree.token,))
+    return found
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(1, 9),
+    st.sampled_from(["random", "uniform", "one-hot", "peaked"]),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.integers(0, 1000),
+)
+def test_the_tree_is_the_one_of_the_definition(
+    n: int, kind: str, top_k: int, depth: int, seed: int
+) -> None:
+    matrix = attention(kind, n, heads=1, seed=seed)[0][0]
+    root = seed % n
+    tree = influence_tree(matrix, root, top_k=top_k, depth=depth)
+    expected = naive.tree_edges(matrix.tolist(), root, top_k, depth, range(n))
+    found = edges(tree)
+    assert [path for path, _, _ in found] == [path for path, _, _ in expected]
+    np.testing.assert_allclose(
+        [e[1:] for e in found], [e[1:] for e in expected], rtol=1e-12, atol=1e-15
+    )
+    assert all(len(set(path)) == len(path) for path, _, _ in found)
+
+
+def test_tokens_that_are_left_out_are_no_children_but_may_be_the_root() -> None:
+    matrix = attention("random", 6, heads=1)[0][0]
+    keep = np.array([False, True, True, True, True, False])
+    tree = influence_tree(matrix, 0, keep=keep)
+    expected = naive.tree_edges(matrix.tolist(), 0, 3, 3, range(1, 5))
+    assert [path for path, _, _ in edges(tree)] == [path for path, _, _ in expected]
+    assert tree.token == 0
+
+
+def test_impossible_links_are_never_edges() -> None:
+    weights, allowed = attention("causal", 6, heads=1)
+    tree = influence_tree(weights[0], 3, top_k=9, depth=9, allowed=allowed)
+    for path, _, _ in edges(tree):
+        assert list(path) == sorted(path, reverse=True)
+    assert [node.token for node in influence_tree(weights[0], 0, allowed=allowed).walk()] == [0]
+
+
+def test_equal_weights_are_ordered_by_position() -> None:
+    tree = influence_tree(np.full((5, 5), 0.2, dtype=np.float32), 2, depth=1)
+    assert [child.token for child in tree.children] == [0, 1, 3]
+
+
+def test_edges_carry_the_scores_that_were_given() -> None:
+    matrix = attention("random", 5, heads=1)[0][0]
+    scores = np.log(matrix)
+    tree = influence_tree(matrix, 1, scores=scores)
+    assert tree.score is None
+    for node in tree.walk():
+        for child in node.children:
+            assert child.score == scores[node.token, child.token]
+
+
+def test_rows_without_weights_end_a_path() -> None:
+    matrix = attention("random", 4, heads=1)[0][0].copy()
+    matrix[0] = np.nan
+    assert influence_tree(matrix, 0).children == ()
+
+
+def test_one_token_has_no_children_at_any_depth() -> None:
+    tree = influence_tree(np.ones((1, 1), dtype=np.float32), 0, top_k=50, depth=1000)
+    assert tree.to_dict() == {
+        "token": 0, "depth": 0, "weight": None, "product": 1.0, "score": None, "children": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"root": 6}, "Token 6 is out of range"),
+        ({"root": -1}, "Token -1 is out of range"),
+        ({"root": 0, "top_k": 0}, "top_k is 0"),
+        ({"root": 0, "depth": -1}, "depth is -1"),
+    ],
+)
+def test_what_makes_no_tree_is_refused(options: dict[str, int], message: str) -> None:
+    matrix = attention("random", 6, heads=1)[0][0]
+    with pytest.raises(InputError, match=message):
+        influence_tree(matrix, **options)
+
+
+def test_a_tree_too_large_to_read_is_refused_before_it_grows() -> None:
+    matrix = attention("uniform", 60, heads=1)[0][0]
+    with pytest.raises(InputError, match=f"over {MAX_NODES:,} tokens"):
+        influence_tree(matrix, 0, top_k=59, depth=59)
+
+
+def test_a_table_has_a_row_for_each_edge() -> None:
+    tree = influence_tree(attention("random", 5, heads=1)[0][0], 1, top_k=2, depth=2)
+    table = tree.to_dataframe()
+    assert table.columns.tolist() == ["parent", "token", "depth", "weight", "product", "score"]
+    assert len(table) == 6
+    assert repr(tree) == "Influence(token=1, depth=0, 7 nodes)"

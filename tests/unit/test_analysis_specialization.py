@@ -1,0 +1,117 @@
+"""The seven specialisation metrics: raw, scaled, standardised, N/A."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.analysis.specialization import KEYS, scale_by_layer, specialize, standardize
+from attn_widget.errors import InputError
+from tests.reference import naive_attention as naive
+from tests.reference.samples import KINDS, SIZES, attention, layers
+
+SETS = ("syntax", "semantics", "punctuation", "entities")
+
+
+def marginals(weights: np.ndarray) -> Marginals:
+    return stack_marginals([layer_marginals(layer) for layer in weights])
+
+
+@pytest.mark.parametrize("n", [*SIZES, 512])
+@pytest.mark.parametrize("kind", KINDS)
+def test_raw_values_agree_with_the_definitions(kind: str, n: int) -> None:
+    weights = attention(kind, n, heads=1)[0]
+    rng = np.random.default_rng(n)
+    sets = {key: rng.random(n) < 0.4 for key in SETS}
+    found = specialize(marginals(weights[None]), sets)
+    matrix = weights[0].tolist()
+    expected = {
+        "cls": naive.cls(matrix),
+        "self": naive.on_self(matrix),
+        "long_range": naive.long_range(matrix),
+    }
+    for key, mask in sets.items():
+        keys = np.flatnonzero(mask).tolist()
+        expected[key] = naive.share(matrix, keys) if keys else math.nan
+    assert set(expected) == set(KEYS) == set(found.raw)
+    for key, value in expected.items():
+        got = float(found.raw[key][0, 0])
+        assert got == pytest.approx(value, abs=1e-5, nan_ok=True), key
+        assert math.isnan(value) == (key in found.reasons) == math.isnan(found.chance[key]), key
+
+
+def test_shares_of_a_partition_sum_to_one() -> None:
+    weights = layers(30)
+    group = np.random.default_rng(1).integers(0, 4, 30)
+    found = specialize(marginals(weights), {key: group == i for i, key in enumerate(SETS)})
+    total = found.syntax + found.semantics + found.punctuation + found.entities
+    np.testing.assert_allclose(total, 1, atol=1e-6)
+    assert sum(found.chance[key] for key in SETS) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n", [6, 40])
+def test_uniform_attention_is_at_the_chance_level(n: int) -> None:
+    mask = np.arange(n) % 3 == 0
+    found = specialize(marginals(np.full((1, 1, n, n), 1 / n, np.float32)), {"syntax": mask})
+    for key in ("syntax", "cls", "long_range", "self"):
+        assert found.raw[key][0, 0] == pytest.approx(found.chance[key], abs=1e-6)
+
+
+def test_what_cannot_be_said_is_na_with_its_reason() -> None:
+    found = specialize(
+        marginals(layers(5)),
+        {"syntax": np.zeros(5, dtype=bool)},
+        {"entities": "The text has no named entity."},
+        first_is_summary=False,
+    )
+    assert set(found.reasons) == set(KEYS) - {"self"}
+    assert found.reasons["entities"] == "The text has no named entity."
+    assert "5 tokens" in found.reasons["long_range"]
+    assert all(np.isnan(found.raw[key]).all() for key in found.reasons)
+    assert not np.isnan(found.self).any()
+    assert "N/A: syntax" in repr(found)
+
+
+def test_scaling_is_by_layer_and_z_scores_are_global() -> None:
+    found = specialize(marginals(layers(12, layers=3, heads=4)), {})
+    scaled, scores = found.scaled()["self"], found.zscores()["self"]
+    np.testing.assert_array_equal(scaled.min(axis=1), 0)
+    np.testing.assert_array_equal(scaled.max(axis=1), 1)
+    assert scores.mean() == pytest.approx(0, abs=1e-6)
+    assert scores.std() == pytest.approx(1, abs=1e-6)
+    order = np.argsort(found.self, axis=1)
+    np.testing.assert_array_equal(np.argsort(scaled, axis=1), order)
+    assert np.isnan(found.scaled()["syntax"]).all()
+    assert np.isnan(found.zscores()["syntax"]).all()
+
+
+def test_heads_that_agree_have_no_scale() -> None:
+    same = np.full((2, 3), 0.3, dtype=np.float32)
+    same[0, 0] += 3e-8  # the rounding of a float32 sum
+    assert np.isnan(scale_by_layer(same)).all()
+    assert np.isnan(standardize(same)).all()
+    assert np.isnan(scale_by_layer(same[:, :1])).all()
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ({"nouns": np.ones(5, bool)}, "Unknown key set 'nouns'"),
+        ({"syntax": np.ones(4, bool)}, r"expected bool \[5\]"),
+        ({"syntax": np.arange(5)}, r"expected bool \[5\]"),
+    ],
+)
+def test_a_key_set_that_does_not_fit_is_refused(sets: dict[str, np.ndarray], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        specialize(marginals(layers(5)), sets)
+
+
+def test_a_table_has_a_row_for_each_head() -> None:
+    found = specialize(marginals(layers(8, layers=2, heads=3)), {})
+    table = found.to_dataframe()
+    assert table.columns.tolist() == ["layer", "head", *KEYS]
+    assert table.shape == (6, 9)
+    assert table.loc[4, "self"] == found.self[1, 1]
