@@ -1,0 +1,8 @@
+"""Corpus: the figures of all heads over many texts."""
+
+from __future__ import annotations
+
+from attn_widget.corpus.profile import Profile
+from attn_widget.corpus.run import ProfileError, profile
+
+__all__ = ["Profile", "ProfileError", "profile"]

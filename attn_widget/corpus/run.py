@@ -1,0 +1,232 @@
+"""profile(): many texts in, the figures of all heads out."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from attn_widget._version import __version__
+from attn_widget.corpus.profile import KEYS, Profile
+from attn_widget.corpus.storage import Parts, Rows, join
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.language.taggers import TaggerLike, resolve
+
+if TYPE_CHECKING:
+    from attn_widget.encoder import Encoder
+
+KEEP_EVERY = 20.0  # seconds of work that a crash may cost
+FINGERPRINT = 64  # values at each end of a weight tensor that tell two checkpoints apart
+
+
+class ProfileError(InputError):
+    """A text that stopped a profile, with what was done until then.
+
+    Attributes
+    ----------
+    index : int
+        Place of the text in the list.
+    profile : Profile or None
+        Of the texts that were done; None when none was.
+    """
+
+    def __init__(self, message: str, hint: str, index: int, profile: Profile | None) -> None:
+        super().__init__(message, hint)
+        self.index = index
+        self.profile = profile
+
+
+def profile(
+    texts: Iterable[str],
+    *,
+    model: Any = None,
+    engine: Literal["local"] = "local",
+    seed: int = 0,
+    tagger: TaggerLike = "auto",
+    truncation: bool = False,
+    progress: bool = True,
+    resume: str | Path | None = None,
+) -> Profile:
+    """The figures of every head over many texts: mean, spread and 95% interval of each.
+
+    Every text is read by itself, so that its figures are those of `analyze`, to the bit.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        At least one.
+    model : optional
+        As for `analyze`.
+    engine : {"local"}
+        Where the work is done.
+    seed : int
+        Of the bootstrap and of the roles.
+    tagger : {"auto"}, None, spacy.language.Language or callable
+        As for `analyze`.
+    truncation : bool
+        Cut texts that are longer than the model allows instead of refusing them.
+    progress : bool
+        Show a progress bar (in tokens).
+    resume : str or path, optional
+        A folder that finished work is kept in and taken from: the same call goes on where it was
+        interrupted. Needs pyarrow.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InputError
+        No text; a text that the model cannot read, named by its index, before any work is done; a
+        `resume` folder of other texts, another model or other options.
+    TooLongError
+        A text with too many tokens, without `truncation`.
+    ProfileError
+        A text that failed on the way (an `InputError`, with the profile of what was done).
+    InputTypeError
+        A str instead of a list.
+
+    Examples
+    --------
+    >>> p = profile(["Cats purr.", "The dog saw the cat in Paris."], progress=False)
+    >>> p
+    <Profile of attn_widget/mini: 2 texts, 16 tokens, 6 layers x 12 heads>
+    >>> p.mean["self"].shape, int(p.count["entities"][0, 0])
+    ((6, 12), 1)
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise InputTypeError(
+            f"texts is a {type(texts).__name__}, expected a list of str.",
+            "For one text: profile([text]), or analyze(text).",
+        )
+    if engine != "local":
+        raise InputError(f"engine={engine!r} is unknown.", 'Use engine="local".')
+    given = list(texts)
+    if not given:
+        raise InputError("texts is empty.", "Give at least one text.")
+    from attn_widget.encoder import load
+
+    encoder = load(model, progress=progress)
+    lengths = _lengths(encoder, given, truncation)
+    tag_with, _ = resolve(tagger)
+    tagger_name = None if tag_with is None else tag_with.name
+    meta = _meta(encoder, given, tagger_name, truncation)
+    parts = None if resume is None else Parts(Path(resume), meta)
+    done: list[Rows] = [] if parts is None else list(parts.done)
+    finished = {int(k) for rows in done for k in rows.index}
+    # The longest first: what does not fit into memory is known at once, and the bar tells the truth.
+    order = sorted((k for k in range(len(given)) if k not in finished), key=lambda k: -lengths[k])
+
+    fresh: list[tuple[int, int, np.ndarray[Any, Any]]] = []
+    kept = time.monotonic()
+
+    def keep() -> None:
+        nonlocal kept
+        if fresh:
+            index, n_tokens, figures = zip(*fresh, strict=True)
+            rows = Rows(np.array(index), np.array(n_tokens), np.stack(figures))
+            fresh.clear()
+            done.append(rows)
+            if parts is not None:
+                parts.add(rows, meta)
+        kept = time.monotonic()
+
+    from tqdm.auto import tqdm
+
+    bar = tqdm(
+        total=sum(lengths),
+        initial=sum(lengths[k] for k in finished),
+        desc="profile",
+        unit="token",
+        disable=not progress,
+    )
+    try:
+        for k in order:
+            try:
+                figures = _figures(encoder, given[k], tagger, truncation)
+            except Exception as error:
+                keep()
+                so_far = Profile(join(done), meta, seed) if done else None
+                raise _stopped(k, given[k], error, so_far, resume) from error
+            fresh.append((k, lengths[k], figures))
+            bar.update(lengths[k])
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep()
+    finally:
+        bar.close()
+        keep()
+    return Profile(join(done), meta, seed)
+
+
+def _figures(
+    encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
+) -> np.ndarray[Any, Any]:
+    """The figures of one text: float32 [keys, L, H]."""
+    from attn_widget.show import analyze
+
+    analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
+    found = {**analysis.metrics.as_dict(), **analysis.specialization.raw}
+    return np.stack([found[key] for key in KEYS]).astype(np.float32)
+
+
+def _lengths(encoder: Encoder, texts: Sequence[Any], truncation: bool) -> list[int]:
+    """Tokens of each text; every text that cannot be read is known before the work begins."""
+    lengths: list[int] = []
+    for k, text in enumerate(texts):
+        try:
+            lengths.append(encoder.encode(text, truncation=truncation).n_tokens)
+        except AttnWidgetError as error:
+            raise type(error)(f"Text {k} of {len(texts)}: {error.message}", error.hint) from error
+    return lengths
+
+
+def _stopped(
+    k: int, text: str, error: Exception, so_far: Profile | None, resume: str | Path | None
+) -> ProfileError:
+    what = (
+        error.message if isinstance(error, AttnWidgetError) else f"{type(error).__name__}: {error}"
+    )
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    if resume is not None:
+        hint = f"What was done is kept in {str(resume)!r}; mend the cause and call again."
+    else:
+        hint = "The profile of the texts before it is the error's `profile`."
+    return ProfileError(f"Text {k}, {shown!r}, stopped the profile: {what}", hint, k, so_far)
+
+
+def _meta(
+    encoder: Encoder, texts: Sequence[str], tagger: str | None, truncation: bool
+) -> dict[str, Any]:
+    """What the figures depend on."""
+    digest = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return {
+        "keys": list(KEYS),
+        "model": encoder.name,
+        "revision": encoder.revision,
+        "weights": _fingerprint(encoder.model),
+        "tagger": tagger,
+        "truncation": truncation,
+        "n_texts": len(texts),
+        "texts": digest.hexdigest(),
+        "attn_widget": __version__,
+    }
+
+
+def _fingerprint(model: Any) -> str:
+    """A checkpoint of the same name and other weights has another one."""
+    digest = hashlib.sha256()
+    for name, weights in model.named_parameters():
+        flat = weights.detach().reshape(-1)
+        ends = (flat[:FINGERPRINT], flat[-FINGERPRINT:])
+        digest.update(name.encode())
+        for end in ends:
+            digest.update(end.float().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]

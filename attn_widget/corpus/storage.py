@@ -1,0 +1,174 @@
+"""Figures of texts as Parquet: one row a text, one column a figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import InputError, NotAvailableError
+
+_METADATA = b"attn_widget"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Figures of some of the texts.
+
+    Attributes
+    ----------
+    index : int64 [texts]
+        Place in the list of texts.
+    n_tokens : int64 [texts]
+    figures : float32 [texts, keys, L, H]
+        NaN = N/A.
+    """
+
+    index: NDArray[np.int64]
+    n_tokens: NDArray[np.int64]
+    figures: NDArray[np.float32]
+
+
+def need_pyarrow() -> None:
+    """Raise in words when Parquet cannot be written or read.
+
+    Raises
+    ------
+    NotAvailableError
+        pyarrow is not installed.
+    """
+    if find_spec("pyarrow") is None:
+        raise NotAvailableError(
+            "Saving, loading and resuming a profile need pyarrow, which is not installed.",
+            "Install it with: pip install 'attn-widget[pandas]'",
+        )
+
+
+def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
+    """Write rows at once or not at all: a file that is there is whole.
+
+    Parameters
+    ----------
+    path : Path
+    rows : Rows
+    meta : dict
+        Kept in the file's schema as JSON; ``meta["keys"]`` names the columns.
+    """
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n_layers, n_heads = rows.figures.shape[2:]
+    columns: dict[str, Any] = {"index": rows.index, "n_tokens": rows.n_tokens}
+    for k, key in enumerate(meta["keys"]):
+        values = pa.array(rows.figures[:, k].reshape(-1))
+        columns[key] = pa.FixedSizeListArray.from_arrays(values, n_layers * n_heads)
+    table = pa.table(columns).replace_schema_metadata(
+        {_METADATA: json.dumps({**meta, "format": FORMAT, "shape": [n_layers, n_heads]})}
+    )
+    temporary = path.with_name(path.name + ".part")
+    pq.write_table(table, temporary)
+    temporary.replace(path)
+
+
+def read(path: Path) -> tuple[Rows, dict[str, Any]]:
+    """Read what `write` wrote.
+
+    Returns
+    -------
+    Rows, dict
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is not a profile.
+    """
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    hint = "Give a file that Profile.save() wrote."
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", hint) from error
+    packed = (table.schema.metadata or {}).get(_METADATA)
+    if packed is None:
+        raise InputError(f"{str(path)!r} is Parquet, but no profile.", hint)
+    meta = json.loads(packed)
+    if meta["format"] != FORMAT:
+        raise InputError(
+            f"{str(path)!r} has format {meta['format']}; this version reads {FORMAT}.",
+            "Read it with the version of attn_widget that wrote it.",
+        )
+    shape = (table.num_rows, *meta["shape"])
+    figures = [
+        table[key].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(shape)
+        for key in meta["keys"]
+    ]
+    rows = Rows(
+        table["index"].to_numpy(),
+        table["n_tokens"].to_numpy(),
+        np.stack(figures, 1).astype(np.float32),
+    )
+    return rows, meta
+
+
+def join(parts: Sequence[Rows]) -> Rows:
+    """All rows in the order of the texts."""
+    index = np.concatenate([part.index for part in parts])
+    n_tokens = np.concatenate([part.n_tokens for part in parts])
+    figures = np.concatenate([part.figures for part in parts])
+    order = np.argsort(index, kind="stable")
+    return Rows(index[order], n_tokens[order], figures[order])
+
+
+class Parts:
+    """A folder of finished work, one Parquet file for each stretch of it.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it is not there.
+    identity : dict
+        What the work depends on; work of another identity is refused, never mixed in.
+
+    Raises
+    ------
+    InputError
+        The folder holds the work of another model, other texts or other options.
+    """
+
+    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
+        need_pyarrow()
+        self.folder = folder
+        self.identity = identity
+        self.done: list[Rows] = []
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"resume={str(folder)!r} is a file.", "Give a folder of its own.")
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(folder.glob("part-*.parquet")):
+            rows, meta = read(path)
+            other = [key for key, value in identity.items() if meta.get(key) != value]
+            if other:
+                was = ", ".join(f"{key} {meta.get(key)!r} (now {identity[key]!r})" for key in other)
+                raise InputError(
+                    f"The work in {str(folder)!r} is not of this run: it was made with {was}.",
+                    "Give another folder, or the same model, texts and options.",
+                )
+            self.done.append(rows)
+        self._next = len(self.done)
+
+    def add(self, rows: Rows, meta: dict[str, Any]) -> None:
+        """Keep more finished work."""
+        while (path := self.folder / f"part-{self._next:06d}.parquet").exists():
+            self._next += 1
+        write(path, rows, {**meta, **self.identity})
+        self.done.append(rows)
