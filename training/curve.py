@@ -1,0 +1,144 @@
+"""A run's log to facts and a picture: tokens, time, loss and accuracy along the way.
+
+Run: ``python -m training.curve --run RUN --out training/results`` (writes ``run.json``).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any
+from xml.sax.saxutils import escape
+
+from training.data import Corpus
+from training.settings import Settings, build_parser, read_settings
+
+Record = dict[str, float]
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 300, 48, 56, 28, 40  # px of the picture
+LOSS_COLOR, ACCURACY_COLOR = "#7a7a7a", "#c2571a"  # readable on white and on dark
+
+
+def read_curve(path: Path) -> list[Record]:
+    """The records of ``curve.jsonl`` by step; a step done again after a kill counts once.
+
+    Records of training have ``loss``; records of validation have ``validation_loss``.
+    """
+    latest: dict[tuple[int, bool], Record] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        latest[record["step"], "loss" in record] = record
+    return [latest[key] for key in sorted(latest)]
+
+
+def run_facts(run: Path, settings: Settings) -> dict[str, Any]:
+    """What the log and the data of a run say about it.
+
+    ``hours`` is the tokens divided by the median rate: pauses, kills and validation left out.
+
+    Raises
+    ------
+    ValueError
+        If the run has logged nothing yet.
+    """
+    records = read_curve(run / "curve.jsonl")
+    training = [record for record in records if "loss" in record]
+    if not training:
+        raise ValueError(f"{run / 'curve.jsonl'} has no training record yet")
+    rate = median(record["tokens_per_second"] for record in training)
+    corpus = Corpus.open(run / "data", "train")
+    tokens = int(records[-1]["tokens"])
+    return {
+        "steps": int(records[-1]["step"]),
+        "tokens": tokens,
+        "tokens_per_second": rate,
+        "hours": tokens / rate / 3600,
+        "corpus": {
+            "tokens": len(corpus.tokens),
+            "sentences": corpus.n_sentences,
+            "paragraphs": len(corpus.paragraphs) - 1,
+        },
+        "settings": settings,
+        "training": training,
+        "validation": [record for record in records if "validation_loss" in record],
+    }
+
+
+def curve_table(facts: dict[str, Any]) -> str:
+    """The validation records as a Markdown table."""
+    rows = ["| tokens | loss | top-1 | next sentence |", "|---|---|---|---|"]
+    for record in facts["validation"]:
+        rows.append(
+            f"| {record['tokens'] / 1e6:.1f} M | {record['validation_loss']:.3f} | "
+            f"{record['validation_top1']:.1%} | {record['validation_next']:.1%} |"
+        )
+    return "\n".join(rows)
+
+
+def _line(points: list[tuple[float, float]], color: str, width: float) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+
+
+def _text(x: float, y: float, anchor: str, content: str, color: str = LOSS_COLOR) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}">{escape(content)}</text>'
+
+
+def curve_svg(facts: dict[str, Any]) -> str:
+    """Training loss (left axis, grey) and validation top-1 (right axis, orange) over tokens."""
+    training, validation = facts["training"], facts["validation"]
+    most = max(record["tokens"] for record in (*training, *validation))
+    losses = [record["loss"] for record in training]
+    low, high = int(min(losses)), int(max(losses)) + 1
+    top = max(0.1, *(record["validation_top1"] for record in validation)) * 1.1
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+
+    def x(tokens: float) -> float:
+        return LEFT + tokens / most * (right - LEFT)
+
+    def y(share: float) -> float:
+        return bottom - share * (bottom - TOP)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="system-ui, sans-serif" font-size="11" role="img">',
+        "<title>Training loss and validation accuracy over tokens</title>",
+        _line([(LEFT, TOP), (LEFT, bottom), (right, bottom), (right, TOP)], LOSS_COLOR, 0.5),
+        _line(
+            [(x(r["tokens"]), y((r["loss"] - low) / (high - low))) for r in training],
+            LOSS_COLOR,
+            1.2,
+        ),
+        _line(
+            [(x(r["tokens"]), y(r["validation_top1"] / top)) for r in validation],
+            ACCURACY_COLOR,
+            2,
+        ),
+        _text(LEFT, TOP - 12, "start", "training loss (nats)"),
+        _text(right, TOP - 12, "end", "validation top-1", ACCURACY_COLOR),
+        _text((LEFT + right) / 2, HEIGHT - 8, "middle", "tokens seen"),
+    ]
+    for record in validation:
+        at, up = x(record["tokens"]), y(record["validation_top1"] / top)
+        parts.append(f'<circle cx="{at:.1f}" cy="{up:.1f}" r="3" fill="{ACCURACY_COLOR}"/>')
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(_text(LEFT - 6, y(share) + 4, "end", f"{low + share * (high - low):.1f}"))
+        parts.append(_text(right + 6, y(share) + 4, "start", f"{share * top:.0%}", ACCURACY_COLOR))
+        parts.append(_text(x(share * most), bottom + 15, "middle", f"{share * most / 1e6:.1f} M"))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def main() -> None:
+    parser = build_parser(__doc__)
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    facts = run_facts(arguments.run, read_settings(arguments.config, arguments.set))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(f"{facts['steps']:,} steps, {facts['tokens']:,} tokens, {facts['hours']:.1f} h")
+
+
+if __name__ == "__main__":
+    main()
