@@ -7,7 +7,7 @@ keys, values and mask on the way. Families that do not dispatch to it are seen b
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -214,7 +214,7 @@ def _capture_softmax(encoder: Encoder, encoding: Encoding) -> Trace:
 
 
 @contextmanager
-def _projections(encoder: Encoder) -> Iterator[list[list[Any]]]:
+def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
     """Record what the maps to queries, keys and values give in each layer, by hooks."""
     found: list[list[Any]] = []
     projections = encoder.family.projections
@@ -269,7 +269,7 @@ def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, 
 
 
 @contextmanager
-def running(encoder: Encoder, attention: str | None = None) -> Iterator[None]:
+def running(encoder: Encoder, attention: str | None = None) -> Generator[None]:
     """The model in evaluation mode, without gradients; afterwards everything is as it was.
 
     Parameters
@@ -308,7 +308,7 @@ def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _hidden_states(encoder: Encoder) -> Iterator[list[Any]]:
+def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
     """Record, by hooks, the input of every layer that is known, and the base model's output."""
     states: list[Any] = []
     layers = layer_modules(encoder.family, encoder.model) or []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
 
 
 @contextmanager
-def quiet(name: str, progress: bool) -> Iterator[None]:
+def quiet(name: str, progress: bool) -> Generator[None]:
     """Keep the messages of `transformers` to itself; its bar over the weights becomes ours."""
     from huggingface_hub import utils as hub
     from huggingface_hub.utils import logging as hub_logging
@@ -130,8 +131,8 @@ def quiet(name: str, progress: bool) -> Iterator[None]:
 
     verbosity, hub_verbosity = logging.get_verbosity(), hub_logging.get_verbosity()
     bars_were_off = hub.are_progress_bars_disabled()
-    logging.set_verbosity(logging.CRITICAL)
-    hub_logging.set_verbosity(hub_logging.CRITICAL)
+    logging.set_verbosity(CRITICAL)
+    hub_logging.set_verbosity(CRITICAL)
     previous = logging.set_tqdm_hook(bar)
     if not progress and not bars_were_off:
         hub.disable_progress_bars()
@@ -209,7 +210,7 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
 
 
 @contextmanager
-def _told(place: Place, part: str) -> Iterator[None]:
+def _told(place: Place, part: str) -> Generator[None]:
     """Errors of `transformers` in our words."""
     try:
         yield

@@ -152,7 +152,9 @@ FAMILIES: dict[str, tuple[str, Callable[[], Any], str]] = {
     "electra": ("Electra", lambda: tf.ElectraConfig(**SMALL, embedding_size=16), "wordpiece"),
     "mobilebert": (
         "MobileBert",
-        lambda: tf.MobileBertConfig(**SMALL, embedding_size=16, intra_bottleneck_size=16),
+        lambda: tf.MobileBertConfig(  # NoNorm lets large weights grow from layer to layer
+            **{**SMALL, "initializer_range": 0.15}, embedding_size=16, intra_bottleneck_size=16
+        ),
         "wordpiece",
     ),
     "modernbert": (

@@ -1,0 +1,331 @@
+"""Inside one layer and the embeddings: real tensors by hooks, in a forward pass of their own.
+
+Names follow definitions, section 8. Nothing here is kept in the trace: it is asked for by layer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.capture import on_device, running
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.families import Block, Embeddings, layer_modules, submodule
+
+if TYPE_CHECKING:
+    from attn_widget.encoder import Encoder
+    from attn_widget.encoding import Encoding
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LayerParts:
+    """Everything that one layer computes beside attention weights. All float32.
+
+    Post-norm (BERT): ``attention_sum = layer_input + attention_output``,
+    ``attention_norm = LayerNorm(attention_sum)``, ``ffn_sum = attention_norm + ffn_output``,
+    ``ffn_norm = layer_output = LayerNorm(ffn_sum)``.
+
+    Pre-norm (ModernBERT): ``attention_norm = LayerNorm(layer_input)`` enters attention,
+    ``attention_sum = layer_input + attention_output``, ``ffn_norm = LayerNorm(attention_sum)``
+    enters the FFN, ``layer_output = ffn_sum = attention_sum + ffn_output``.
+
+    Attributes
+    ----------
+    layer : int
+    pre_norm : bool
+    layer_input, layer_output : [n, d]
+    attention_output : [n, d]
+        The attention block's output projection, before the residual is added.
+    attention_sum, attention_norm : [n, d]
+        First residual sum; output of the norm that belongs to attention.
+    ffn_activation : [n, intermediate_size]
+        After the activation function (and gate), before the second linear map.
+    ffn_output : [n, d]
+        The feed-forward network's output, before the residual is added.
+    ffn_sum, ffn_norm : [n, d]
+        Second residual sum; output of the norm that belongs to the FFN.
+    notes : tuple of str
+        Where this family differs from the picture of one attention and one FFN.
+
+    In MobileBERT's bottleneck, ``d`` is the narrower width from ``attention_output`` to ``ffn_norm``.
+    """
+
+    layer: int
+    pre_norm: bool
+    layer_input: Floats
+    attention_output: Floats
+    attention_sum: Floats
+    attention_norm: Floats
+    ffn_activation: Floats
+    ffn_output: Floats
+    ffn_sum: Floats
+    ffn_norm: Floats
+    layer_output: Floats
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EmbeddingParts:
+    """What the first layer is given. All float32.
+
+    ``sum = token + position + segment`` over the parts that the family has, ``norm`` is its
+    normalized form, and ``output`` (the first hidden state) is ``norm`` or a projection of it.
+
+    Attributes
+    ----------
+    token, sum, norm : [n, e]
+    position, segment : [n, e] or None
+    output : [n, d]
+    reasons : dict of str to str
+        Why a part is None.
+    """
+
+    token: Floats
+    position: Floats | None
+    segment: Floats | None
+    sum: Floats
+    norm: Floats
+    output: Floats
+    reasons: dict[str, str] = field(default_factory=lambda: {})
+
+    def part(self, name: str) -> Floats:
+        """One part by name.
+
+        Raises
+        ------
+        NotAvailableError
+            The family has no such part; the message says why.
+        """
+        found = getattr(self, name)
+        if found is None:
+            raise NotAvailableError(f"No {name} embeddings: this model {self.reasons[name]}.")
+        return found
+
+
+def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
+    """Run the model once more and keep what layer ``layer`` computes.
+
+    Parameters
+    ----------
+    layer : int
+        0 to L - 1.
+
+    Raises
+    ------
+    InputError
+        No such layer.
+    NotAvailableError
+        A family whose layers are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attn_widget.encoder import load
+    >>> encoder = load(progress=False)
+    >>> parts = inside(encoder, encoder.encode("the cat sat"), 2)
+    >>> bool(np.allclose(parts.attention_sum, parts.layer_input + parts.attention_output, atol=1e-5))
+    True
+    """
+    if isinstance(layer, bool) or not 0 <= layer < encoder.n_layers:
+        raise InputError(f"layer is {layer!r}, expected 0 to {encoder.n_layers - 1} (0-based).")
+    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
+    if block is None or layers is None:
+        raise _unknown(encoder)
+    module = layers[layer]
+    uses = sum(other is module for other in layers)
+    turn = sum(other is module for other in layers[:layer])
+    names = _names(block)
+    modules = {"layer": module, **{key: module.get_submodule(name) for key, name in names.items()}}
+    with _recording(modules) as seen:
+        _forward(encoder, encoding)
+
+    def part(key: str, side: str) -> Floats:
+        return _turn(seen[key, side], turn, uses)
+
+    return LayerParts(
+        layer=layer,
+        pre_norm=block.pre_norm,
+        layer_input=part("layer", "in"),
+        attention_output=part("attention_output", "out"),
+        attention_sum=part("ffn_norm" if block.pre_norm else "attention_norm", "in"),
+        attention_norm=part("attention_norm", "out"),
+        ffn_activation=part("ffn_output", "in"),
+        ffn_output=part("ffn_output", "out"),
+        ffn_sum=part("layer", "out") if block.pre_norm else part("ffn_norm", "in"),
+        ffn_norm=part("ffn_norm", "out"),
+        layer_output=part("layer", "out"),
+        notes=block.notes,
+    )
+
+
+def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
+    """Token, position and segment embeddings of a text, their sum and its normalized form.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose embeddings are not known.
+    """
+    known, layers = encoder.family.embeddings, layer_modules(encoder.family, encoder.model)
+    if known is None or layers is None:
+        raise _unknown(encoder)
+    modules = {key: module for key, module in _embedding_modules(encoder, known).items() if module}
+    with _recording({**modules, "layer": layers[0]}) as seen:
+        _forward(encoder, encoding)
+
+    def part(name: str) -> Floats | None:
+        return _turn(seen[name, "out"], 0, 1) if name in modules else None
+
+    reasons = dict(known.reasons)
+    position, segment = part("position"), part("segment")
+    if position is not None:
+        reasons.pop("position", None)
+    if segment is not None:
+        reasons.pop("segment", None)
+    return EmbeddingParts(
+        token=_turn(seen["token", "out"], 0, 1),
+        position=position,
+        segment=segment,
+        sum=_turn(seen["norm", "in"], 0, 1),
+        norm=_turn(seen["norm", "out"], 0, 1),
+        output=_turn(seen["layer", "in"][:1], 0, 1),
+        reasons=reasons,
+    )
+
+
+def position_table(encoder: Encoder) -> Floats:
+    """The learned position embeddings, float32 [max_length, e], position 0 first.
+
+    Raises
+    ------
+    NotAvailableError
+        The family has none, with the reason.
+    """
+    known = encoder.family.embeddings
+    if known is None:
+        raise _unknown(encoder)
+    module = submodule(encoder.model.base_model, known.position)
+    if module is None:
+        raise NotAvailableError(
+            f"{encoder.name} {dict(known.reasons).get('position', 'has no position embeddings')}."
+        )
+    reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+    return module.weight.detach()[reserved:].float().cpu().numpy()
+
+
+def parameter_counts(encoder: Encoder) -> dict[str, int]:
+    """How many trained numbers each part of the model has.
+
+    Returns
+    -------
+    dict of str to int
+        ``embeddings``, ``attention``, ``feed_forward``, ``norms`` (of the layers), ``other`` (of the
+        encoder), ``pooler``, ``heads``, ``total``. A parameter that two parts share (the decoder
+        of a masked-LM head and the token embeddings) counts once, where it stands first.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known.
+    """
+    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
+    if block is None or layers is None:
+        raise _unknown(encoder)
+    counts = dict.fromkeys(
+        ("embeddings", "attention", "feed_forward", "norms", "other", "pooler", "heads"), 0
+    )
+    base = encoder.model.base_model
+    attention = block.attention_output.split(".")[0]
+    inner = {id(p): name for layer in layers for name, p in layer.named_parameters()}
+    own = {id(p): name for name, p in base.named_parameters()}
+    for full_name, parameter in encoder.model.named_parameters():
+        name = own.get(id(parameter))
+        if full_name in encoder.untrained:
+            continue
+        if id(parameter) in inner:
+            below = inner[id(parameter)]
+            if "norm" in below.lower():
+                part = "norms"
+            else:
+                part = "attention" if below.split(".")[0] == attention else "feed_forward"
+        elif name is None:
+            part = "heads"
+        elif name.startswith("embeddings"):
+            part = "embeddings"
+        else:
+            part = "pooler" if name.startswith("pooler") else "other"
+        counts[part] += parameter.numel()
+    return {**counts, "total": sum(counts.values())}
+
+
+def _unknown(encoder: Encoder) -> NotAvailableError:
+    return NotAvailableError(
+        f"Where {encoder.family.name} keeps its layers is not known, so its inside cannot be shown.",
+        "Attention, hidden states and predictions are there.",
+    )
+
+
+def _names(block: Block) -> dict[str, str]:
+    keys = ("attention_output", "attention_norm", "ffn_output", "ffn_norm")
+    return {key: getattr(block, key) for key in keys}
+
+
+def _embedding_modules(encoder: Encoder, known: Embeddings) -> dict[str, Any]:
+    names = {
+        "token": known.tokens,
+        "position": known.position,
+        "segment": known.segment,
+        "norm": known.norm,
+    }
+    base = encoder.model.base_model
+    found = {key: submodule(base, name) for key, name in names.items()}
+    if found["token"] is None:  # MobileBERT without its widening map
+        found["token"] = encoder.model.get_input_embeddings()
+    return found
+
+
+def _forward(encoder: Encoder, encoding: Encoding) -> None:
+    with running(encoder):
+        encoder.model.base_model(**on_device(encoder, encoding.inputs))
+
+
+@contextmanager
+def _recording(modules: dict[str, Any]) -> Generator[dict[tuple[str, str], list[Any]]]:
+    """Record input and output of modules by hooks: ``seen[key, "in" or "out"]``, one for each call."""
+    seen: dict[tuple[str, str], list[Any]] = {
+        (k, side): [] for k in modules for side in ("in", "out")
+    }
+    thread = threading.get_ident()
+
+    def hook(key: str) -> Any:
+        def keep(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
+            if threading.get_ident() == thread:
+                given = args[0] if args else next(iter(kwargs.values()))
+                made = output[0] if isinstance(output, tuple) else output
+                seen[key, "in"].append(given[0])
+                seen[key, "out"].append(made[0])
+
+        return keep
+
+    with ExitStack() as stack:
+        for key, module in modules.items():
+            handle = module.register_forward_hook(hook(key), with_kwargs=True)
+            stack.callback(handle.remove)
+        yield seen
+
+
+def _turn(calls: list[Any], turn: int, uses: int) -> Floats:
+    """What a module saw in its ``turn``-th use; a feed-forward in chunks is called once for each."""
+    import torch
+
+    chunks = len(calls) // uses
+    mine = calls[turn * chunks : (turn + 1) * chunks]
+    return (mine[0] if chunks == 1 else torch.cat(mine)).float().cpu().numpy()
