@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 from scripts.chromium import FLAGS, MISSING, find_chromium
 
@@ -208,7 +216,7 @@ class Widget:
 
     def wait_drawn(self) -> None:
         """Wait until a matrix has been drawn: the name of its head is written with it."""
-        self.part("head-name").get_by_text("L").wait_for()
+        expect(self.part("head-name")).to_contain_text("L", timeout=STEP_MS)
 
 
 def values(found: Locator) -> list[float]:

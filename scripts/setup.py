@@ -78,7 +78,7 @@ def python() -> None:
             run(sys.executable, "-m", "venv", VENV)
         run(
             *(executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-            *("--constraint", "constraints.txt", "--editable", ".[dev]"),
+            *("--no-compile", "--constraint", "constraints.txt", "--editable", ".[dev]"),
         )
 
     made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))

@@ -136,7 +136,7 @@ def test_opens_the_arithmetic_of_the_clicked_cell(
     expect(strip.locator("dt", has_text="sum of the row")).to_have_count(1)
     shown = dict(
         zip(
-            strip.locator("dt").all_inner_texts(),
+            strip.locator("dt").all_text_contents(),
             values(strip.locator("[data-aw-value]")),
             strict=True,
         )
