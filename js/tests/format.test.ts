@@ -41,8 +41,8 @@ describe("numbers", () => {
     expect(formatPercent(0.99999)).toBe(">99.9%");
     expect(formatPercent(0.9994)).toBe("99.9%");
     expect(formatPercent(0.453)).toBe("45.3%");
-    expect(formatPercent(0.000012)).toBe("0.00120%");
-    expect(formatPercent(3e-9)).toBe("<0.001%");
+    expect(formatPercent(0.00012)).toBe("0.0120%");
+    expect(formatPercent(3e-9)).toBe("<0.01%");
     expect(formatPercent(0)).toBe("0%");
     expect(formatPercent(Number.NaN)).toBe("–");
   });

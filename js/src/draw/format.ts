@@ -41,8 +41,8 @@ export function formatCount(value: number): string {
   return withMinus(value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ","));
 }
 
-/** Below this a share is written as `<0.001%`. */
-const LEAST_PERCENT = 1e-3;
+/** Below this a share is written as `<0.01%`. */
+const LEAST_PERCENT = 1e-2;
 
 /** A share of 1 in per cent: `45.3%`. What is not all is never written as 100%, nor what is some as 0. */
 export function formatPercent(share: number, digits = DIGITS): string {
@@ -215,6 +215,8 @@ export function tokenElement(label: TokenLabel, className = "aw-token"): HTMLEle
   span.className = className;
   const text = document.createElement("bdi");
   text.className = "aw-token-text";
+  // The tokenizer's marks stay in front: ##ל is not turned into ל##.
+  text.dir = "ltr";
   text.textContent = label.text;
   span.append(text);
   if (label.word !== null) {

@@ -218,5 +218,5 @@ export function createCard(
 /** What stands under the entropy: the raw sum grows with n, these do not (Clark et al. 2019). */
 export function entropyDetail(value: number, largest: number, queries: number): string {
   const normalised = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-  return `${normalised} of its maximum, ${formatNumber(value / queries)} a query`;
+  return `${normalised} of max, ${formatNumber(value / queries)} a query`;
 }

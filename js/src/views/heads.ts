@@ -26,7 +26,8 @@ export const heads: View = (element, { source, state, report, announce, signal }
   const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)];
   const masked = source.arrays.has("allowed");
 
-  const root = h("div", { class: "aw-heads-view" });
+  // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
+  const root = h("div", { class: "aw-heads-view", dir: "ltr" });
   const title = h("h3", { class: "aw-view-title" });
   const note = h("p", { class: "aw-view-note" });
   const cards = h("div", { class: "aw-cards" });

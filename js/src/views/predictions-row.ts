@@ -22,7 +22,12 @@ export function headerRow(topK: number): HTMLElement {
     { role: "row", class: "aw-position-head" },
     head("#", "aw-index"),
     head("token"),
-    head("original: rank, prob."),
+    h(
+      "span",
+      { role: "columnheader", title: "Rank and probability of the token that stands there" },
+      "original",
+      h("span", { class: "aw-wide-only" }, ": rank, prob."),
+    ),
     ...Array.from({ length: topK }, (_, rank) => head(formatOrdinal(rank + 1))),
   );
 }

@@ -101,7 +101,7 @@ function termTable(
       h(
         "tr",
         {},
-        head("", "rank"),
+        head("rank", "1 is the most probable"),
         head("entry", "entry of the vocabulary"),
         head("logit z", `largest logit: ${exact(logitMax)}`),
         head("exp(z − max)", "exponential of the logit minus the largest logit"),

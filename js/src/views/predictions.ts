@@ -38,7 +38,8 @@ const MODES: readonly { mode: Mode; label: string; note: (n: number) => string }
 
 export const predictions: View = (element, context) => {
   const { source } = context;
-  const root = h("div", { class: "aw-predictions" });
+  // The words are English and the bars run to the right, whatever the page around; tokens are isolated.
+  const root = h("div", { class: "aw-predictions", dir: "ltr" });
   element.append(root);
   if (!source.meta.model.has.mlm) {
     root.append(noHead(source.meta.model.name));
