@@ -1,13 +1,14 @@
 /** The matrix on screen: the selected head's weights as the selected units see them. */
 
-import { type Unit, project, projectAllowed, unitOfToken, unitsOf } from "./derive/units";
 import { maximum, received } from "./derive/matrix";
+import { project, projectAllowed, type Unit, unitOfToken, unitsOf } from "./derive/units";
 import { explain, isAbort } from "./source/failure";
 import type { Context, HeadIndex, SliceRequest, Source, State } from "./types";
 
 export interface Matrix {
   readonly layer: number;
   readonly head: HeadIndex;
+  /** The same array for every head of one choice of units. */
   readonly units: readonly Unit[];
   /** Rows and columns. */
   readonly size: number;
@@ -64,6 +65,8 @@ export function createMatrix(
   const listeners = new Set<(matrix: Matrix) => void>();
   const n = source.meta.tokens.text.length;
   let current: Matrix | null = null;
+  /** The same array as long as the same units are shown: views key what they build by it. */
+  let known: { readonly key: string; readonly units: readonly Unit[] } | null = null;
   let asking: AbortController | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -82,7 +85,11 @@ export function createMatrix(
       ]);
       if (mine.signal.aborted) return;
       const tokenWord = (language?.data.token_word ?? null) as (number | null)[] | null;
-      const units = unitsOf(source.meta.tokens, { special, tokenWord });
+      const key = `${words} ${special}`;
+      if (known?.key !== key) {
+        known = { key, units: unitsOf(source.meta.tokens, { special, tokenWord }) };
+      }
+      const { units } = known;
       const size = units.length;
       const raw = weights.arrays.get("weights")!.data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;

@@ -1,7 +1,7 @@
 /** How heads and units are called on screen. */
 
-import { type TokenScheme, tokenLabel, tokenScheme } from "./draw/format";
 import type { Unit } from "./derive/units";
+import { type TokenScheme, tokenLabel, tokenScheme } from "./draw/format";
 import { metricOf } from "./formulas";
 import type { HeadIndex, TokenColumns } from "./types";
 

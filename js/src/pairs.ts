@@ -29,8 +29,12 @@ export interface PairNumbers {
 export function createPairNumbers(source: Source, signal: AbortSignal): PairNumbers {
   const n = source.meta.tokens.text.length;
   const { has, head_dim } = source.meta.model;
-  let known: { layer: number; head: number | "mean"; scores: Slice | null; qkv: Slice | null } | null =
-    null;
+  let known: {
+    layer: number;
+    head: number | "mean";
+    scores: Slice | null;
+    qkv: Slice | null;
+  } | null = null;
 
   return {
     of(matrix, row, column) {
@@ -42,7 +46,9 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const key = units[column]!;
       const single = query.end - query.token === 1 && key.end - key.token === 1;
       const here = known?.layer === matrix.layer && known.head === matrix.head ? known : null;
-      const scores = single ? (here?.scores?.arrays.get("scores")?.data as Float32Array) : undefined;
+      const scores = single
+        ? (here?.scores?.arrays.get("scores")?.data as Float32Array)
+        : undefined;
       const q = single ? (here?.qkv?.arrays.get("q")?.data as Float32Array) : undefined;
       const k = here?.qkv?.arrays.get("k")?.data as Float32Array | undefined;
       const scaling = (here?.qkv?.data.scaling as number | undefined) ?? null;

@@ -70,7 +70,11 @@ export function maxPool<T extends Float32Array | Uint8Array>(
 }
 
 /** `softmax` of one row of scores, in float64; `-Infinity` gets 0. */
-export function softmax(scores: ArrayLike<number>): { weights: Float64Array; max: number; sum: number } {
+export function softmax(scores: ArrayLike<number>): {
+  weights: Float64Array;
+  max: number;
+  sum: number;
+} {
   let max = -Infinity;
   for (let j = 0; j < scores.length; j++) max = Math.max(max, scores[j]!);
   const weights = Float64Array.from(scores, (score) =>

@@ -58,11 +58,7 @@ export function unitOfToken(units: readonly Unit[], token: number | null): numbe
  * An `[n, n]` matrix as seen by units, `[m, m]`: mean over a unit's query rows, sum over its key columns.
  * Rows of whole texts still sum to 1; columns that are left out are not given back to the others.
  */
-export function project(
-  matrix: Float32Array,
-  n: number,
-  units: readonly Unit[],
-): Float32Array {
+export function project(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
   const m = units.length;
   if (m === n) return matrix;
   const result = new Float32Array(m * m);
@@ -81,11 +77,7 @@ export function project(
 }
 
 /** Which cells are possible, as seen by units: possible when any of its cells is. */
-export function projectAllowed(
-  allowed: Uint8Array,
-  n: number,
-  units: readonly Unit[],
-): Uint8Array {
+export function projectAllowed(allowed: Uint8Array, n: number, units: readonly Unit[]): Uint8Array {
   const m = units.length;
   if (m === n) return allowed;
   const result = new Uint8Array(m * m);

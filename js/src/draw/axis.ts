@@ -7,16 +7,25 @@ export interface Track {
   readonly count: number;
 }
 
+/** The labels that leave room for the `strong` ones, which come besides. */
+export function giveWay(
+  chosen: readonly number[],
+  strong: readonly number[],
+  track: Track,
+  gap: number,
+): number[] {
+  return chosen.filter((i) => strong.every((s) => Math.abs(i - s) * track.size >= gap && i !== s));
+}
+
 /**
  * Indices whose labels are written, at least `gap` pixels apart and inside `[from, to]`. All of them where
- * they fit; otherwise `first` before all others, then by `priority`.
+ * they fit; otherwise by `priority`.
  */
 export function pickLabels(
   track: Track,
   [from, to]: readonly [number, number],
   gap: number,
   priority: ArrayLike<number>,
-  first: readonly number[] = [],
 ): number[] {
   const middle = (i: number): number => track.start + (i + 0.5) * track.size;
   const inside: number[] = [];
@@ -27,11 +36,7 @@ export function pickLabels(
   const slots = Math.max(1, Math.floor((to - from) / gap));
   const taken = new Set<number>();
   const chosen: number[] = [];
-  const candidates = [
-    ...first.filter((i) => inside.includes(i)),
-    ...inside.sort((a, b) => priority[b]! - priority[a]! || a - b),
-  ];
-  for (const i of candidates) {
+  for (const i of inside.sort((a, b) => priority[b]! - priority[a]! || a - b)) {
     if (chosen.length >= slots) break;
     const at = Math.floor(middle(i));
     let free = true;

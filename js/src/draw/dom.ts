@@ -15,11 +15,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Set, change or remove attributes. */
+/** Set, change or remove attributes; what is right already is not touched, for the sake of the style engine. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else {
+      const text = value === true ? "" : String(value);
+      if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { linkHorizontal } from "d3-shape";
 import type { Scale } from "../types";
-import { pickLabels } from "./axis";
+import { giveWay, pickLabels } from "./axis";
 import { fitCanvas, fitText } from "./canvas";
 import type { Cell, Geometry, Highlights } from "./heatmap";
 import { ramp } from "./ramp";
@@ -15,6 +15,8 @@ export interface FlowData {
   readonly max: number;
   readonly scale: Scale;
   readonly labels: readonly string[];
+  /** Width of the longest label (px). */
+  readonly longest: number;
   readonly received: Float32Array;
   readonly threshold: number;
 }
@@ -24,6 +26,8 @@ const PAD = 8;
 const GUTTER_MOST = 96;
 const LINE = { least: 0.75, most: 5 } as const;
 const FAINT = 0.12;
+/** A line paler than this is lost on the ground; its width still tells. */
+const PALEST = 48;
 
 interface Link {
   readonly source: [number, number];
@@ -72,17 +76,11 @@ export function drawFlow(
   const keys = { ...geometry.columns, start: geometry.columns.start + shift };
   const context = fitCanvas(canvas, width, top + side + PAD);
   const font = Math.max(10, Math.min(12, Math.floor(rows.size * 0.8)));
-  context.font = `${font}px ${colors.font}`;
-  const widest = data.labels.reduce((most, l) => Math.max(most, context.measureText(l).width), 24);
-  const gutter = Math.min(Math.ceil(widest), GUTTER_MOST, width * 0.3) + PAD;
+  const gutter = Math.min(Math.ceil(data.longest), GUTTER_MOST, width * 0.3) + PAD;
   const [from, to] = [gutter, width - gutter];
   const y = (track: typeof rows, i: number): number => track.start + (i + 0.5) * track.size;
 
-  const links = linksAbove(
-    data,
-    windowOf(rows, top, top + side),
-    windowOf(keys, top, top + side),
-  );
+  const links = linksAbove(data, windowOf(rows, top, top + side), windowOf(keys, top, top + side));
   const { css } = ramp("weight", colors.mode);
   const path = linkHorizontal<Link, [number, number]>().context(context);
   const { row, hover, pair } = highlights;
@@ -104,7 +102,7 @@ export function drawFlow(
       context.beginPath();
       path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
       context.globalAlpha = pass ? 0.9 : FAINT;
-      context.strokeStyle = css[rampIndex(value, data.max, data.scale)]!;
+      context.strokeStyle = css[Math.max(PALEST, rampIndex(value, data.max, data.scale))]!;
       const thick = Math.min(LINE.most, Math.max(LINE.least, rows.size * 0.5));
       context.lineWidth = LINE.least + (value / (data.max || 1)) * (thick - LINE.least);
       context.stroke();
@@ -123,13 +121,13 @@ export function drawFlow(
   context.textBaseline = "middle";
   const write = (track: typeof rows, lit: readonly number[], at: number, left: boolean) => {
     context.textAlign = left ? "right" : "left";
-    const first = lit.filter((i) => i >= 0);
-    const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received, first);
-    for (const i of chosen) {
-      const strong = first.includes(i);
-      context.font = `${strong ? "600 " : ""}${font}px ${colors.font}`;
-      context.fillStyle = strong ? colors.ink : colors.muted;
-      context.fillText(fitText(context, data.labels[i]!, gutter - PAD), at, y(track, i));
+    const strong = lit.filter((i) => i >= 0 && y(track, i) > top && y(track, i) < top + side);
+    const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received);
+    for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
+      const bold = strong.includes(i);
+      context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
+      context.fillStyle = bold ? colors.ink : colors.muted;
+      context.fillText(fitText(context, data.labels[i]!, gutter - PAD + 2), at, y(track, i));
     }
   };
   write(rows, [row, hover?.row ?? -1, pair?.row ?? -1], from - 6, true);
@@ -137,7 +135,7 @@ export function drawFlow(
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "alphabetic";
-  if (top >= 24) {
+  if (top >= 20) {
     context.textAlign = "right";
     context.fillText("query", from - 6, top - 8);
     context.textAlign = "left";

@@ -1,12 +1,11 @@
 /** A square heatmap on canvas: labels that fit, marginals, pan and zoom, cells by pointer or key. */
 
-import { select } from "d3-selection";
-import { zoom, zoomIdentity } from "d3-zoom";
-import type { Scale } from "../types";
 import { maxPool } from "../derive/matrix";
-import { pickLabels, type Track } from "./axis";
+import type { Scale } from "../types";
+import { giveWay, pickLabels, type Track } from "./axis";
 import { fitCanvas, fitText, hatching, heatImage, pixelRatio } from "./canvas";
 import { h } from "./dom";
+import { constrain, IDENTITY, panZoom, type Transform, zoomAt } from "./panzoom";
 import { ramp } from "./ramp";
 import { type Palette, palette } from "./theme";
 
@@ -56,16 +55,26 @@ export interface HeatmapEvents {
 const MAX_ZOOM_CELL = 40;
 const CELL_MOST = 52;
 const LABEL_GAP = 13;
-const GUTTER = { rows: 116, columns: 96, pad: 8 } as const;
+const GUTTER = { rows: 116, columns: 96, least: 44, pad: 8 } as const;
 const MARGINAL = { gap: 6, height: 22, foot: 2 } as const;
 const GRID_FROM = 10;
 const NO_CELL: Highlights = { row: -1, pair: null, hover: null };
+
+/** Width of the longest label when it is lit, in bold. */
+export function longestLabel(
+  context: CanvasRenderingContext2D,
+  labels: readonly string[],
+  font: string,
+): number {
+  context.font = `600 12px ${font}`;
+  return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
+}
 
 export class Heatmap {
   readonly element: HTMLElement;
   #base = h("canvas", { class: "aw-map-base", "aria-hidden": "true" });
   #over = h("canvas", { class: "aw-map-over", "aria-hidden": "true" });
-  /** The plot alone: d3-zoom measures from the corner of its element. */
+  /** The plot alone, for pan and zoom. */
   #pane = h("div", { class: "aw-map-pane" });
   #data: HeatmapData | null = null;
   #image: { canvas: HTMLCanvasElement; pixels: number; mode: string } | null = null;
@@ -73,11 +82,14 @@ export class Heatmap {
   #colors: Palette | null = null;
   #width = 0;
   #height = 0;
-  #transform = zoomIdentity;
+  #transform: Transform = IDENTITY;
   #highlights = NO_CELL;
   #geometry: Geometry | null = null;
-  #zoom = zoom<HTMLElement, unknown>();
   #frame = 0;
+  /** Width of the longest label (px); null when labels or colours have changed. */
+  #longest: number | null = null;
+  /** Column labels stand on end. */
+  #upright = false;
 
   constructor(
     readonly events: HeatmapEvents,
@@ -103,11 +115,17 @@ export class Heatmap {
     return this.#geometry;
   }
 
+  /** Change what is lit without drawing it: `show` is about to. */
+  light(highlights: Highlights): void {
+    this.#highlights = highlights;
+  }
+
   /** Show `data`; the window of a zoomed map stays while its size does. */
   show(data: HeatmapData): void {
-    if (data.size !== this.#data?.size) this.#setTransform(zoomIdentity);
+    if (data.size !== this.#data?.size) this.#transform = IDENTITY;
     if (data.values !== this.#data?.values || data.scale !== this.#data.scale) this.#image = null;
     if (data.allowed !== this.#data?.allowed) this.#mask = null;
+    if (data.labels !== this.#data?.labels) this.#longest = null;
     this.#data = data;
     this.draw();
   }
@@ -143,12 +161,11 @@ export class Heatmap {
         ? geometry.rows.start - geometry.top + (row + 0.5) * geometry.rows.size
         : geometry.side / 2,
     ];
-    this.#zoom.scaleBy(select<HTMLElement, unknown>(this.#pane), factor, center);
+    this.#move(zoomAt(this.#transform, factor, center, geometry.side, this.#most()));
   }
 
   resetZoom(): void {
-    this.#setTransform(zoomIdentity);
-    this.draw();
+    this.#move(IDENTITY);
   }
 
   /** Bring a cell into the window of a zoomed map. */
@@ -161,8 +178,8 @@ export class Heatmap {
       value < 0 ? -value + g.rows.size : value > g.side ? g.side - value - g.rows.size : 0;
     const [dx, dy] = [column < 0 ? 0 : shift(x), shift(y)];
     if (dx !== 0 || dy !== 0) {
-      const { k } = this.#transform;
-      this.#zoom.translateBy(select<HTMLElement, unknown>(this.#pane), dx / k, dy / k);
+      const { k, x: left, y: top } = this.#transform;
+      this.#move(constrain({ k, x: left + dx, y: top + dy }, g.side, this.#most()));
     }
   }
 
@@ -196,23 +213,26 @@ export class Heatmap {
     this.#colors ??= palette(this.element);
     const colors = this.#colors;
     const { size } = data;
-    const pen = this.#base.getContext("2d")!;
-    pen.font = `12px ${colors.font}`;
-    const widest = Math.min(
-      GUTTER.rows,
-      data.labels.reduce((most, label) => Math.max(most, pen.measureText(label).width), 24),
-    );
+    this.#longest ??= longestLabel(this.#base.getContext("2d")!, data.labels, colors.font);
+    const longest = this.#longest;
+    const widest = Math.min(GUTTER.rows, Math.max(longest, GUTTER.least));
     const left = Math.ceil(widest) + GUTTER.pad;
     const below = MARGINAL.gap + MARGINAL.height + MARGINAL.foot;
     const roomAcross = this.#width - left - 1;
     const guess = Math.min(roomAcross, this.#height - below - 24, CELL_MOST * size);
-    const upright = widest > guess / size - 6;
-    const top = Math.ceil(upright ? Math.min(widest, GUTTER.columns) : 14) + GUTTER.pad;
+    const upright = longest > guess / size - 6;
+    const top = Math.ceil(upright ? Math.min(longest, GUTTER.columns) : 14) + GUTTER.pad;
     const side = Math.max(
       64,
       Math.floor(Math.min(roomAcross, this.#height - below - top, CELL_MOST * size)),
     );
-    if (side !== this.#geometry?.side) this.#fitZoom(side, size);
+    const before = this.#geometry?.side ?? side;
+    if (side !== before) {
+      const { k, x, y } = this.#transform;
+      const ratio = side / before;
+      const most = (MAX_ZOOM_CELL * size) / side;
+      this.#transform = constrain({ k, x: x * ratio, y: y * ratio }, side, most);
+    }
     const { k, x, y } = this.#transform;
     const cell = (side * k) / size;
     this.#geometry = {
@@ -236,8 +256,9 @@ export class Heatmap {
     const context = fitCanvas(this.#base, left + side + 1, height);
     fitCanvas(this.#over, left + side + 1, height);
     this.#drawCells(context, data, colors);
-    this.#drawLabels(context, data, colors, upright);
+    this.#upright = upright;
     this.#drawMarginal(context, data, colors);
+    this.#drawAxisNames(context, colors);
     this.#drawOver();
     this.events.drawn(this.#geometry);
   }
@@ -312,37 +333,63 @@ export class Heatmap {
     context.drawImage(sheet, g.left, g.top, g.side, g.side);
   }
 
-  #drawLabels(
-    context: CanvasRenderingContext2D,
-    { labels, marginal }: HeatmapData,
-    colors: Palette,
-    upright: boolean,
-  ): void {
+  /** Labels of both axes; the lit ones in bold, their crowded neighbours give way. */
+  #drawLabels(context: CanvasRenderingContext2D, data: HeatmapData, colors: Palette): void {
     const g = this.#geometry!;
+    const { row, hover, pair } = this.#highlights;
     const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
-    context.font = `${font}px ${colors.font}`;
-    context.fillStyle = colors.muted;
     context.textBaseline = "middle";
     context.direction = "ltr";
-    context.textAlign = "right";
-    for (const i of pickLabels(g.rows, [g.top, g.top + g.side], LABEL_GAP, marginal)) {
-      const y = g.rows.start + (i + 0.5) * g.rows.size;
-      context.fillText(fitText(context, labels[i]!, g.left - GUTTER.pad), g.left - GUTTER.pad + 2, y);
-    }
-    for (const j of pickLabels(g.columns, [g.left, g.left + g.side], LABEL_GAP, marginal)) {
-      const x = g.columns.start + (j + 0.5) * g.columns.size;
-      if (upright) {
-        context.save();
-        context.translate(x, g.top - GUTTER.pad + 2);
-        context.rotate(-Math.PI / 2);
-        context.textAlign = "left";
-        context.fillText(fitText(context, labels[j]!, g.top - GUTTER.pad), 0, 0);
-        context.restore();
-      } else {
-        context.textAlign = "center";
-        context.fillText(labels[j]!, x, g.top - GUTTER.pad - 4);
+    const write = (track: Track, from: number, lit: readonly number[], across: boolean) => {
+      const middle = (i: number): number => track.start + (i + 0.5) * track.size;
+      const inside = (i: number): boolean =>
+        i >= 0 && middle(i) >= from && middle(i) <= from + g.side;
+      const strong = [...new Set(lit)].filter(inside);
+      const chosen = pickLabels(track, [from, from + g.side], LABEL_GAP, data.marginal);
+      for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
+        const bold = strong.includes(i);
+        context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
+        context.fillStyle = bold ? colors.ink : colors.muted;
+        this.#writeLabel(context, data.labels[i]!, middle(i), across);
       }
+    };
+    write(g.rows, g.top, [row, hover?.row ?? -1, pair?.row ?? -1], true);
+    write(g.columns, g.left, [hover?.column ?? -1, pair?.column ?? -1], false);
+  }
+
+  #writeLabel(
+    context: CanvasRenderingContext2D,
+    label: string,
+    middle: number,
+    across: boolean,
+  ): void {
+    const g = this.#geometry!;
+    const room = (across ? g.left : g.top) - GUTTER.pad;
+    if (across) {
+      context.textAlign = "right";
+      context.fillText(fitText(context, label, room + 1), room + 2, middle);
+    } else if (this.#upright) {
+      context.save();
+      context.translate(middle, room + 2);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "left";
+      context.fillText(fitText(context, label, room + 1), 0, 0);
+      context.restore();
+    } else {
+      context.textAlign = "center";
+      context.fillText(label, middle, room - 4);
     }
+  }
+
+  #drawAxisNames(context: CanvasRenderingContext2D, colors: Palette): void {
+    const g = this.#geometry!;
+    if (g.top < 32) return;
+    context.font = `10px ${colors.font}`;
+    context.fillStyle = colors.muted;
+    context.textAlign = "right";
+    context.textBaseline = "alphabetic";
+    context.fillText("key →", g.left - GUTTER.pad + 2, g.top - 20);
+    context.fillText("query ↓", g.left - GUTTER.pad + 2, g.top - 8);
   }
 
   #drawMarginal(
@@ -411,7 +458,12 @@ export class Heatmap {
       const grow = Math.max(0, (6 - size) / 2);
       context.strokeStyle = color;
       context.lineWidth = line;
-      context.strokeRect(x(cell.column) - grow, y(cell.row) - grow, size + 2 * grow, size + 2 * grow);
+      context.strokeRect(
+        x(cell.column) - grow,
+        y(cell.row) - grow,
+        size + 2 * grow,
+        size + 2 * grow,
+      );
     };
     if (hover !== null) box(hover, colors.ink, 1.5);
     if (pair !== null) {
@@ -419,82 +471,31 @@ export class Heatmap {
       box(pair, colors.accent, 2);
     }
     context.restore();
-    for (const [i, across] of [
-      [row, true],
-      [hover?.row ?? -1, true],
-      [hover?.column ?? -1, false],
-    ] as const) {
-      if (i >= 0) this.#emphasize(context, data.labels[i]!, i, across, colors);
-    }
+    this.#drawLabels(context, data, colors);
   }
 
-  /** Write one label over its neighbours. */
-  #emphasize(
-    context: CanvasRenderingContext2D,
-    label: string,
-    index: number,
-    across: boolean,
-    colors: Palette,
-  ): void {
-    const g = this.#geometry!;
-    const track = across ? g.rows : g.columns;
-    const middle = track.start + (index + 0.5) * track.size;
-    const from = across ? g.top : g.left;
-    if (middle < from || middle > from + g.side) return;
-    context.save();
-    context.font = `600 12px ${colors.font}`;
-    context.textBaseline = "middle";
-    const room = (across ? g.left : g.top) - GUTTER.pad;
-    const text = fitText(context, label, across ? room : Math.max(room, g.rows.size));
-    const width = context.measureText(text).width;
-    if (across) context.translate(g.left - GUTTER.pad + 2 - width, middle);
-    else if (g.top - GUTTER.pad > 20) {
-      context.translate(middle, g.top - GUTTER.pad + 2);
-      context.rotate(-Math.PI / 2);
-    } else context.translate(middle - width / 2, g.top - GUTTER.pad - 4);
-    context.fillStyle = colors.ground;
-    context.fillRect(-2, -8, width + 4, 16);
-    context.fillStyle = colors.ink;
-    context.fillText(text, 0, 0.5);
-    context.restore();
+  /** The zoom at which a cell has `MAX_ZOOM_CELL` pixels. */
+  #most(): number {
+    return (MAX_ZOOM_CELL * (this.#data?.size ?? 1)) / (this.#geometry?.side ?? 1);
   }
 
-  #fitZoom(side: number, size: number): void {
-    const { k, x, y } = this.#transform;
-    const ratio = side / (this.#geometry?.side ?? side);
-    this.#zoom
-      .extent([
-        [0, 0],
-        [side, side],
-      ])
-      .translateExtent([
-        [0, 0],
-        [side, side],
-      ])
-      .scaleExtent([1, Math.max(1, (MAX_ZOOM_CELL * size) / side)]);
-    this.#setTransform(zoomIdentity.translate(x * ratio, y * ratio).scale(k));
-  }
-
-  #setTransform(transform: typeof zoomIdentity): void {
+  #move(transform: Transform): void {
     this.#transform = transform;
-    // d3-zoom keeps the transform on its element.
-    (this.#pane as unknown as { __zoom: typeof zoomIdentity }).__zoom = transform;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.draw());
   }
 
   #listen(signal: AbortSignal): void {
-    const selection = select<HTMLElement, unknown>(this.#pane);
-    this.#zoom
-      .filter((event: MouseEvent | WheelEvent) => {
-        // The page scrolls by wheel; Ctrl, Cmd or a pinch zooms, as on a map.
-        if (event.type === "wheel") return event.ctrlKey || event.metaKey;
-        return event.type !== "dblclick" && !event.button && this.#transform.k > 1;
-      })
-      .on("zoom", ({ transform }: { transform: typeof zoomIdentity }) => {
-        this.#transform = transform;
-        cancelAnimationFrame(this.#frame);
-        this.#frame = requestAnimationFrame(() => this.draw());
-      });
-    selection.call(this.#zoom);
+    panZoom(
+      this.#pane,
+      {
+        get: () => this.#transform,
+        set: (transform) => this.#move(transform),
+        side: () => this.#geometry?.side ?? 1,
+        most: () => this.#most(),
+      },
+      signal,
+    );
     this.element.addEventListener(
       "pointermove",
       (event) => this.events.hover(this.cellAt(event.clientX, event.clientY)),
@@ -509,13 +510,6 @@ export class Heatmap {
       },
       { signal },
     );
-    signal.addEventListener(
-      "abort",
-      () => {
-        cancelAnimationFrame(this.#frame);
-        selection.on(".zoom", null);
-      },
-      { once: true },
-    );
+    signal.addEventListener("abort", () => cancelAnimationFrame(this.#frame), { once: true });
   }
 }

@@ -12,7 +12,7 @@ const WEIGHT_DARK: readonly Stop[] = [
   [0.96, 0.06, 100],
 ];
 const WEIGHT_LIGHT: readonly Stop[] = [
-  [0.975, 0.006, 90],
+  [0.983, 0.004, 90],
   [0.83, 0.09, 65],
   [0.685, 0.165, 35],
   [0.54, 0.18, 5],
@@ -93,7 +93,9 @@ function between(stops: readonly Stop[], t: number): Stop {
 }
 
 function make(stops: readonly Stop[]): Ramp {
-  const rgb = Array.from({ length: RAMP_SIZE }, (_, i) => inGamut(between(stops, i / (RAMP_SIZE - 1))));
+  const rgb = Array.from({ length: RAMP_SIZE }, (_, i) =>
+    inGamut(between(stops, i / (RAMP_SIZE - 1))),
+  );
   return {
     rgb,
     words: Uint32Array.from(rgb, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0),

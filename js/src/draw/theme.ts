@@ -16,7 +16,11 @@ export function hostMode(): Mode | null {
   if (/dark/i.test(named) || html.classList.contains("dark") || body.classList.contains("dark")) {
     return "dark";
   }
-  if (/light/i.test(named) || html.classList.contains("light") || body.classList.contains("light")) {
+  if (
+    /light/i.test(named) ||
+    html.classList.contains("light") ||
+    body.classList.contains("light")
+  ) {
     return "light";
   }
   return null;

@@ -1,12 +1,13 @@
 /** The selected head: heatmap and flow side by side, exact numbers for every link. */
 
 import { largest, valueOfRank } from "../derive/matrix";
-import { drawFlow, flowAt } from "../draw/flow";
 import { h, setAttributes } from "../draw/dom";
+import { drawFlow, flowAt } from "../draw/flow";
 import { formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
-import { type Cell, Heatmap } from "../draw/heatmap";
-import { onTheme, palette, type Palette } from "../draw/theme";
+import { type Cell, type Geometry, Heatmap, type Highlights, longestLabel } from "../draw/heatmap";
+import { icon } from "../draw/icon";
+import { onTheme, type Palette, palette } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
 import { headName, schemeOf, spokenHead, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
@@ -15,14 +16,13 @@ import { twinTable } from "./twin";
 
 /** Heatmap and flow stand side by side from this width on (px). */
 const WIDE = 640;
-const FLOW = { least: 220, most: 340, gap: 24 } as const;
-const HEIGHT = { least: 240, most: 540 } as const;
+const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
+const HEIGHT = { least: 240, most: 520 } as const;
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
 const SLIDER_STEPS = 1000;
 /** A slider position is the square root of a share of the maximum: small thresholds matter most. */
-const toThreshold = (position: number, max: number): number =>
-  (position / SLIDER_STEPS) ** 2 * max;
+const toThreshold = (position: number, max: number): number => (position / SLIDER_STEPS) ** 2 * max;
 const toPosition = (threshold: number, max: number): number =>
   max > 0 ? Math.round(Math.sqrt(threshold / max) * SLIDER_STEPS) : 0;
 
@@ -31,7 +31,9 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
   let matrix: Matrix | null = null;
+  let named: Matrix["units"] | null = null;
   let labels: string[] = [];
+  let longest: number | null = null;
   let width = 0;
   let wide = true;
   let threshold = 0;
@@ -40,8 +42,12 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   let cursor: Cell | null = null;
   let colors: Palette | null = null;
 
-  const button = (label: string, text: string, act: () => void): HTMLButtonElement => {
-    const made = h("button", { type: "button", class: "aw-button", "aria-label": label, title: label }, text);
+  const button = (label: string, face: string | SVGElement, act: () => void): HTMLButtonElement => {
+    const made = h(
+      "button",
+      { type: "button", class: "aw-button", "aria-label": label, title: label },
+      face,
+    );
     made.addEventListener("click", act, { signal });
     return made;
   };
@@ -61,7 +67,11 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     "div",
     { class: "aw-segmented", role: "group", "aria-label": "Picture" },
     ...(["Matrix", "Flow"] as const).map((name) => {
-      const option = h("button", { type: "button", "aria-pressed": String(name === "Matrix") }, name);
+      const option = h(
+        "button",
+        { type: "button", "aria-pressed": String(name === "Matrix") },
+        name,
+      );
       option.addEventListener(
         "click",
         () => {
@@ -81,13 +91,17 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     { class: "aw-zoom" },
     button("Zoom out", "−", () => map.zoomBy(1 / 1.6)),
     button("Zoom in", "+", () => map.zoomBy(1.6)),
-    button("Show all", "⤢", () => map.resetZoom()),
+    button("Show all", icon("fit"), () => map.resetZoom()),
   );
-  const flowControls = h("label", { class: "aw-flow-controls" }, "links ≥", slider, sliderText);
+  const flowControls = h("label", { class: "aw-flow-controls" }, "links from", slider, sliderText);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
   const strip = h("div", { class: "aw-link-strip", "data-aw-part": "pair" });
-  const twin = twinTable(stage, () => matrix, () => labels);
+  const twin = twinTable(
+    stage,
+    () => matrix,
+    () => labels,
+  );
 
   const map = new Heatmap(
     {
@@ -103,18 +117,23 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   element.append(
     h("div", { class: "aw-panel-head" }, title, subtitle, which, zoomControls, flowControls),
     pictures,
-    strip,
-    twin.element,
+    h("div", { class: "aw-below" }, strip, twin.element),
   );
 
   function show(next: Matrix): void {
     const first = matrix === null;
     const started = performance.now();
     matrix = next;
-    labels = next.units.map((unit) => unitLabel(unit, scheme));
+    if (next.units !== named) {
+      named = next.units;
+      labels = next.units.map((unit) => unitLabel(unit, scheme));
+      longest = null;
+    }
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
-      share === null ? valueOfRank(next.weights, LINKS_PER_ROW * next.size, next.max) : share * next.max,
+      share === null
+        ? valueOfRank(next.weights, LINKS_PER_ROW * next.size, next.max)
+        : share * next.max,
     );
     title.textContent = headName(next.layer, next.head);
     subtitle.textContent = `${next.size} × ${next.size}, largest ${formatNumber(next.max)}`;
@@ -124,11 +143,18 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
         "Arrow keys move over cells, Enter pins one.",
     );
     flow.setAttribute("aria-label", `Links of ${spokenHead(next.layer, next.head)} as lines`);
+    map.light(lit(next));
     map.show(mapData(next));
-    mark();
+    showPair();
     twin.refresh();
     performance.mark("aw:drawn", {
-      detail: { ms: performance.now() - started, size: next.size, first, layer: next.layer, head: next.head },
+      detail: {
+        ms: performance.now() - started,
+        size: next.size,
+        first,
+        layer: next.layer,
+        head: next.head,
+      },
     });
     void numbers.load(next).then(() => {
       if (matrix === next && !signal.aborted) showPair();
@@ -146,16 +172,19 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     marginalName: "received",
   });
 
-  function mark(): void {
-    if (matrix === null) return;
+  function lit({ unitOf }: Matrix): Highlights {
     const { token, pair } = state.get();
-    const cell =
-      pair === null ? null : { row: matrix.unitOf(pair[0]), column: matrix.unitOf(pair[1]) };
-    map.highlight({
-      row: matrix.unitOf(token),
+    const cell = pair === null ? null : { row: unitOf(pair[0]), column: unitOf(pair[1]) };
+    return {
+      row: unitOf(token),
       pair: cell !== null && cell.row >= 0 && cell.column >= 0 ? cell : null,
       hover: cursor,
-    });
+    };
+  }
+
+  function mark(): void {
+    if (matrix === null) return;
+    map.highlight(lit(matrix));
     drawFlowPanel();
     showPair();
   }
@@ -163,10 +192,15 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   function showPair(): void {
     const { pair } = state.get();
     if (matrix === null) return;
-    const [row, column] = pair === null ? [-1, -1] : [matrix.unitOf(pair[0]), matrix.unitOf(pair[1])];
+    const [row, column] =
+      pair === null ? [-1, -1] : [matrix.unitOf(pair[0]), matrix.unitOf(pair[1])];
     strip.replaceChildren(
       row < 0 || column < 0
-        ? h("p", { class: "aw-hint" }, "Hover for numbers; click a cell to pin it and open its arithmetic.")
+        ? h(
+            "p",
+            { class: "aw-hint" },
+            "Hover for numbers; click a cell to pin it and open its arithmetic.",
+          )
         : linkStrip(matrix, row, column, labels, numbers.of(matrix, row, column), () =>
             state.set({ pair: null }),
           ),
@@ -178,34 +212,46 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     slider.value = String(toPosition(value, matrix?.max ?? 1));
   }
 
+  /** Beside the heatmap its rows are the flow's; alone it needs no room for column labels. */
+  function flowGeometry(): Geometry | null {
+    const g = map.geometry;
+    if (g === null || wide) return g;
+    const shift = FLOW.top - g.top;
+    return {
+      ...g,
+      top: FLOW.top,
+      left: g.left + shift,
+      rows: { ...g.rows, start: g.rows.start + shift },
+      columns: { ...g.columns, start: g.columns.start + shift },
+    };
+  }
+
   function drawFlowPanel(): void {
-    const geometry = map.geometry;
+    const geometry = flowGeometry();
     if (matrix === null || geometry === null || width === 0) return;
     const room = wide ? width - geometry.left - geometry.side - FLOW.gap : width;
     const flowWidth = Math.max(FLOW.least, Math.min(FLOW.most, room));
     colors ??= palette(element);
-    const { token, pair, scale } = state.get();
+    longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+    const { scale } = state.get();
     const drawn = drawFlow(
       flow,
-      wide ? flowWidth : Math.min(width, geometry.left + geometry.side),
+      wide ? flowWidth : width,
       {
         size: matrix.size,
         values: matrix.weights,
         max: matrix.max,
         scale,
         labels,
+        longest,
         received: matrix.received,
         threshold,
       },
       geometry,
-      {
-        row: matrix.unitOf(token),
-        pair: pair === null ? null : { row: matrix.unitOf(pair[0]), column: matrix.unitOf(pair[1]) },
-        hover: cursor,
-      },
+      lit(matrix),
       colors,
     );
-    sliderText.textContent = `${formatNumber(threshold)} · ${drawn}`;
+    sliderText.textContent = `${formatNumber(threshold)} · ${drawn} links`;
     setAttributes(sliderText, { "data-aw-value": drawn, title: `${drawn} links are drawn` });
     slider.setAttribute("aria-valuetext", `${formatNumber(threshold)}, ${drawn} links`);
   }
@@ -224,7 +270,13 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
       return;
     }
     tip.replaceChildren(
-      linkCard(matrix, cursor.row, cursor.column, labels, numbers.of(matrix, cursor.row, cursor.column)),
+      linkCard(
+        matrix,
+        cursor.row,
+        cursor.column,
+        labels,
+        numbers.of(matrix, cursor.row, cursor.column),
+      ),
     );
     tip.hidden = false;
     const box = map.boxOf(cursor)!;
@@ -239,7 +291,10 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   function pick({ row, column }: Cell): void {
     if (matrix === null || row < 0) return;
     const token = matrix.units[row]!.token;
-    if (column < 0) return state.set({ token: state.get().token === token ? null : token });
+    if (column < 0) {
+      state.set({ token: state.get().token === token ? null : token });
+      return;
+    }
     const { pair } = state.get();
     const key = matrix.units[column]!.token;
     const same = pair !== null && pair[0] === token && pair[1] === key;
@@ -261,7 +316,10 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     (event) => {
       if (matrix === null || event.ctrlKey || event.metaKey || event.altKey) return;
       const last = matrix.size - 1;
-      const { row, column } = cursor ?? { row: Math.max(0, matrix.unitOf(state.get().token)), column: 0 };
+      const { row, column } = cursor ?? {
+        row: Math.max(0, matrix.unitOf(state.get().token)),
+        column: 0,
+      };
       const at = { row: Math.max(row, 0), column: Math.max(column, 0) };
       const page = Math.max(1, Math.round(last / 10));
       const moves: Record<string, () => Cell> = {
@@ -274,7 +332,13 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
         Home: () => ({ ...at, column: 0 }),
         End: () => ({ ...at, column: last }),
         // The strongest key of this row.
-        m: () => ({ ...at, column: largest(matrix!.weights.subarray(at.row * matrix!.size, (at.row + 1) * matrix!.size), 1)[0]! }),
+        m: () => ({
+          ...at,
+          column: largest(
+            matrix!.weights.subarray(at.row * matrix!.size, (at.row + 1) * matrix!.size),
+            1,
+          )[0]!,
+        }),
       };
       const move = moves[event.key];
       if (move !== undefined) {
@@ -311,8 +375,10 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
   );
   const overFlow = (event: PointerEvent | MouseEvent): Cell | null => {
     const box = flow.getBoundingClientRect();
-    const geometry = map.geometry;
-    return geometry && flowAt(geometry, box.width, event.clientX - box.left, event.clientY - box.top);
+    const geometry = flowGeometry();
+    return (
+      geometry && flowAt(geometry, box.width, event.clientX - box.left, event.clientY - box.top)
+    );
   };
   flow.addEventListener("pointermove", (event) => hover(overFlow(event)), { signal });
   flow.addEventListener("pointerleave", () => hover(null), { signal });
@@ -330,7 +396,8 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     wide = width >= WIDE;
     element.classList.toggle("aw-wide", wide);
     const { height } = state.get();
-    const most = height ?? Math.max(HEIGHT.least, Math.min(HEIGHT.most, width * 0.75));
+    const most =
+      height ?? Math.max(HEIGHT.least, Math.min(HEIGHT.most, wide ? width * 0.75 : width * 1.1));
     map.resize(wide ? width - FLOW.least - FLOW.gap : width, most);
   }
 

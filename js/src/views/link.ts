@@ -30,11 +30,19 @@ function heading(
     return h(
       "span",
       { class: "aw-link-end" },
-      h("bdi", {}, labels[index]!),
+      h("bdi", { dir: "ltr" }, labels[index]!),
       readable === null ? null : h("bdi", { class: "aw-muted" }, readable),
     );
   };
-  return h("div", { class: "aw-link-ends" }, name(row), h("span", { class: "aw-muted" }, "→"), name(column));
+  const at = `position ${units[row]!.token} to ${units[column]!.token}`;
+  return h(
+    "div",
+    { class: "aw-link-ends", title: at },
+    name(row),
+    h("span", { class: "aw-muted" }, "→"),
+    name(column),
+    h("span", { class: "aw-muted aw-link-at" }, `${units[row]!.token} → ${units[column]!.token}`),
+  );
 }
 
 /** The card at the pointer. */
@@ -72,9 +80,14 @@ export function linkStrip(
   link: Link,
   unpin: () => void,
 ): HTMLElement {
-  const close = h("button", { type: "button", class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" }, "×");
+  const close = h(
+    "button",
+    { type: "button", class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" },
+    "×",
+  );
   close.addEventListener("click", unpin);
-  const sign = (text: string): HTMLElement => h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
+  const sign = (text: string): HTMLElement =>
+    h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
   const steps: (HTMLElement | null)[] = [];
   const scaled = link.product !== null && link.scaling !== null && link.score !== null;
   if (scaled) {

@@ -12,7 +12,12 @@ export function twinTable(
   matrix: () => Matrix | null,
   labels: () => readonly string[],
 ): { element: HTMLElement; refresh(): void } {
-  const body = h("div", { class: "aw-table-scroll", tabindex: 0, role: "region", "aria-label": "Weights" });
+  const body = h("div", {
+    class: "aw-table-scroll",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Weights",
+  });
   const element = h(
     "details",
     { class: "aw-twin", "data-aw-part": "table" },
@@ -22,7 +27,10 @@ export function twinTable(
 
   function build(): void {
     const shown = matrix();
-    if (!element.open || shown === null) return body.replaceChildren();
+    if (!element.open || shown === null) {
+      body.replaceChildren();
+      return;
+    }
     const names = labels();
     const { size, weights, allowed } = shown;
     const count = Math.min(size, MOST);
@@ -30,7 +38,8 @@ export function twinTable(
     const focus = Math.max(0, shown.unitOf(state.get().token));
     const first = Math.max(0, Math.min(focus - Math.floor(MOST / 2), size - count));
     const range = Array.from({ length: count }, (_, i) => first + i);
-    const caption = size > count ? `Rows and columns ${first} to ${first + count - 1} of ${size}` : "";
+    const caption =
+      size > count ? `Rows and columns ${first} to ${first + count - 1} of ${size}` : "";
     body.replaceChildren(
       h(
         "table",
@@ -39,7 +48,12 @@ export function twinTable(
         h(
           "thead",
           {},
-          h("tr", {}, h("td"), ...range.map((j) => h("th", { scope: "col" }, h("bdi", {}, names[j]!)))),
+          h(
+            "tr",
+            {},
+            h("td"),
+            ...range.map((j) => h("th", { scope: "col" }, h("bdi", {}, names[j]!))),
+          ),
         ),
         h(
           "tbody",
