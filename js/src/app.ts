@@ -54,22 +54,53 @@ export interface Frame {
 export function createFrame(state: State): Frame {
   const abort = new AbortController();
   const { signal } = abort;
-  const part = (name: string): HTMLElement => h("div", { class: `aw-${name}`, "data-aw-part": name });
+  const part = (name: string): HTMLElement =>
+    h("div", { class: `aw-${name}`, "data-aw-part": name });
   const parts = {
     ribbon: part("ribbon"),
     heads: part("heads"),
     focus: part("focus"),
     bar: part("bar"),
   };
-  const live = h("div", { class: "aw-live", role: "status", "aria-live": "polite", "data-aw-part": "live" });
-  const error = h("div", { class: "aw-error", role: "alert", "data-aw-part": "error", hidden: true });
-  const progress = h("div", { class: "aw-progress", role: "status", "data-aw-part": "progress", hidden: true });
-  const tabs = h("div", { class: "aw-tabs", role: "tablist", "aria-label": "Views", "data-aw-part": "tabs" });
+  const live = h("div", {
+    class: "aw-live",
+    role: "status",
+    "aria-live": "polite",
+    "data-aw-part": "live",
+  });
+  const error = h("div", {
+    class: "aw-error",
+    role: "alert",
+    "data-aw-part": "error",
+    hidden: true,
+  });
+  const progress = h("div", {
+    class: "aw-progress",
+    role: "status",
+    "data-aw-part": "progress",
+    hidden: true,
+  });
+  const tabs = h("div", {
+    class: "aw-tabs",
+    role: "tablist",
+    "aria-label": "Views",
+    "data-aw-part": "tabs",
+  });
   const panel = h("div", { class: "aw-view", role: "tabpanel", "data-aw-part": "view" });
   const keys = h(
     "div",
-    { class: "aw-keylist", role: "region", "aria-label": "Keys", "data-aw-part": "keys", hidden: true },
-    h("dl", {}, ...KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)))),
+    {
+      class: "aw-keylist",
+      role: "region",
+      "aria-label": "Keys",
+      "data-aw-part": "keys",
+      hidden: true,
+    },
+    h(
+      "dl",
+      {},
+      ...KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does))),
+    ),
   );
   const root = h(
     "div",
@@ -121,8 +152,12 @@ export function createFrame(state: State): Frame {
       if (!keys.hidden) keys.scrollIntoView({ block: "nearest" });
     },
     toggleFullScreen: () => {
-      const change = document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen();
-      change.catch((reason: unknown) => report("Full screen is not allowed here.", explain(reason).message));
+      const change = document.fullscreenElement
+        ? document.exitFullscreen()
+        : root.requestFullscreen();
+      change.catch((reason: unknown) =>
+        report("Full screen is not allowed here.", explain(reason).message),
+      );
     },
   };
   root.addEventListener(
@@ -198,7 +233,11 @@ function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): () => void
   const { source, state } = stage;
   const names = Object.keys(VIEWS).filter((name) => VIEWS[name]!.available(source.meta));
   const buttons = names.map((name) =>
-    h("button", { type: "button", role: "tab", class: "aw-tab", "data-view": name }, VIEWS[name]!.label),
+    h(
+      "button",
+      { type: "button", role: "tab", class: "aw-tab", "data-view": name },
+      VIEWS[name]!.label,
+    ),
   );
   tabs.replaceChildren(...buttons);
   let stopView: (() => void) | null = null;

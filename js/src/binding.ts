@@ -12,7 +12,8 @@ export interface Model {
   off(event: string, listener: (...values: unknown[]) => void): void;
 }
 
-const isIndex = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
+const isIndex = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0;
 const oneOf =
   (...values: string[]) =>
   (value: unknown): boolean =>
@@ -60,5 +61,10 @@ export function bindState(model: Model): { state: State; release: () => void } {
       if (stale.length > 0) model.save_changes();
     }),
   );
-  return { state, release: () => stops.forEach((stop) => stop()) };
+  return {
+    state,
+    release: () => {
+      for (const stop of stops) stop();
+    },
+  };
 }

@@ -31,7 +31,8 @@ export class PackError extends Error {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isSize = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Check a header entry that came from outside. */
 export function arrayHeader(value: unknown): ArrayHeader {
@@ -137,8 +138,8 @@ export function readPack(source: ArrayBuffer | ArrayBufferView): Pack {
 }
 
 function dtypeOf(data: TypedArray): DType {
-  for (const [dtype, constructor] of Object.entries(CONSTRUCTORS)) {
-    if (data instanceof constructor) return dtype as DType;
+  for (const [dtype, ofType] of Object.entries(CONSTRUCTORS)) {
+    if (data instanceof ofType) return dtype as DType;
   }
   throw new PackError("An array of this type cannot be packed.");
 }

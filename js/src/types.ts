@@ -81,10 +81,7 @@ export interface State {
   /** Merge a change; listeners of the keys that really changed are called once. */
   set(change: Partial<Selection>): void;
   /** Call `listener` whenever one of `keys` changes. Returns the way to stop. */
-  on(
-    keys: readonly (keyof Selection)[],
-    listener: (selection: Selection) => void,
-  ): () => void;
+  on(keys: readonly (keyof Selection)[], listener: (selection: Selection) => void): () => void;
 }
 
 export interface Slice {

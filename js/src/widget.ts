@@ -22,7 +22,8 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
 
   const showRun = () => {
     const bytes = model.get("first_paint");
-    if (!(ArrayBuffer.isView(bytes) || bytes instanceof ArrayBuffer) || bytes.byteLength === 0) return;
+    if (!(ArrayBuffer.isView(bytes) || bytes instanceof ArrayBuffer) || bytes.byteLength === 0)
+      return;
     try {
       const pack = readPack(bytes);
       state.set(fit(state.get(), pack.meta));
@@ -49,7 +50,8 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
   const dispose = () => {
     if (done) return;
     done = true;
-    for (const [trait, listener] of Object.entries(listeners)) model.off(`change:${trait}`, listener);
+    for (const [trait, listener] of Object.entries(listeners))
+      model.off(`change:${trait}`, listener);
     release();
     frame.dispose();
   };

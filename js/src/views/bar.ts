@@ -2,6 +2,7 @@
 
 import { h, setAttributes } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
+import { icon } from "../draw/icon";
 import { ramp } from "../draw/ramp";
 import { rampValue, SCALE_LABELS } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
@@ -25,10 +26,23 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
     target.addEventListener(type, listener, { signal });
 
-  function stepper(name: "Layer" | "Head", size: number, get: () => number | null, set: (value: number) => void) {
+  function stepper(
+    name: "Layer" | "Head",
+    size: number,
+    get: () => number | null,
+    set: (value: number) => void,
+  ) {
     const value = h("span", { class: "aw-number aw-stepper-value" });
-    const less = h("button", { type: "button", class: "aw-button", "aria-label": `${name} before` }, "‹");
-    const more = h("button", { type: "button", class: "aw-button", "aria-label": `${name} after` }, "›");
+    const less = h(
+      "button",
+      { type: "button", class: "aw-button", "aria-label": `${name} before` },
+      "‹",
+    );
+    const more = h(
+      "button",
+      { type: "button", class: "aw-button", "aria-label": `${name} after` },
+      "›",
+    );
     act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
     act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
     const show = () => {
@@ -40,7 +54,18 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     };
     stops.push(state.on(["layer", "head"], show));
     show();
-    return h("div", { class: "aw-stepper", role: "group", "aria-label": name, "data-aw-part": name.toLowerCase() }, less, value, more);
+    return h(
+      "div",
+      {
+        class: "aw-stepper",
+        role: "group",
+        "aria-label": name,
+        "data-aw-part": name.toLowerCase(),
+      },
+      less,
+      value,
+      more,
+    );
   }
 
   function toggle(
@@ -50,7 +75,11 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     set: (on: boolean) => void,
     title = "",
   ): HTMLButtonElement {
-    const made = h("button", { type: "button", class: "aw-toggle", "data-aw-part": part, title }, label);
+    const made = h(
+      "button",
+      { type: "button", class: "aw-toggle", "data-aw-part": part, title },
+      label,
+    );
     const show = () => made.setAttribute("aria-pressed", String(get(state.get())));
     act(made, "click", () => set(!get(state.get())));
     stops.push(state.on(["head", "special", "words"], show));
@@ -108,30 +137,68 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
 
   const low = h("span", { class: "aw-number" });
   const high = h("span", { class: "aw-number" });
-  const middle = h("span", { class: "aw-number aw-legend-middle" });
-  const gradient = h("span", { class: "aw-legend-bar", "aria-hidden": "true" });
-  const legend = h("div", { class: "aw-legend", role: "img", "data-aw-part": "legend" }, "weight", low, h("span", { class: "aw-legend-track" }, gradient, middle), high);
-  const hatched = h("span", { class: "aw-legend-hatched", hidden: true }, h("i", { "aria-hidden": "true" }), "masked");
+  const middle = h("span", { class: "aw-number aw-ramp-middle" });
+  const gradient = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const legend = h(
+    "div",
+    { class: "aw-ramp", role: "img", "data-aw-part": "legend" },
+    "weight",
+    low,
+    h("span", { class: "aw-ramp-track" }, gradient, middle),
+    high,
+  );
+  const hatched = h(
+    "span",
+    { class: "aw-ramp-hatched", hidden: true },
+    h("i", { "aria-hidden": "true" }),
+    "masked",
+  );
 
   function explain(): void {
     const shown = matrix.get();
     if (shown === null) return;
     const { scale } = state.get();
     const { css } = ramp("weight", modeOf(element));
-    const stopsOfRamp = Array.from({ length: STOPS }, (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!);
+    const stopsOfRamp = Array.from(
+      { length: STOPS },
+      (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!,
+    );
     gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
     const top = rampValue(1, shown.max, scale);
     low.textContent = "0";
     high.textContent = formatNumber(top);
     middle.textContent = scale === "sqrt" ? formatNumber(rampValue(0.5, shown.max, scale)) : "";
     setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
-    legend.setAttribute("aria-label", `Colour of a weight: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`);
+    legend.setAttribute(
+      "aria-label",
+      `Colour of a weight: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`,
+    );
     legend.title = SCALE_LABELS[scale];
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }
 
-  const keys = h("button", { type: "button", class: "aw-button", "aria-label": "Keys", title: "Keys (?)", "data-aw-part": "keys-button" }, "?");
-  const full = h("button", { type: "button", class: "aw-button", "aria-label": "Full screen", title: "Full screen", "data-aw-part": "full-screen" }, "⛶");
+  const keys = h(
+    "button",
+    {
+      type: "button",
+      class: "aw-button",
+      "aria-label": "Keys",
+      title: "Keys (?)",
+      "data-aw-part": "keys-button",
+    },
+    "?",
+  );
+  const full = h(
+    "button",
+    {
+      type: "button",
+      class: "aw-button",
+      "aria-label": "Full screen",
+      title: "Full screen",
+      "data-aw-part": "full-screen",
+    },
+    icon("full"),
+  );
   act(keys, "click", actions.toggleKeys);
   act(full, "click", actions.toggleFullScreen);
   full.hidden = !document.fullscreenEnabled;
@@ -140,7 +207,12 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     h(
       "div",
       { class: "aw-bar-group" },
-      stepper("Layer", n_layers, () => state.get().layer, (layer) => state.set({ layer })),
+      stepper(
+        "Layer",
+        n_layers,
+        () => state.get().layer,
+        (layer) => state.set({ layer }),
+      ),
       stepper(
         "Head",
         n_heads,

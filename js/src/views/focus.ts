@@ -9,13 +9,15 @@ import { modeOf, onTheme } from "../draw/theme";
 import type { Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 
-const KEYS = 6;
+const KEYS = 10;
+/** A bar paler than this is lost on the ground; its width still tells. */
+const PALEST = 48;
 
 export function focus(element: HTMLElement, stage: Stage): () => void {
   const { source, state, matrix, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const title = h("h3", { class: "aw-title" });
-  const list = h("ol", { class: "aw-keys", "data-aw-part": "focus-keys" });
+  const list = h("ol", { class: "aw-rowkeys", "data-aw-part": "focus-keys" });
   const rest = h("p", { class: "aw-hint" });
   element.append(h("div", { class: "aw-panel-head" }, title), list, rest);
 
@@ -28,29 +30,37 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const values = row >= 0 ? rowOf(shown.weights, row, shown.size) : shown.received;
     const top = row >= 0 ? shown.max : values.reduce((a, b) => Math.max(a, b), 0);
     const heading =
-      row >= 0 ? [h("bdi", {}, name(row)), " attends to"] : ["Most received"];
+      row >= 0 ? [h("bdi", { dir: "ltr" }, name(row)), " attends to"] : ["Most received"];
     title.replaceChildren(...heading);
     const { css } = ramp("weight", modeOf(element));
     const chosen = largest(values, KEYS);
     list.replaceChildren(
       ...chosen.map((i) => {
         const value = values[i]!;
-        const bar = h("span", { class: "aw-key-bar", "aria-hidden": "true" });
+        const bar = h("span", { class: "aw-rowkey-bar", "aria-hidden": "true" });
         bar.style.width = `${top > 0 ? (100 * value) / top : 0}%`;
-        bar.style.background = css[Math.max(40, rampIndex(value, top, scale))]!;
+        // Only weights have the colour of a weight.
+        if (row >= 0) bar.style.background = css[Math.max(PALEST, rampIndex(value, top, scale))]!;
         const button = h(
           "button",
           {
             type: "button",
-            class: "aw-key",
+            class: "aw-rowkey",
             "data-token": shown.units[i]!.token,
             "aria-pressed": String(
-              row >= 0 && pair !== null && pair[0] === shown.units[row]!.token && shown.unitOf(pair[1]) === i,
+              row >= 0 &&
+                pair !== null &&
+                pair[0] === shown.units[row]!.token &&
+                shown.unitOf(pair[1]) === i,
             ),
           },
-          h("bdi", { class: "aw-key-name" }, name(i)),
-          h("span", { class: "aw-key-track" }, bar),
-          h("span", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, formatNumber(value)),
+          h("bdi", { class: "aw-rowkey-name", dir: "ltr" }, name(i)),
+          h("span", { class: "aw-rowkey-track" }, bar),
+          h(
+            "span",
+            { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+            formatNumber(value),
+          ),
         );
         button.addEventListener("click", () => {
           const key = shown.units[i]!.token;

@@ -7,8 +7,8 @@ import { onResize } from "../draw/gauge";
 import { RAMP_SIZE, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme, palette } from "../draw/theme";
-import { headName, metricName, spokenHead } from "../names";
 import type { Stage } from "../matrix";
+import { headName, metricName, spokenHead } from "../names";
 
 const GAP = 2;
 const AXIS = 20;
@@ -30,7 +30,11 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
 
   const canvas = h("canvas", { class: "aw-grid-canvas", "aria-hidden": "true" });
   const buttons: HTMLButtonElement[] = [];
-  const grid = h("div", { class: "aw-grid", role: "group", "aria-label": "Heads by layer" }, canvas);
+  const grid = h(
+    "div",
+    { class: "aw-grid", role: "group", "aria-label": "Heads by layer" },
+    canvas,
+  );
   grid.append(h("span", { class: "aw-grid-corner", "aria-hidden": "true" }));
   for (let head = 0; head < heads; head++) {
     grid.append(h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head)));
@@ -42,6 +46,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
         type: "button",
         class: "aw-grid-head",
         tabindex: -1,
+        "aria-pressed": "false",
         "data-layer": layer,
         "data-head": head,
       });
@@ -49,10 +54,13 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
       grid.append(button);
     }
   }
+  const meanRing = h("span", { class: "aw-grid-mean", "aria-hidden": "true", hidden: true });
+  meanRing.style.gridColumn = "2 / -1";
+  grid.append(meanRing);
   const low = h("span", { class: "aw-number" });
   const high = h("span", { class: "aw-number" });
-  const bar = h("span", { class: "aw-legend-bar", "aria-hidden": "true" });
-  const legend = h("div", { class: "aw-legend aw-grid-legend" }, low, bar, high);
+  const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const legend = h("div", { class: "aw-ramp aw-grid-legend" }, low, bar, high);
   const note = h("span", { class: "aw-grid-note" });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
@@ -68,17 +76,26 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     return [layer, head === "mean" ? 0 : head];
   };
 
+  let pressed: HTMLButtonElement[] = [];
+  /** Where Tab enters the grid. */
+  let entry = buttons[0]!;
   function mark(): void {
     const { layer, head } = state.get();
     const [row, column] = focusOf();
-    for (const button of buttons) {
-      const [l, k] = [Number(button.dataset.layer), Number(button.dataset.head)];
-      const chosen = l === layer && (head === "mean" || k === head);
-      setAttributes(button, {
-        "aria-pressed": String(chosen),
-        tabindex: l === row && k === column ? 0 : -1,
-      });
+    // The column heads are the first row of the CSS grid, whose lines count from 1.
+    meanRing.style.gridRow = String(layer + 2);
+    meanRing.hidden = head !== "mean";
+    grid.toggleAttribute("data-aw-mean", head === "mean");
+    const chosen =
+      head === "mean" ? buttons.slice(layer * heads, (layer + 1) * heads) : [at(layer, head)];
+    for (const button of pressed) {
+      if (!chosen.includes(button)) button.setAttribute("aria-pressed", "false");
     }
+    for (const button of chosen) button.setAttribute("aria-pressed", "true");
+    pressed = chosen;
+    entry.tabIndex = -1;
+    entry = at(row, column);
+    entry.tabIndex = 0;
   }
 
   function describe(): void {

@@ -3,6 +3,8 @@
 import type { Stage } from "../matrix";
 import type { Meta } from "../types";
 import { attention } from "./attention";
+import { heads } from "./heads";
+import { predictions } from "./predictions";
 
 export interface Tab {
   readonly label: string;
@@ -13,4 +15,10 @@ export interface Tab {
 
 export const VIEWS: Readonly<Record<string, Tab>> = {
   attention: { label: "Attention", available: () => true, view: attention },
+  predictions: {
+    label: "Predictions",
+    available: ({ model }) => model.has.mlm,
+    view: predictions,
+  },
+  heads: { label: "Heads", available: () => true, view: heads },
 };

@@ -11,6 +11,16 @@ import { schemeOf, unitLabel } from "../names";
 
 const SEGMENT_NAMES = ["A", "B"];
 
+/** Right to left when the first letter with a direction says so (Unicode Bidirectional Algorithm, P2). */
+export function directionOf(text: string): "ltr" | "rtl" {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(
+    letter,
+  )
+    ? "rtl"
+    : "ltr";
+}
+
 export function ribbon(element: HTMLElement, stage: Stage): () => void {
   const { source, state, signal, matrix } = stage;
   const { tokens } = source.meta;
@@ -20,16 +30,19 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     class: "aw-ribbon-line",
     role: "group",
     "aria-label": "Tokens: choose the focus token (query row)",
+    dir: directionOf(source.meta.text ?? ""),
   });
   element.append(line);
   let units: readonly Unit[] = [];
-  let buttons: HTMLButtonElement[] = [];
-  let shownUnits = "";
+  let buttons: HTMLElement[] = [];
+  /** What is painted, so that only what changes is touched. */
+  let colors: string[] = [];
+  let built: readonly Unit[] | null = null;
 
   function build(next: Matrix): void {
-    const key = next.units.map(({ token, end }) => `${token}-${end}`).join();
-    if (key === shownUnits) return;
-    shownUnits = key;
+    if (next.units === built) return;
+    built = next.units;
+    colors = [];
     units = next.units;
     const nodes: Node[] = [];
     let segment = -1;
@@ -40,22 +53,24 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
         const name = SEGMENT_NAMES[segment] ?? String(segment);
         nodes.push(h("span", { class: "aw-segment", "aria-label": `Segment ${name}` }, name));
       }
+      // Inline text, not a button element: a word of several pieces keeps its direction and its joins.
       const button = h(
-        "button",
+        "span",
         {
-          type: "button",
+          role: "button",
           class: `aw-ribbon-token${unit.special ? " aw-special" : ""}`,
           "data-token": unit.token,
           "data-aw-segment": unit.segment,
           tabindex: -1,
         },
-        h("bdi", {}, visible(unit.special ? unit.text : unit.surface)),
+        visible(unit.special ? unit.text : unit.surface),
       );
       if (/[\n\r]/.test(before) && i > 0) nodes.push(h("span", { class: "aw-ribbon-break" }));
-      // Pieces of one word stand together; what the text separates, the ribbon separates.
-      else if (i > 0 && (/\s/.test(before) || unit.special || units[i - 1]!.special)) {
-        nodes.push(document.createTextNode(" "));
-      } else if (i > 0) nodes.push(h("wbr"));
+      else if (i > 0) {
+        // What the text separates, the ribbon separates; pieces of one word stand together.
+        const apart = /\s/.test(before) || unit.special || units[i - 1]!.special;
+        nodes.push(apart ? document.createTextNode(" ") : h("wbr"));
+      }
       nodes.push(button);
       return button;
     });
@@ -72,28 +87,40 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     const { css, rgb } = ramp("weight", modeOf(element));
     buttons.forEach((button, i) => {
       const weight = focus < 0 ? null : shown.weights[focus * shown.size + i]!;
-      const name = unitLabel(units[i]!, scheme);
-      if (weight === null) {
-        button.style.background = "";
-        button.style.color = "";
-      } else {
-        const index = rampIndex(weight, shown.max, scale);
-        button.style.background = css[index]!;
-        button.style.color = inkOn(rgb[index]!);
+      const index = weight === null ? null : rampIndex(weight, shown.max, scale);
+      if (colors[i] !== (index === null ? "" : css[index]!)) {
+        colors[i] = index === null ? "" : css[index]!;
+        button.style.background = colors[i]!;
+        button.style.color = index === null ? "" : inkOn(rgb[index]!);
       }
       setAttributes(button, {
         "aria-pressed": String(i === focus),
         "data-aw-pair": i === paired,
         tabindex: i === Math.max(focus, 0) ? 0 : -1,
-        "aria-label":
-          weight === null ? name : `${name}, weight ${formatNumber(weight)}${i === focus ? ", focus" : ""}`,
-        title:
-          `${name}   position ${units[i]!.token}, id ${tokens.id[units[i]!.token]}` +
-          (weight === null ? "" : `\nreceives ${formatNumber(weight)} of the focus token`),
         "data-aw-value": weight === null ? null : exact(weight),
       });
     });
   }
+
+  /** Names and titles are written when somebody comes to read them: hundreds at every head would be slow. */
+  function describe(event: Event): void {
+    const index = buttons.indexOf(event.target as HTMLElement);
+    const shown = matrix.get();
+    if (index < 0 || shown === null) return;
+    const unit = units[index]!;
+    const name = unitLabel(unit, scheme);
+    const focus = shown.unitOf(state.get().token);
+    const value = focus < 0 ? null : formatNumber(shown.weights[focus * shown.size + index]!);
+    setAttributes(buttons[index]!, {
+      "aria-label":
+        value === null ? name : `${name}, weight ${value}${index === focus ? ", focus" : ""}`,
+      title:
+        `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
+        (value === null ? "" : `\nreceives ${value} of the focus token`),
+    });
+  }
+  line.addEventListener("focusin", describe, { signal });
+  line.addEventListener("pointerover", describe, { signal });
 
   function focusUnit(index: number): void {
     state.set({ token: units[index]!.token });
@@ -104,7 +131,7 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   line.addEventListener(
     "click",
     (event) => {
-      const button = (event.target as Element).closest<HTMLButtonElement>(".aw-ribbon-token");
+      const button = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
       if (button === null) return;
       const token = Number(button.dataset.token);
       state.set({ token: state.get().token === token ? null : token });
@@ -116,10 +143,11 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     "keydown",
     (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-      const index = buttons.indexOf(event.target as HTMLButtonElement);
+      const index = buttons.indexOf(event.target as HTMLElement);
       if (index < 0) return;
       const next = step(event.key, index, buttons.length);
       if (next !== null) focusUnit(next);
+      else if (event.key === "Enter" || event.key === " ") buttons[index]!.click();
       else if (event.key === "Escape") state.set({ token: null });
       else return;
       event.preventDefault();
