@@ -1,0 +1,181 @@
+// @vitest-environment node
+import { describe, expect, test } from "vitest";
+import {
+  dot,
+  largest,
+  maximum,
+  maxPool,
+  received,
+  rowOf,
+  softmax,
+  valueOfRank,
+} from "../src/derive/matrix";
+import { project, projectAllowed, unitOfToken, unitsOf } from "../src/derive/units";
+import { giveWay, pickLabels } from "../src/draw/axis";
+import { linksAbove, windowOf } from "../src/draw/flow";
+import { constrain, IDENTITY, zoomAt } from "../src/draw/panzoom";
+import { metaOf } from "./runs";
+
+const close = (actual: ArrayLike<number>, expected: readonly number[]) => {
+  expect(actual.length).toBe(expected.length);
+  expected.forEach((value, i) => {
+    expect(actual[i]!).toBeCloseTo(value, 6);
+  });
+};
+
+const TOKENS = metaOf(["[CLS]", "em", "##bat", "cat", "[SEP]"]).tokens;
+const WORDS = [null, 0, 0, 1, null];
+// Rows sum to 1.
+const MATRIX = new Float32Array([
+  0.2, 0.2, 0.2, 0.2, 0.2, 0.1, 0.2, 0.3, 0.4, 0.0, 0.5, 0.0, 0.1, 0.2, 0.2, 0.0, 0.25, 0.25, 0.25,
+  0.25, 1.0, 0.0, 0.0, 0.0, 0.0,
+]);
+
+describe("units", () => {
+  test("are the tokens themselves, and then the matrix is not even copied", () => {
+    const units = unitsOf(TOKENS, { special: true });
+    expect(units.map(({ text }) => text)).toEqual(TOKENS.text);
+    expect(project(MATRIX, 5, units)).toBe(MATRIX);
+  });
+
+  test("leave out special tokens without giving their weight to others", () => {
+    const units = unitsOf(TOKENS, { special: false });
+    expect(units.map(({ token }) => token)).toEqual([1, 2, 3]);
+    close(project(MATRIX, 5, units), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
+  });
+
+  test("merge pieces of a word: mean over its query rows, sum over its key columns", () => {
+    const units = unitsOf(TOKENS, { special: true, tokenWord: WORDS });
+    expect(units.map(({ text }) => text)).toEqual(["[CLS]", "embat", "cat", "[SEP]"]);
+    const merged = project(MATRIX, 5, units);
+    // Row "embat": mean of rows 1 and 2; column "embat": sum of columns 1 and 2.
+    close(rowOf(merged, 1, 4), [0.3, 0.3, 0.3, 0.1]);
+    for (let i = 0; i < 4; i++) {
+      expect(rowOf(merged, i, 4).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
+    }
+  });
+
+  test("say which of them shows a token", () => {
+    const units = unitsOf(TOKENS, { special: false, tokenWord: WORDS });
+    expect([0, 1, 2, 3, null].map((token) => unitOfToken(units, token))).toEqual([-1, 0, 0, 1, -1]);
+  });
+
+  test("are possible together when any of their cells is", () => {
+    const allowed = new Uint8Array(25);
+    allowed[2 * 5 + 3] = 1;
+    const units = unitsOf(TOKENS, { special: false, tokenWord: WORDS });
+    expect([...projectAllowed(allowed, 5, units)]).toEqual([0, 1, 0, 0]);
+  });
+});
+
+describe("a matrix", () => {
+  test("gives each key the mean of its column", () => {
+    close(received(MATRIX, 5, 5), [0.36, 0.13, 0.17, 0.21, 0.13]);
+    expect(received(MATRIX, 5, 5).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
+  });
+
+  test("has its maximum and its largest values in order of position", () => {
+    expect(maximum(MATRIX)).toBe(1);
+    expect(maximum([])).toBe(0);
+    expect(largest([0.1, 0.5, 0.5, 0.2], 3)).toEqual([1, 2, 3]);
+  });
+
+  test("has a threshold that lets about k links through, never fewer", () => {
+    for (const k of [1, 3, 10]) {
+      const threshold = valueOfRank(MATRIX, k, 1);
+      const passed = MATRIX.filter((value) => value >= threshold).length;
+      expect(passed).toBeGreaterThanOrEqual(k);
+    }
+    expect(MATRIX.filter((value) => value >= valueOfRank(MATRIX, 1, 1))).toHaveLength(1);
+    expect(valueOfRank(new Float32Array(4), 1, 0)).toBe(0);
+  });
+
+  test("keeps its sharpest cell when it is pooled, wherever that lies", () => {
+    for (let cell = 0; cell < 49; cell++) {
+      const matrix = new Float32Array(49);
+      matrix[cell] = 1;
+      const { data, shape } = maxPool(matrix, [7, 7], [3, 3]);
+      expect(shape).toEqual([3, 3]);
+      expect(maximum(data)).toBe(1);
+      expect(data.reduce((a, b) => a + b)).toBe(1);
+    }
+  });
+
+  test("is not copied when there is room for it", () => {
+    expect(maxPool(MATRIX, [5, 5], [5, 9]).data).toBe(MATRIX);
+  });
+});
+
+describe("softmax", () => {
+  test("gives weights, the largest score and the sum of exponentials", () => {
+    const { weights, max, sum } = softmax([0, Math.log(2), -Infinity]);
+    close(weights, [1 / 3, 2 / 3, 0]);
+    expect(max).toBeCloseTo(Math.log(2));
+    expect(sum).toBeCloseTo(1.5);
+  });
+
+  test("stays exact for scores that overflow on their own", () => {
+    close(softmax([1000, 1000]).weights, [0.5, 0.5]);
+  });
+
+  test("has the product that scores are made of", () => {
+    expect(dot([1, 2, 3], [4, 5, 6])).toBe(32);
+  });
+});
+
+describe("labels of a crowded axis", () => {
+  const track = { start: 0, size: 5, count: 20 };
+  const priority = Array.from({ length: 20 }, (_, i) => (i === 7 ? 1 : 0));
+
+  test("never stand closer than the gap, and the weightiest is among them", () => {
+    const chosen = pickLabels(track, [0, 100], 12, priority);
+    expect(chosen).toContain(7);
+    for (let i = 1; i < chosen.length; i++) {
+      expect((chosen[i]! - chosen[i - 1]!) * track.size).toBeGreaterThanOrEqual(12);
+    }
+  });
+
+  test("are all written where they fit, and only inside the window", () => {
+    expect(pickLabels({ start: -20, size: 20, count: 5 }, [0, 60], 12, [0, 0, 0, 0, 0])).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
+  test("give way to a lit one", () => {
+    expect(giveWay([0, 3, 6, 9], [4], track, 12)).toEqual([0, 9]);
+  });
+});
+
+describe("links", () => {
+  test("are those at or above the threshold inside the window, weakest first", () => {
+    const found = linksAbove({ values: MATRIX, size: 5, threshold: 0.25 }, [1, 4], [2, 5]);
+    expect([...found].map((cell) => MATRIX[cell])).toEqual(
+      [0.25, 0.25, 0.25, 0.3, 0.4].map(Math.fround),
+    );
+  });
+
+  test("never include a weight of zero", () => {
+    expect(
+      linksAbove({ values: new Float32Array(4), size: 2, threshold: 0 }, [0, 2], [0, 2]),
+    ).toHaveLength(0);
+  });
+
+  test("know the rows inside a zoomed window", () => {
+    expect(windowOf({ start: -30, size: 10, count: 9 }, 0, 40)).toEqual([3, 7]);
+  });
+});
+
+describe("pan and zoom", () => {
+  test("keep the point under the pointer where it is", () => {
+    const { k, x, y } = zoomAt(IDENTITY, 2, [100, 50], 400, 10);
+    expect(k).toBe(2);
+    expect(x + 100 * k).toBe(100);
+    expect(y + 50 * k).toBe(50);
+  });
+
+  test("never leave the square uncovered nor pass the largest zoom", () => {
+    expect(constrain({ k: 0.2, x: 50, y: -50 }, 400, 8)).toEqual({ k: 1, x: 0, y: 0 });
+    expect(constrain({ k: 2, x: -900, y: 10 }, 400, 8)).toEqual({ k: 2, x: -400, y: 0 });
+    expect(zoomAt(IDENTITY, 100, [0, 0], 400, 8).k).toBe(8);
+  });
+});

@@ -1,0 +1,183 @@
+// @vitest-environment node
+import { describe, expect, test, vi } from "vitest";
+import { ByteCache } from "../src/source/cache";
+import { SliceFailure } from "../src/source/failure";
+import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/source/kernel";
+import type { SliceRequest } from "../src/types";
+import { counting, metaOf } from "./runs";
+
+const TEXTS = ["[CLS]", "a", "b", "[SEP]"];
+
+/** A kernel that answers `weights` with cells numbered by row, when it is told to. */
+function kernel(options: { held?: boolean } = {}) {
+  const asked: SliceRequest[] = [];
+  const signals: AbortSignal[] = [];
+  const waiting: (() => void)[] = [];
+  const invoke: Invoke = (_name, request, { signal }) => {
+    asked.push(request as SliceRequest);
+    signals.push(signal);
+    const { rows } = request as { rows?: [number, number] };
+    const [start, stop] = rows ?? [0, TEXTS.length];
+    const data = counting([TEXTS.length, TEXTS.length]).data.slice(
+      start * TEXTS.length,
+      stop * TEXTS.length,
+    );
+    const reply = {
+      ok: true,
+      data: {},
+      arrays: [{ name: "weights", dtype: "float32", shape: [stop - start, TEXTS.length] }],
+    };
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      const answer = () => resolve([reply, [new DataView(data.buffer)]]);
+      if (options.held) waiting.push(answer);
+      else answer();
+    });
+  };
+  return { asked, signals, invoke, answer: () => waiting.splice(0).forEach((go) => void go()) };
+}
+
+const weights = (layer: number, head = 0): SliceRequest => ({ kind: "weights", layer, head });
+const pack = { meta: metaOf(TEXTS), arrays: new Map() };
+
+describe("a question to the kernel", () => {
+  test("is asked once, however often and in whatever order of its words", async () => {
+    const { asked, invoke } = kernel();
+    const source = new KernelSource(pack, invoke);
+    const [first, second] = await Promise.all([
+      source.slice({ kind: "weights", layer: 1, head: 2 }),
+      source.slice({ head: 2, layer: 1, kind: "weights" }),
+    ]);
+    expect(await source.slice(weights(1, 2))).toBe(first);
+    expect(second).toBe(first);
+    expect(asked).toHaveLength(1);
+    expect(requestKey({ kind: "x", rows: null })).toBe(requestKey({ kind: "x" }));
+  });
+
+  test("is not asked at all when the first paint holds the answer", async () => {
+    const { asked, invoke } = kernel();
+    const held = counting([4, 4]);
+    const meta = metaOf(TEXTS, { selected: { layer: 1, head: "mean" } });
+    const source = new KernelSource({ meta, arrays: new Map([["weights", held]]) }, invoke);
+    const slice = await source.slice({ kind: "weights", layer: 1, head: "mean" });
+    expect(slice.arrays.get("weights")).toBe(held);
+    expect(asked).toHaveLength(0);
+  });
+
+  test("is dropped when its last asker leaves, and can be asked again at once", async () => {
+    const { asked, signals, invoke, answer } = kernel({ held: true });
+    const source = new KernelSource(pack, invoke);
+    const [one, two] = [new AbortController(), new AbortController()];
+    const first = source.slice(weights(0), { signal: one.signal });
+    const second = source.slice(weights(0), { signal: two.signal });
+    one.abort();
+    await expect(first).rejects.toThrow("Nobody waits");
+    expect(signals[0]!.aborted).toBe(false);
+    two.abort();
+    await expect(second).rejects.toThrow("Nobody waits");
+    expect(signals[0]!.aborted).toBe(true);
+    const again = source.slice(weights(0), { signal: new AbortController().signal });
+    answer();
+    expect((await again).arrays.get("weights")!.shape).toEqual([4, 4]);
+    expect(asked).toHaveLength(2);
+  });
+
+  test("goes on for those who stay", async () => {
+    const { invoke, answer } = kernel({ held: true });
+    const source = new KernelSource(pack, invoke);
+    const leaving = new AbortController();
+    const left = source.slice(weights(0), { signal: leaving.signal });
+    const stayed = source.slice(weights(0), { signal: new AbortController().signal });
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    answer();
+    expect((await stayed).arrays.has("weights")).toBe(true);
+  });
+
+  test("is split by rows when the reply would be too large, and put together again", async () => {
+    const { asked, invoke } = kernel();
+    // 4 cells of 4 + 1 bytes a row: two rows fit.
+    const source = new KernelSource(pack, invoke, { replyBytes: 40 });
+    const { data, shape } = (await source.slice(weights(0))).arrays.get("weights")!;
+    expect(asked.map(({ rows }) => rows)).toEqual([
+      [0, 2],
+      [2, 4],
+    ]);
+    expect(shape).toEqual([4, 4]);
+    expect(data).toEqual(counting([4, 4]).data);
+  });
+
+  test("fails in words when the kernel does not answer in time", async () => {
+    const { invoke } = kernel({ held: true });
+    const source = new KernelSource(pack, invoke, { timeoutMs: 20 });
+    await expect(source.slice(weights(0))).rejects.toMatchObject({
+      name: "SliceFailure",
+      message: expect.stringContaining("did not answer"),
+    });
+  });
+
+  test("that failed is asked anew, not remembered", async () => {
+    const invoke = vi
+      .fn<Invoke>()
+      .mockResolvedValueOnce([{ ok: false, error: "busy", hint: "wait" }, []])
+      .mockResolvedValueOnce([{ ok: true, data: { n: 1 }, arrays: [] }, []]);
+    const source = new KernelSource(pack, invoke);
+    await expect(source.slice({ kind: "language" })).rejects.toMatchObject({
+      message: "busy",
+      hint: "wait",
+    });
+    expect((await source.slice({ kind: "language" })).data).toEqual({ n: 1 });
+  });
+});
+
+describe("a reply", () => {
+  test("that is malformed is a failure, whatever it is", () => {
+    const bad: [unknown, Uint8Array[]][] = [
+      [null, []],
+      ["text", []],
+      [{ ok: "yes" }, []],
+      [{ ok: true, arrays: [{ name: "a", dtype: "float32", shape: [1] }] }, []],
+    ];
+    for (const [reply, buffers] of bad)
+      expect(() => readReply(reply, buffers)).toThrow(SliceFailure);
+    const short = { ok: true, arrays: [{ name: "a", dtype: "float32", shape: [2] }] };
+    expect(() => readReply(short, [new Uint8Array(4)])).toThrow(/needs 8/);
+  });
+
+  test("is read from misaligned bytes", () => {
+    const bytes = new Uint8Array(new Float32Array([0, 1.5]).buffer);
+    const shifted = new Uint8Array(9);
+    shifted.set(bytes, 1);
+    const reply = { ok: true, arrays: [{ name: "a", dtype: "float32", shape: [2] }] };
+    const { data } = readReply(reply, [new DataView(shifted.buffer, 1, 8)]).arrays.get("a")!;
+    expect(data).toEqual(new Float32Array([0, 1.5]));
+  });
+
+  test("in one piece is left as it is", () => {
+    const slice = { data: {}, arrays: new Map() };
+    expect(joinRows([slice])).toBe(slice);
+  });
+});
+
+describe("the cache", () => {
+  test("forgets what was least recently used", () => {
+    const cache = new ByteCache<number>(30);
+    cache.set("a", 1, 10);
+    cache.set("b", 2, 10);
+    cache.set("c", 3, 10);
+    cache.get("a");
+    cache.set("d", 4, 10);
+    expect(["a", "b", "c", "d"].map((key) => cache.get(key))).toEqual([1, undefined, 3, 4]);
+    expect(cache.bytes).toBe(30);
+  });
+
+  test("counts a replaced entry once and never keeps what is larger than itself", () => {
+    const cache = new ByteCache<number>(30);
+    cache.set("a", 1, 10);
+    cache.set("a", 2, 20);
+    expect(cache.bytes).toBe(20);
+    cache.set("b", 3, 31);
+    expect(cache.get("b")).toBeUndefined();
+    expect(cache.get("a")).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+// @vitest-environment node
+import { describe, expect, test, vi } from "vitest";
+import { bindState, type Model } from "../src/binding";
+import { createState, fit } from "../src/state";
+import { metaOf } from "./runs";
+
+describe("the selection", () => {
+  test("tells listeners of changed keys once, after the whole change is in place", () => {
+    const state = createState();
+    const seen: [number, unknown][] = [];
+    state.on(["layer", "head"], ({ layer, head }) => seen.push([layer, head]));
+    state.set({ layer: 2, head: "mean" });
+    expect(seen).toEqual([[2, "mean"]]);
+  });
+
+  test("says nothing when a value is set to what it is, pairs included", () => {
+    const state = createState({ pair: [1, 2] });
+    const listener = vi.fn();
+    state.on(["pair", "layer"], listener);
+    state.set({ pair: [1, 2], layer: 0 });
+    expect(listener).not.toHaveBeenCalled();
+    state.set({ pair: [2, 1] });
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
+  test("lets a listener stop itself and others while it runs", () => {
+    const state = createState();
+    const second = vi.fn();
+    const stopFirst = state.on(["layer"], () => {
+      stopFirst();
+      stopSecond();
+    });
+    const stopSecond = state.on(["layer"], second);
+    state.set({ layer: 1 });
+    state.set({ layer: 2 });
+    expect(second).not.toHaveBeenCalled();
+  });
+
+  test("is brought inside a smaller run", () => {
+    const state = createState({ layer: 11, head: 7, token: 40, pair: [0, 99] });
+    state.set(fit(state.get(), metaOf(["[CLS]", "a", "[SEP]"])));
+    expect(state.get()).toMatchObject({ layer: 1, head: 2, token: null, pair: null });
+  });
+
+  test("keeps what fits", () => {
+    const state = createState({ layer: 1, head: "mean", token: 2, pair: [1, 2] });
+    state.set(fit(state.get(), metaOf(["[CLS]", "a", "[SEP]"])));
+    expect(state.get()).toMatchObject({ layer: 1, head: "mean", token: 2, pair: [1, 2] });
+  });
+});
+
+/** A model of a few traits, as anywidget offers it. */
+class FakeModel implements Model {
+  saved = 0;
+  #listeners = new Map<string, Set<() => void>>();
+  constructor(readonly values: Record<string, unknown>) {}
+  get = (name: string) => this.values[name];
+  set(name: string, value: unknown) {
+    this.values[name] = value;
+    for (const listener of this.#listeners.get(`change:${name}`) ?? []) listener();
+  }
+  save_changes() {
+    this.saved++;
+  }
+  on(event: string, listener: () => void) {
+    this.#listeners.set(event, (this.#listeners.get(event) ?? new Set()).add(listener));
+  }
+  off(event: string, listener: () => void) {
+    this.#listeners.get(event)?.delete(listener);
+  }
+  get listening() {
+    return [...this.#listeners.values()].reduce((sum, set) => sum + set.size, 0);
+  }
+}
+
+describe("the selection bound to traits", () => {
+  test("starts from the traits and follows them", () => {
+    const model = new FakeModel({ layer: 3, head: "mean" });
+    const { state } = bindState(model);
+    expect(state.get()).toMatchObject({ layer: 3, head: "mean" });
+    model.set("layer", 5);
+    expect(state.get().layer).toBe(5);
+  });
+
+  test("writes back in one message, and not what came from the kernel", () => {
+    const model = new FakeModel({ layer: 0, head: 0, token: null, pair: null });
+    const { state } = bindState(model);
+    state.set({ layer: 1, head: 2, pair: [1, 2] });
+    expect(model.values).toMatchObject({ layer: 1, head: 2, pair: [1, 2] });
+    expect(model.saved).toBe(1);
+    model.set("layer", 4);
+    expect(model.saved).toBe(1);
+  });
+
+  test("takes the default for a trait that is missing or makes no sense", () => {
+    const model = new FakeModel({
+      layer: -1,
+      head: "all",
+      pair: [1],
+      theme: "pink",
+      special: "yes",
+    });
+    const { state } = bindState(model);
+    expect(state.get()).toMatchObject({
+      layer: 0,
+      head: 0,
+      pair: null,
+      theme: "auto",
+      special: true,
+    });
+  });
+
+  test("lets go of the model", () => {
+    const model = new FakeModel({});
+    const { state, release } = bindState(model);
+    release();
+    expect(model.listening).toBe(0);
+    state.set({ layer: 1 });
+    expect(model.saved).toBe(0);
+  });
+});
