@@ -10,6 +10,7 @@ from attn_widget._version import __version__
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.external import from_attentions
+    from attn_widget.corpus import Profile, profile
     from attn_widget.encoder import Encoder, load, unload
     from attn_widget.errors import AttnWidgetError
     from attn_widget.show import analyze, show
@@ -21,10 +22,12 @@ _HOMES = {
     "AttentionWidget": "attn_widget.widget",
     "AttnWidgetError": "attn_widget.errors",
     "Encoder": "attn_widget.encoder",
+    "Profile": "attn_widget.corpus",
     "analyze": "attn_widget.show",
     "close_all": "attn_widget.widget",
     "from_attentions": "attn_widget.analysis.external",
     "load": "attn_widget.encoder",
+    "profile": "attn_widget.corpus",
     "show": "attn_widget.show",
     "unload": "attn_widget.encoder",
 }
@@ -34,11 +37,13 @@ __all__ = [
     "AttentionWidget",
     "AttnWidgetError",
     "Encoder",
+    "Profile",
     "__version__",
     "analyze",
     "close_all",
     "from_attentions",
     "load",
+    "profile",
     "show",
     "unload",
 ]
