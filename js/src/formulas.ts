@@ -43,18 +43,12 @@ const VOITA: Reference = {
     "Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned, ACL",
   doi: "10.18653/v1/P19-1580",
 };
+/** For the weights `A` themselves. */
 export const VASWANI: Reference = {
   text: "Vaswani et al. (2017), Attention Is All You Need, NeurIPS 30 (arXiv:1706.03762)",
   doi: null,
 };
-export const DEVLIN: Reference = {
-  text:
-    "Devlin, Chang, Lee & Toutanova (2019), BERT: Pre-training of Deep Bidirectional " +
-    "Transformers for Language Understanding, NAACL",
-  doi: "10.18653/v1/N19-1423",
-};
-
-/** Keys that the head of one row of attention may look at, a count for every query. */
+/** How many keys each query may look at. */
 export type RowCounts = readonly number[];
 
 export interface Metric {

@@ -4,7 +4,7 @@ import { h } from "../draw/dom";
 import { copyExactValues, formatNumber } from "../draw/format";
 import { mathElement } from "../draw/math";
 import { createPopover } from "../draw/popover";
-import { METRICS, type Metric, type Reference, type Tau } from "../formulas";
+import { METRICS, type Metric, type Reference, type Tau, VASWANI } from "../formulas";
 import { spokenHead } from "../names";
 import { explain, isAbort } from "../source/failure";
 import type { NdArray, View } from "../types";
@@ -165,6 +165,10 @@ export const heads: View = (element, { source, state, report, announce, signal }
       h(
         "dl",
         {},
+        ...item(
+          "A",
+          "weights of the head, softmax(QKᵀ / √d); rows i are queries, columns j keys, n tokens.",
+        ),
         ...item("High", metric.high),
         ...item("Low", metric.low),
         ...item(
@@ -178,7 +182,7 @@ export const heads: View = (element, { source, state, report, announce, signal }
         ...(masked ? item("Mask", "Cells that the model’s mask forbids are left out.") : []),
         ...item("Shown", "The head grid is shaded, and the table sorted, by this metric."),
       ),
-      h("ul", { class: "aw-references" }, ...metric.references.map(reference)),
+      h("ul", { class: "aw-references" }, ...[...metric.references, VASWANI].map(reference)),
     );
   }
 
