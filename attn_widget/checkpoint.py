@@ -249,6 +249,8 @@ def check_config(config: Any, name: str) -> None:
         raise ModelLoadError(f"{name!r} ({kind}) is a decoder-only model.", ENCODERS_HINT)
     if not isinstance(getattr(config, "vocab_size", None), int):
         raise ModelLoadError(f"{name!r} ({kind}) does not read text.", ENCODERS_HINT)
+    if not isinstance(getattr(config, "num_attention_heads", None), int):
+        raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", ENCODERS_HINT)
 
 
 def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:

@@ -1,0 +1,72 @@
+"""Capturing beside a plain forward pass: time, and what the trace holds.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.capture`` (bert-base shape, random weights).
+The passes of a row take turns, so that a busy machine slows all of them alike; compare the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import attn_widget as aw
+from attn_widget.capture import capture
+from benchmarks.shapes import bert_base, table, text_of, tokenizer
+
+
+def in_turns(actions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Median milliseconds of each action; round after round, after one round of warming up."""
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    for turn in range(repeats + 1):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            action()
+            if turn:
+                times[name].append(1000 * (time.perf_counter() - start))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
+    parser.add_argument("--repeats", type=int, default=7)
+    arguments = parser.parse_args()
+    torch.set_num_threads(2)
+    plain, eager, words = bert_base("sdpa"), bert_base("eager"), tokenizer()
+    encoder = aw.load((plain, words))
+    rows = []
+    for n in arguments.lengths:
+        encoding = encoder.encode(text_of(n))
+        trace = capture(encoder, encoding)
+        with torch.no_grad():
+            ms = in_turns(
+                {
+                    "plain": lambda encoding=encoding: plain(**encoding.inputs),
+                    "eager": lambda encoding=encoding: eager(
+                        **encoding.inputs, output_attentions=True, output_hidden_states=True
+                    ),
+                    "capture": lambda encoding=encoding: capture(encoder, encoding),
+                    "all weights": lambda trace=trace: [
+                        trace.layer_weights(layer) for layer in range(trace.n_layers)
+                    ],
+                    "one head": lambda trace=trace: trace.weights(5, 5),
+                },
+                arguments.repeats,
+            )
+        base = ms["plain"]
+        rows.append(
+            [str(n), f"{base:.0f}", f"{ms['eager'] / base:.2f}", f"{ms['capture'] / base:.2f}",
+             f"{ms['all weights'] / base:.2f}", f"{ms['one head']:.2f}", f"{trace.nbytes / 1e6:.1f}"]
+        )  # fmt: skip
+    header = ["n", "SDPA forward, ms", "eager with attentions / SDPA", "capture / SDPA",
+              "all layers' weights / SDPA", "one head, ms", "trace, MB"]  # fmt: skip
+    print(table(header, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,398 @@
+"""Capture: every family's trace is what the plain model computes, and the model stays as it was."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+
+import attn_widget as aw
+from attn_widget.capture import capture, forward_ids, mlm_logits
+from attn_widget.encoder import Encoder
+from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
+from attn_widget.trace import QKVTrace, Trace, WeightsTrace
+from tests.unit import tiny_models
+
+TEXT = "The cat sat, and naïve Dr. Smith's dog 😀 ran."
+PAIR = "It didn't rain."
+CLOSE = 1e-5  # definitions, section 1
+LOGITS = {"rtol": 1e-4, "atol": 1e-4}  # float32, another kernel: logits are some tens large
+
+
+def plain(model: Any, inputs: dict[str, torch.Tensor], attention: str) -> Any:
+    """What the model says without us."""
+    before = model.config._attn_implementation
+    model.set_attn_implementation(attention)
+    with torch.no_grad():
+        found = model(**inputs, output_hidden_states=True, output_attentions=attention == "eager")
+    model.set_attn_implementation(before)
+    return found
+
+
+@pytest.fixture(scope="module", params=tiny_models.FAMILIES)
+def encoder(request: pytest.FixtureRequest) -> Encoder:
+    return aw.load(tiny_models.build(request.param))
+
+
+@pytest.mark.parametrize("pair", [None, PAIR])
+def test_a_trace_equals_the_plain_model(encoder: Encoder, pair: str | None) -> None:
+    encoding = encoder.encode(TEXT, pair)
+    trace = capture(encoder, encoding)
+    expected = plain(encoder.model, encoding.inputs, "eager")
+    assert isinstance(trace, QKVTrace) == (encoder.family.name in tiny_models.DISPATCHED)
+    assert (trace.n_layers, trace.n_heads) == (encoder.n_layers, encoder.n_heads)
+    assert trace.head_dim == encoder.head_dim
+    for layer, attention in enumerate(expected.attentions):
+        weights = trace.layer_weights(layer)
+        assert weights.dtype == np.float32
+        np.testing.assert_allclose(weights, attention[0], rtol=0, atol=CLOSE)
+    assert trace.hidden_states is not None and trace.logits is not None
+    states = torch.stack(expected.hidden_states)[:, 0].numpy()
+    np.testing.assert_allclose(trace.hidden_states, states, **LOGITS)
+    np.testing.assert_allclose(trace.logits, expected.logits[0], **LOGITS)
+
+
+def test_the_random_models_attend_far_from_uniformly(encoder: Encoder) -> None:
+    trace = capture(encoder, encoder.encode(TEXT))
+    peak = np.mean([trace.layer_weights(i).max(axis=-1).mean() for i in range(trace.n_layers)])
+    assert peak > 3 / trace.n_tokens
+
+
+def test_scores_weights_values_and_head_output_close(encoder: Encoder) -> None:
+    """Softmax of the scores is the weights; weights times values enter the output projection."""
+    encoding = encoder.encode(TEXT, PAIR)
+    trace = capture(encoder, encoding)
+    for layer in range(trace.n_layers):
+        heads = []
+        for head in range(trace.n_heads):
+            scores = trace.scores(layer, head).astype(float)
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            weights /= weights.sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(trace.weights(layer, head), weights, rtol=0, atol=CLOSE)
+            product = trace.queries(layer, head) @ trace.keys(layer, head).T * trace.scaling(layer)
+            bias, allowed = trace.bias(layer, head), trace.allowed(layer)
+            product = product if bias is None else product + bias
+            if allowed is not None:
+                product[~allowed] = -np.inf
+            np.testing.assert_allclose(product, trace.scores(layer, head), rtol=1e-4, atol=1e-4)
+            heads.append(trace.head_output(layer, head))
+        entered = projection_input(encoder, encoding.inputs, layer)
+        np.testing.assert_allclose(np.concatenate(heads, axis=1), entered, rtol=1e-4, atol=CLOSE)
+
+
+def projection_input(encoder: Encoder, inputs: dict[str, torch.Tensor], layer: int) -> Any:
+    """What enters the attention's output projection in a pass of the plain model."""
+    from attn_widget.families import layer_modules
+
+    assert encoder.family.block is not None
+    modules = layer_modules(encoder.family, encoder.model)
+    assert modules is not None
+    turn = sum(other is modules[layer] for other in modules[:layer])
+    seen: list[Any] = []
+    name = encoder.family.block.attention_output
+    handle = (
+        modules[layer]
+        .get_submodule(name)
+        .register_forward_pre_hook(lambda _module, args: seen.append(args[0][0]) or None)
+    )
+    with torch.no_grad():
+        encoder.model(**inputs)
+    handle.remove()
+    return seen[turn].numpy()
+
+
+def test_slices_and_the_mean_head_are_cut_from_the_layer(encoder: Encoder) -> None:
+    trace = capture(encoder, encoder.encode(TEXT))
+    layer = trace.layer_weights(1)
+    rows, cols = slice(2, 5), slice(0, 3)
+    whole = trace.weights(1, 2)
+    np.testing.assert_allclose(whole, layer[2], rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(trace.weights(1, 2, rows, cols), whole[rows, cols])
+    np.testing.assert_allclose(trace.weights(1, "mean"), layer.mean(axis=0), rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(trace.weights(1, "mean", rows), trace.weights(1, "mean")[rows])
+    np.testing.assert_array_equal(trace.scores(1, 2, rows, cols), trace.scores(1, 2)[rows, cols])
+
+
+def test_masked_predictions_run_the_head_on_the_chosen_positions(encoder: Encoder) -> None:
+    inputs = encoder.encode(TEXT, PAIR).inputs
+    ids = inputs["input_ids"].repeat(3, 1)
+    positions = torch.tensor([1, 4, 2])
+    ids[torch.arange(3), positions] = encoder.mask_token_id
+    extra = {name: inputs[name] for name in inputs if name != "input_ids"}
+    rows = forward_ids(encoder, ids, positions=positions, **extra)
+    with torch.no_grad():
+        batch = {name: tensor.expand_as(ids) for name, tensor in extra.items()}
+        expected = encoder.model(input_ids=ids, **batch).logits[torch.arange(3), positions]
+    torch.testing.assert_close(rows, expected, **LOGITS)
+    torch.testing.assert_close(
+        forward_ids(encoder, ids, **extra)[torch.arange(3), positions], expected, **LOGITS
+    )
+
+
+def test_logits_too_large_to_keep_are_computed_when_asked_for(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoding = encoder.encode(TEXT)
+    kept = capture(encoder, encoding)
+    monkeypatch.setattr("attn_widget.capture.KEPT_LOGITS", 0)
+    later = capture(encoder, encoding)
+    if encoder.family.mlm is None:
+        pytest.skip("the head cannot run by itself, so its logits are always kept")
+    assert later.nbytes < kept.nbytes
+    np.testing.assert_allclose(later.logits, kept.logits, **LOGITS)
+    np.testing.assert_allclose(later.logits_tensor([2, 0]), kept.logits[[2, 0]], **LOGITS)
+
+
+def test_a_model_is_left_as_it_was(encoder: Encoder) -> None:
+    """In training mode, with hooks of its own and another attention implementation."""
+    model, tokenizer = encoder.model, encoder.tokenizer
+    model.train()
+    model.base_model.eval()
+    model.set_attn_implementation("eager")
+    calls: list[int] = []
+    handle = model.base_model.register_forward_hook(lambda *_: calls.append(1))
+    tokenizer.backend_tokenizer.enable_truncation(max_length=7)
+    tokenizer.backend_tokenizer.enable_padding(length=64)
+
+    def state() -> Any:
+        return (
+            [module.training for module in model.modules()],
+            [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()],
+            model.config.to_dict(),
+            model.config._attn_implementation,
+            [p.requires_grad for p in model.parameters()],
+            tokenizer.backend_tokenizer.truncation,
+            tokenizer.backend_tokenizer.padding,
+        )
+
+    try:
+        before = state()
+        first = capture(encoder, encoder.encode(TEXT))
+        second = capture(encoder, encoder.encode(TEXT))
+        assert state() == before
+        assert len(calls) == 2
+        np.testing.assert_array_equal(first.logits, second.logits)  # no dropout
+        assert not any(p.grad is not None for p in model.parameters())
+        encoding = encoder.encode(TEXT)
+        broken = model.base_model.register_forward_hook(_fail)
+        with pytest.raises(RuntimeError, match="on purpose"):
+            capture(encoder, encoding)
+        broken.remove()
+        assert state() == before
+    finally:
+        handle.remove()
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+        model.eval()
+
+
+def _fail(*_: Any) -> None:
+    raise RuntimeError("on purpose")
+
+
+@pytest.mark.parametrize("family", ["bert", "mpnet"])
+def test_threads_do_not_see_each_other(family: str) -> None:
+    """Captures of one encoder at once, while the user's own thread runs the same model."""
+    model, tokenizer = tiny_models.build(family)
+    encoder = aw.load((model, tokenizer))
+    texts = ["the cat sat", "a dog ran and ran", "she sells shells", "it rained"] * 3
+    alone = [capture(encoder, encoder.encode(text)) for text in texts]
+    together: list[Trace | None] = [None] * len(texts)
+
+    def work(i: int) -> None:
+        together[i] = capture(encoder, encoder.encode(texts[i]))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    inputs = encoder.encode("the user's own pass").inputs
+    with torch.no_grad():
+        for _ in range(5):
+            model(**inputs)
+    for thread in threads:
+        thread.join()
+    for one, other in zip(alone, together, strict=True):
+        assert other is not None and one.tokens == other.tokens
+        assert other.n_layers == encoder.n_layers
+        np.testing.assert_array_equal(one.layer_weights(1), other.layer_weights(1))
+        np.testing.assert_array_equal(one.hidden_states, other.hidden_states)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_weights_give_float32_figures(dtype: torch.dtype) -> None:
+    model, tokenizer = tiny_models.build("bert")
+    encoder = aw.load((model.to(dtype), tokenizer))
+    encoding = encoder.encode(TEXT)
+    trace = capture(encoder, encoding)
+    expected = plain(encoder.model, encoding.inputs, "eager")
+    error = float(torch.finfo(dtype).eps) * 8  # the model rounds its scores, which are below 16
+    for layer, attention in enumerate(expected.attentions):
+        weights = trace.layer_weights(layer)
+        assert weights.dtype == np.float32
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=0, atol=CLOSE)
+        np.testing.assert_allclose(weights, attention[0].float(), rtol=0, atol=error)
+    assert trace.logits is not None and trace.logits.dtype == np.float32
+    assert trace.hidden_states is not None and trace.hidden_states.dtype == np.float32
+
+
+def test_a_windowed_layer_says_which_cells_are_impossible() -> None:
+    encoder = aw.load(tiny_models.build("modernbert"))
+    trace = capture(encoder, encoder.encode(TEXT))
+    n = trace.n_tokens
+    near = np.abs(np.arange(n)[:, None] - np.arange(n)) <= encoder.model.config.sliding_window
+    assert trace.allowed(0) is None  # global
+    for layer in (1, 2):
+        np.testing.assert_array_equal(trace.allowed(layer), near)
+        assert (trace.layer_weights(layer)[:, ~near] == 0).all()
+        assert np.isneginf(trace.layer_scores(layer)[:, ~near]).all()
+
+
+def test_a_causal_model_says_which_cells_are_impossible() -> None:
+    encoder = aw.load(tiny_models.build("bert", is_decoder=True))
+    encoding = encoder.encode(TEXT)
+    trace = capture(encoder, encoding)
+    past = np.tri(trace.n_tokens, dtype=bool)
+    np.testing.assert_array_equal(trace.allowed(0), past)
+    expected = plain(encoder.model, encoding.inputs, "eager")
+    np.testing.assert_allclose(
+        trace.layer_weights(2), expected.attentions[2][0], rtol=0, atol=CLOSE
+    )
+
+
+def test_grouped_keys_belong_to_neighbouring_heads() -> None:
+    from attn_widget.trace import LayerQKV
+
+    torch.manual_seed(0)
+    query, key, value = torch.randn(6, 9, 8), torch.randn(2, 9, 8), torch.randn(2, 9, 8)
+    bias = torch.randn(6, 9, 9)
+    encoder = aw.load(progress=False)
+    tokens = encoder.encode("a b c d e f g").tokens
+    trace = QKVTrace(tokens, [LayerQKV(query, key, value, 8**-0.5, bias=bias)])
+    for head in range(6):
+        group = head // 3
+        output = torch.nn.functional.scaled_dot_product_attention(
+            query[head], key[group], value[group], attn_mask=bias[head]
+        )
+        np.testing.assert_array_equal(trace.keys(0, head), key[group])
+        np.testing.assert_allclose(trace.head_output(0, head), output, rtol=1e-4, atol=CLOSE)
+        np.testing.assert_array_equal(trace.bias(0, head), bias[head])
+
+
+def test_albert_groups_of_several_layers_are_layers_of_their_own() -> None:
+    model, tokenizer = tiny_models.build("albert", num_hidden_groups=3, inner_group_num=2)
+    encoder = aw.load((model, tokenizer))
+    encoding = encoder.encode(TEXT)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "eager")
+    assert trace.n_layers == encoder.n_layers == len(expected.attentions) == 6
+    for layer, attention in enumerate(expected.attentions):
+        np.testing.assert_allclose(trace.layer_weights(layer), attention[0], rtol=0, atol=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("head", "kind", "shape"),
+    [("ForSequenceClassification", "sequence", (3,)), ("ForTokenClassification", "token", (-1, 3)),
+     ("ForQuestionAnswering", "question_answering", (-1, 2))],
+)  # fmt: skip
+def test_classifier_logits_are_the_models(head: str, kind: str, shape: tuple[int, ...]) -> None:
+    labels = {0: "bad", 1: "fair", 2: "good"} if "Question" not in head else {0: "a", 1: "b"}
+    model, tokenizer = tiny_models.build("roberta", head, id2label=labels)
+    encoder = aw.load((model, tokenizer))
+    assert encoder.classifier == kind and not encoder.has_mlm
+    assert encoder.id2label == ({} if "Question" in head else labels)
+    encoding = encoder.encode(TEXT)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "sdpa")
+    logits = expected.get("logits")
+    if logits is None:
+        logits = torch.stack([expected.start_logits, expected.end_logits], dim=-1)
+    n = trace.n_tokens
+    assert trace.classifier_logits is not None
+    assert trace.classifier_logits.shape == tuple(n if size < 0 else size for size in shape)
+    np.testing.assert_allclose(trace.classifier_logits, logits[0], **LOGITS)
+    assert trace.logits is None and trace.nsp_logits is None
+
+
+def test_pretraining_heads_give_tokens_and_next_sentence() -> None:
+    model, tokenizer = tiny_models.build("bert", "ForPreTraining")
+    encoder = aw.load((model, tokenizer))
+    assert encoder.has_mlm and encoder.has_nsp and encoder.classifier is None
+    encoding = encoder.encode(TEXT, PAIR)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "sdpa")
+    np.testing.assert_allclose(trace.logits, expected.prediction_logits[0], **LOGITS)
+    np.testing.assert_allclose(trace.nsp_logits, expected.seq_relationship_logits[0], **LOGITS)
+    last = torch.from_numpy(np.array(trace.hidden_states[-1]))
+    np.testing.assert_allclose(mlm_logits(encoder, last), trace.logits, **LOGITS)
+
+
+def test_a_bare_encoder_has_no_predictions() -> None:
+    encoder = aw.load(tiny_models.build("distilbert", "Model"))
+    assert not encoder.has_mlm and not encoder.has_nsp and encoder.classifier is None
+    trace = capture(encoder, encoder.encode(TEXT))
+    assert trace.logits is None and trace.hidden_states is not None
+    with pytest.raises(NotAvailableError, match="no masked-LM head"):
+        forward_ids(encoder, torch.tensor([[2, 5, 3]]))
+
+
+UNKNOWN = {
+    "ernie": (tf.ErnieForMaskedLM, tf.ErnieConfig),
+    "roformer": (tf.RoFormerForMaskedLM, tf.RoFormerConfig),
+    "megatron-bert": (tf.MegatronBertForMaskedLM, tf.MegatronBertConfig),
+}
+
+
+@pytest.mark.parametrize("family", UNKNOWN)
+def test_a_family_without_an_adapter_still_gives_attention_states_and_predictions(
+    family: str,
+) -> None:
+    make, config = UNKNOWN[family]
+    torch.manual_seed(0)
+    model = make(config(**tiny_models.SMALL)).eval()
+    encoder = aw.load((model, tiny_models.tokenizer("wordpiece")))
+    assert encoder.family.mechanism is None
+    encoding = encoder.encode(TEXT, PAIR)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "eager")
+    for layer, attention in enumerate(expected.attentions):
+        np.testing.assert_allclose(trace.layer_weights(layer), attention[0], rtol=0, atol=CLOSE)
+    states = torch.stack(expected.hidden_states)[:, 0]
+    np.testing.assert_allclose(trace.hidden_states, states, **LOGITS)
+    np.testing.assert_allclose(trace.logits, expected.logits[0], **LOGITS)
+
+
+def test_a_model_without_attention_is_refused_in_words() -> None:
+    config = tf.FNetConfig(
+        vocab_size=512, hidden_size=32, num_hidden_layers=2, intermediate_size=48,
+        tpu_short_seq_length=16,
+    )  # fmt: skip
+    model = tf.FNetForMaskedLM(config).eval()
+    with pytest.raises(ModelLoadError, match="has no attention heads"):
+        aw.load((model, tiny_models.tokenizer("wordpiece")))
+
+
+def test_indices_out_of_range_are_refused(encoder: Encoder) -> None:
+    trace = capture(encoder, encoder.encode("the cat sat"))
+    for layer, head in [(-1, 0), (trace.n_layers, 0), (0, -1), (0, trace.n_heads), (0, "max")]:
+        with pytest.raises(InputError):
+            trace.weights(layer, head)
+    with pytest.raises(NotAvailableError, match="mean head"):
+        trace.scores(0, "mean")  # pyright: ignore[reportArgumentType]: that is the test
+
+
+def test_a_trace_of_weights_alone_says_what_it_cannot_give() -> None:
+    tokens = aw.load(progress=False).encode("the cat sat").tokens
+    weights = np.full((2, 3, 5, 5), 0.2)
+    trace = WeightsTrace(tokens, weights)
+    assert (trace.n_layers, trace.n_heads, trace.has_scores, trace.has_qkv) == (2, 3, False, False)
+    np.testing.assert_allclose(trace.weights(1, "mean"), 0.2, rtol=1e-6)
+    for ask in (trace.scores, trace.queries, trace.head_output):
+        with pytest.raises(NotAvailableError, match="only the attention weights are known"):
+            ask(0, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        trace.layer_weights(0)[0, 0, 0] = 1
+    assert trace.hidden_states is None and trace.logits is None and trace.allowed(0) is None
