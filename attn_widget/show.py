@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attn_widget.widget import AttentionWidget
 
 WIDGET_TRAITS = (
-    "layer", "head", "token", "view", "theme", "metric", "special", "words", "scale", "height",
+    "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
 )  # fmt: skip
 RUN_OPTIONS = ("model", "tagger", "truncation", "progress")
 
@@ -85,7 +85,7 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
     ----------
     text, text_pair, model, tagger, truncation, progress
         As in `analyze`.
-    layer, head, token, view, theme, metric, special, words, scale, height
+    layer, head, token, pair, view, theme, metric, special, words, scale, height
         Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based.
 
     Returns

@@ -49,7 +49,7 @@ def first_paint(analysis: Analysis, layer: int, head: int | str) -> bytes:
     meta = {
         "version": 1,
         "model": describe_model(analysis),
-        "text": analysis.text,
+        "text": analysis.text or "",
         "text_pair": analysis.text_pair,
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),

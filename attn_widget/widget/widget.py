@@ -73,6 +73,10 @@ class AttentionWidget(anywidget.AnyWidget):
         A trait outside its range; the message names what is allowed. The widget keeps its state.
     """
 
+    # Declared, because a path on the class would be read when the package is imported.
+    _esm = t.Unicode().tag(sync=True)
+    _css = t.Unicode().tag(sync=True)
+
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. Default 0."""
     head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
