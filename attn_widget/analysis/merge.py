@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis.arrays import Bool, Float32, Head
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.tokens import Token
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
+from attn_widget.trace import Trace
 
 MERGED_ID = -1  # the id of a position that several tokens share
 
@@ -141,13 +139,12 @@ def merge_tokens(
     return tuple(merged)
 
 
-class MergedTrace:
-    """A trace seen through groups of tokens; it answers what `attn_widget.trace.Trace` does.
+class MergedTrace(Trace):
+    """A trace seen through groups of tokens.
 
     Weights are merged layer by layer when they are asked for. What belongs to single tokens (scores,
-    queries, keys, values) is N/A once words are merged, and when rows do not sum to 1, because the
-    softmax of the scores would not be the weights; without special tokens, and with rows
-    renormalised, the scores of the tokens that stayed are exactly those of the weights shown.
+    queries, keys, values) is N/A once words are merged. Without special tokens, scores are there
+    when rows are renormalised: the softmax over the tokens that stayed is exactly that.
 
     Parameters
     ----------
@@ -156,94 +153,59 @@ class MergedTrace:
     groups : Groups
         With m kept.
     renormalize : bool
+        See `merge_weights`.
     """
 
     def __init__(
         self, trace: Trace, tokens: Sequence[Token], groups: Groups, *, renormalize: bool = True
     ) -> None:
-        self.tokens = tuple(tokens)
-        self.n_layers = trace.n_layers
-        self.n_heads = trace.n_heads
-        self.n_tokens = len(self.tokens)
-        self.head_dim = trace.head_dim
+        super().__init__(tokens, trace.n_layers, trace.n_heads, trace.head_dim)
         self._trace = trace
         self._groups = groups
         self._renormalize = renormalize
         self._single = groups.starts.size == trace.n_tokens
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether scores can be asked for."""
-        return self._why_no_scores() is None and self._trace.has_scores
-
-    @property
-    def has_qkv(self) -> bool:
-        """Whether queries, keys and values can be asked for."""
-        return self._single and self._trace.has_qkv
+        self.has_qkv = self._single and trace.has_qkv
+        self.has_scores = self._why_no_scores() is None and trace.has_scores
 
     @property
     def nbytes(self) -> int:
-        """Bytes held; a view holds nothing of its own."""
+        """Bytes of the trace that is seen; the view holds nothing of its own."""
         return self._trace.nbytes
 
-    @property
-    def hidden_states(self) -> Float32 | None:
-        """Of the tokens that stayed, float32 [L + 1, m, d]; None once words are merged."""
-        states = self._trace.hidden_states
-        return states[:, self._groups.first] if self._single and states is not None else None
-
-    @property
-    def logits(self) -> Float32 | None:
-        """Of the tokens that stayed, float32 [m, vocabulary]; None once words are merged."""
-        logits = self._trace.logits
-        return logits[self._groups.first] if self._single and logits is not None else None
-
     def layer_weights(self, layer: int) -> Float32:
-        """Merged weights of a layer's heads, float32 [H, m, m]."""
         weights = self._trace.layer_weights(layer)
         return merge_weights(weights, self._groups, renormalize=self._renormalize)
 
     def weights(
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
     ) -> Float32:
-        """Merged weights of one head, or the mean of the heads' merged weights, float32 [r, c]."""
         if head == "mean":
-            merged = self.layer_weights(layer).mean(axis=0)
-        else:
-            weights = self._trace.weights(layer, head)
-            merged = merge_weights(weights, self._groups, renormalize=self._renormalize)
+            return super().weights(layer, head, rows, cols)
+        weights = self._trace.weights(layer, head)
+        merged = merge_weights(weights, self._groups, renormalize=self._renormalize)
         return merged[rows or slice(None), cols or slice(None)]
 
     def layer_scores(self, layer: int) -> Float32:
-        """Scores between the tokens that stayed, float32 [H, m, m]."""
-        self._need_scores()
+        reason = self._why_no_scores()
+        if reason is not None:
+            raise NotAvailableError(reason, "Ask the analysis that this view was made from.")
         first = self._groups.first
         return self._trace.layer_scores(layer)[:, first[:, None], first]
 
-    def scores(
-        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
-    ) -> Float32:
-        """Scores of one head between the tokens that stayed, float32 [r, c]."""
-        self._need_scores()
-        first = self._groups.first
-        scores = self._trace.scores(layer, head)[first[:, None], first]
-        return scores[rows or slice(None), cols or slice(None)]
-
     def queries(self, layer: int, head: int) -> Float32:
-        """Queries of the tokens that stayed, float32 [m, head_dim]."""
-        return self._rows("queries", self._trace.queries(layer, head))
+        return self._rows("queries", self._trace.queries, layer, head)
 
     def keys(self, layer: int, head: int) -> Float32:
-        """Keys of the tokens that stayed, float32 [m, head_dim]."""
-        return self._rows("keys", self._trace.keys(layer, head))
+        return self._rows("keys", self._trace.keys, layer, head)
 
     def values(self, layer: int, head: int) -> Float32:
-        """Values of the tokens that stayed, float32 [m, head_dim]."""
-        return self._rows("values", self._trace.values(layer, head))
+        return self._rows("values", self._trace.values, layer, head)
 
-    def head_output(self, layer: int, head: int) -> Float32:
-        """Weights times values of the tokens that stayed, float32 [m, head_dim]."""
-        return self.weights(layer, head) @ self.values(layer, head)
+    def bias(self, layer: int, head: int) -> Float32 | None:
+        self._need_single("biases")
+        bias = self._trace.bias(layer, head)
+        first = self._groups.first
+        return None if bias is None else bias[first[:, None], first]
 
     def allowed(self, layer: int) -> Bool | None:
         """Whether any pair of tokens of two positions is possible, bool [m, m]; None: all are."""
@@ -251,34 +213,51 @@ class MergedTrace:
         if mask is None:
             return None
         starts, kept = self._groups.starts, self._groups.kept
-        merged = np.logical_or.reduceat(
-            np.logical_or.reduceat(mask, starts, axis=0), starts, axis=1
-        )
-        merged = merged[np.ix_(kept, kept)]
+        merged = np.logical_or.reduceat(mask, starts, axis=0)
+        merged = np.logical_or.reduceat(merged, starts, axis=1)[np.ix_(kept, kept)]
         return None if merged.all() else merged
 
     def scaling(self, layer: int) -> float:
-        """What the dot products are multiplied by."""
         return self._trace.scaling(layer)
+
+    @property
+    def hidden_states(self) -> Float32 | None:
+        """Of the tokens that stayed, float32 [L + 1, m, d]; None once words are merged."""
+        states = self._trace.hidden_states
+        return states[:, self._groups.first] if self._single and states is not None else None
+
+    def logits_tensor(self, rows: Any = slice(None)) -> Any:
+        """Of the tokens that stayed; None once words are merged."""
+        return (
+            self._trace.logits_tensor(self._groups.first[rows].tolist()) if self._single else None
+        )
+
+    @property
+    def classifier_logits(self) -> Float32 | None:
+        """Of the whole input, whatever the view leaves out."""
+        return self._trace.classifier_logits
+
+    @property
+    def nsp_logits(self) -> Float32 | None:
+        """Of the whole input, whatever the view leaves out."""
+        return self._trace.nsp_logits
 
     def _why_no_scores(self) -> str | None:
         if not self._single:
             return "Scores belong to single tokens; here they are merged into words."
         if not self._renormalize and not self._groups.kept.all():
-            return (
-                "Without special tokens, rows that are not renormalised are no softmax of scores."
-            )
+            return "Rows that miss the special tokens' share are not the softmax of any scores."
         return None
 
-    def _need_scores(self) -> None:
-        reason = self._why_no_scores()
-        if reason is not None:
-            raise NotAvailableError(reason, "Ask the analysis that this view was made from.")
+    def _rows(
+        self, name: str, ask: Callable[[int, int], Float32], layer: int, head: int
+    ) -> Float32:
+        self._need_single(name)
+        return ask(layer, head)[self._groups.first]
 
-    def _rows(self, name: str, rows: Float32) -> Float32:
+    def _need_single(self, name: str) -> None:
         if not self._single:
             raise NotAvailableError(
                 f"The {name} belong to single tokens; here they are merged into words.",
                 "Ask the analysis that this view was made from.",
             )
-        return rows[self._groups.first]
