@@ -1,0 +1,118 @@
+"""Tensors from anywhere to float32 arrays, and what is wrong with them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from attn_widget.analysis.arrays import Bool, Float32
+from attn_widget.errors import InputError, InputTypeError
+
+ROW_SUM = 1e-3  # how far from 1 a float32 row may sum
+ROW_SUM_HALF = 1e-2  # a row of bfloat16 weights: 8 bits each
+
+
+def is_half(attentions: Any) -> bool:
+    """Whether a tensor, or the first of several, has 16-bit floats."""
+    first = attentions[0] if isinstance(attentions, (list, tuple)) and attentions else attentions
+    return str(getattr(first, "dtype", "")).removeprefix("torch.") in ("float16", "bfloat16")
+
+
+def by_layer(given: Any, name: str) -> list[Any]:
+    """The tensors of the layers, of one tensor or a sequence of them."""
+    if isinstance(given, Mapping) or hasattr(given, "last_hidden_state"):
+        raise InputTypeError(
+            f"{name} is a {type(given).__name__}, expected tensors.", "Pass outputs.attentions."
+        )
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or _no_axis(given):
+        raise InputTypeError(f"{name} is a {type(given).__name__}, expected tensors.")
+    if len(given) == 0 or any(layer is None for layer in given):
+        raise InputError(
+            f"{name} holds no tensors.",
+            "Load the model with attn_implementation='eager' and call it with output_attentions=True.",
+        )
+    return list(given)
+
+
+def _no_axis(given: Any) -> bool:
+    return getattr(given, "ndim", 1) == 0
+
+
+def as_array(given: Any, name: str) -> Any:
+    """Anything that holds numbers, as a float array: torch tensors without importing torch."""
+    if hasattr(given, "detach"):
+        given = given.detach()
+        given = given.float() if is_half(given) else given
+        given = given.cpu().numpy()
+    try:
+        array = np.asarray(given)
+        if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)):
+            array = array.astype(np.float32)  # bfloat16 of ml_dtypes; strings and objects raise
+        return array
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"{name} holds a {type(given).__name__}, no numbers: {error}."
+        ) from None
+
+
+def as_layer(given: Any, index: int, name: str) -> Float32:
+    """One layer as float32 [H, m, n], without the axis of a batch of one."""
+    array = as_array(given, name)
+    if array.ndim == 4:
+        if array.shape[0] != 1:
+            raise InputError(
+                f"Layer {index} of {name} has shape {list(array.shape)}: a batch of "
+                f"{array.shape[0]} texts.",
+                "Pass one text at a time: [layer[0] for layer in attentions].",
+            )
+        array = array[0]
+    if array.ndim != 3 or 0 in array.shape:
+        raise InputError(
+            f"Layer {index} of {name} has shape {list(array.shape)}, expected [H, n, n] or "
+            "[1, H, n, n].",
+            "Wrap a single layer in a list.",
+        )
+    return array.astype(np.float32)
+
+
+def check_weights(layer: Float32, index: int, kept: Any, *, cropped: bool, half: bool) -> None:
+    """Refuse a layer that is no attention: not finite, negative, rows that do not sum to 1."""
+    where = np.argwhere(~np.isfinite(layer))
+    if where.size:
+        head, i, j = where[0].tolist()
+        raise InputError(
+            f"attentions hold {layer[head, i, j]} at layer {index}, head {head}, query {kept[i]}, "
+            f"key {kept[j]}.",
+            "Weights come after the softmax and are finite.",
+        )
+    if layer.min() < 0:
+        raise InputError(
+            f"attentions hold negative numbers in layer {index}, down to {layer.min():.3g}.",
+            "Pass weights (after the softmax), not scores.",
+        )
+    sums = layer.sum(axis=2, dtype=np.float64)
+    far = np.abs(sums - 1)
+    if far.max() > (ROW_SUM_HALF if half else ROW_SUM):
+        head, i = np.unravel_index(int(far.argmax()), far.shape)
+        raise InputError(
+            f"Row {kept[i]} of layer {index}, head {head} sums to {sums[head, i]:.4g}, expected 1"
+            + (" over the tokens that are not padding." if cropped else "."),
+            "Run the model with its attention_mask."
+            if cropped
+            else "Rows are queries; pass weights after the softmax and without dropout.",
+        )
+
+
+def as_masks(allowed: Any, n_layers: int, n: int) -> list[Bool] | None:
+    """A mask for each layer, bool [n, n]; None when there is none."""
+    if allowed is None:
+        return None
+    array = np.asarray(as_array(allowed, "allowed") if hasattr(allowed, "detach") else allowed)
+    if array.dtype != np.bool_ or array.shape not in ((n, n), (n_layers, n, n)):
+        raise InputError(
+            f"allowed is {array.dtype} {list(array.shape)}, expected bool [{n}, {n}] or "
+            f"[{n_layers}, {n}, {n}]."
+        )
+    return list(np.broadcast_to(array, (n_layers, n, n)))
