@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Int32
+from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.rollout import with_residual
 from attn_widget.errors import InputError
 
@@ -64,10 +65,15 @@ def attention_flow(
     from scipy.sparse.csgraph import maximum_flow
 
     n = means[0].shape[0]
-    sinks = list(range(n)) if keys is None else list(keys)
-    for position in (token, *sinks):
-        if not 0 <= position < n:
-            raise InputError(f"Token {position} is out of range.", f"Allowed: 0 to {n - 1}.")
+    token = index_in(token, n, "token")
+    sinks = range(n) if keys is None else [index_in(key, n, "key") for key in keys]
+    edges = (len(means) - 1) * n * n + n
+    if edges > MAX_EDGES:
+        raise InputError(
+            f"Attention flow through {len(means)} layers of {n} tokens is a graph of {edges:,} "
+            f"edges, more than {MAX_EDGES:,}.",
+            "Merge subwords into words, take a shorter text, or use rollout.",
+        )
     tails: list[Int32] = []
     heads: list[Int32] = []
     capacities: list[Int32] = []
@@ -79,13 +85,6 @@ def attention_flow(
         tails.append((i + (layer + 1) * n).astype(np.int32))
         heads.append((j + layer * n).astype(np.int32))
         capacities.append(capacity[i, j])
-    edges = sum(tail.size for tail in tails)
-    if edges > MAX_EDGES:
-        raise InputError(
-            f"Attention flow through {len(means)} layers of {n} tokens is a graph of {edges:,} "
-            f"edges, more than {MAX_EDGES:,}.",
-            "Merge subwords into words, take a shorter text, or use rollout.",
-        )
     size = (len(means) + 1) * n
     graph = csr_array(
         (np.concatenate(capacities), (np.concatenate(tails), np.concatenate(heads))),

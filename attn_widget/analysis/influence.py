@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.arrays import Bool, Float32
+from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.tables import dataframe
 from attn_widget.errors import InputError
 
@@ -124,8 +125,7 @@ def influence_tree(
     [(0, 1.0), (1, 0.6), (2, 0.24)]
     """
     n = weights.shape[0]
-    if not 0 <= root < n:
-        raise InputError(f"Token {root} is out of range.", f"Allowed: 0 to {n - 1}.")
+    root = index_in(root, n, "token")
     if top_k < 1 or depth < 0:
         raise InputError(
             f"top_k is {top_k} and depth is {depth}.", "Give at least 1 child and depth 0."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Float64, Int32
+from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.tables import dataframe
 from attn_widget.errors import InputError
 
@@ -66,11 +67,8 @@ def chosen(size: int, index: int | None, name: str) -> range:
     """The layers or heads that an aggregation runs over: one, or all."""
     if index is None:
         return range(size)
-    if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
-        raise InputError(f"{name} is {index!r}.", f"Give an int, or None for every {name}.")
-    if not 0 <= index < size:
-        raise InputError(f"{name} {index} is out of range.", f"Allowed: 0 to {size - 1}.")
-    return range(int(index), int(index) + 1)
+    only = index_in(index, size, name)
+    return range(only, only + 1)
 
 
 def mean_weights(trace: Trace, layer: int | None = None, head: int | None = None) -> Float32:
@@ -279,11 +277,7 @@ class SentenceAttention:
         return f"SentenceAttention({len(self)} sentences)"
 
     def _sentence(self, index: int) -> tuple[int, ...]:
-        if not 0 <= index < len(self):
-            raise InputError(
-                f"Sentence {index} is out of range.", f"There are {len(self)}, counted from 0."
-            )
-        return self.tokens[index]
+        return self.tokens[index_in(index, len(self), "sentence")]
 
     def _weights(self, kind: Aggregation, layer: int | None, head: int | None) -> Float32:
         if kind == "max":

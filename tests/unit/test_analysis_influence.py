@@ -98,8 +98,8 @@ def test_one_token_has_no_children_at_any_depth() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"root": 6}, "Token 6 is out of range"),
-        ({"root": -1}, "Token -1 is out of range"),
+        ({"root": 6}, "token is 6, expected 0 to 5"),
+        ({"root": -1}, "token is -1, expected"),
         ({"root": 0, "top_k": 0}, "top_k is 0"),
         ({"root": 0, "depth": -1}, "depth is -1"),
     ],

@@ -103,7 +103,7 @@ def test_flow_is_never_below_rollout() -> None:
 
 @pytest.mark.parametrize(("token", "keys"), [(5, None), (-1, None), (0, [5]), (0, [-1])])
 def test_a_token_out_of_range_is_refused(token: int, keys: list[int] | None) -> None:
-    with pytest.raises(InputError, match="out of range"):
+    with pytest.raises(InputError, match="expected 0 to 4"):
         attention_flow(means("random", 5), token, keys)
 
 
