@@ -238,16 +238,14 @@ def summarize(values: Float32) -> Summary:
     mean = np.where(some, total / np.maximum(counts, 1), np.nan)
     low = np.where(some, np.where(known, values, np.inf).min(axis=1), np.nan)
     high = np.where(some, np.where(known, values, -np.inf).max(axis=1), np.nan)
-    if not some.any():
-        return Summary(*(a.astype(np.float32) for a in (mean, low, high)), *[float("nan")] * 3)
-    everything = values[known]
+    everything = values[known].astype(np.float64)
     return Summary(
         mean.astype(np.float32),
         low.astype(np.float32),
         high.astype(np.float32),
-        float(everything.mean(dtype=np.float64)),
-        float(everything.min()),
-        float(everything.max()),
+        float(everything.mean()) if everything.size else float("nan"),
+        float(everything.min()) if everything.size else float("nan"),
+        float(everything.max()) if everything.size else float("nan"),
     )
 
 

@@ -15,7 +15,7 @@ from attn_widget.errors import NotAvailableError
 MOST_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads
 DIFFUSE = "diffuse"
-RESTARTS = 10  # k-means finds local optima; scikit-learn's own former default
+RESTARTS: Any = 10  # k-means finds local optima (Any: scikit-learn's stub knows only "auto")
 
 
 @dataclass(frozen=True)

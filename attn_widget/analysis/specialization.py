@@ -13,8 +13,16 @@ from attn_widget.analysis.marginals import LONG_RANGE, Marginals
 from attn_widget.analysis.tables import dataframe, head_records
 from attn_widget.errors import InputError
 
-KEYS = ("syntax", "semantics", "cls", "punctuation", "entities", "long_range", "self")
-SHARES = ("syntax", "semantics", "punctuation", "entities")
+KEYS: tuple[str, ...] = (
+    "syntax",
+    "semantics",
+    "cls",
+    "punctuation",
+    "entities",
+    "long_range",
+    "self",
+)
+SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
 EQUAL = 1e-6  # figures closer than this differ by the rounding of float32 weights, not by the model
 
 
