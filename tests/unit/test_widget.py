@@ -161,7 +161,7 @@ def test_close_all_closes_what_is_open() -> None:
     [
         ("", "text is empty"),
         (" \n\t ", "only white space"),
-        ("word " * 20_000, "20002 tokens"),
+        ("word " * 20_000, "20,002 tokens"),
         ("broken \ud800 text", "lone surrogate"),
         (["a", "list"], "profile"),
         (None, "expected a str"),
