@@ -65,6 +65,18 @@ const traits = new Traits({
   error: {},
   first_paint: new DataView(pack),
 });
+if (query.get("host") === "jupyter-dark") {
+  document.body.dataset.jpThemeLight = "false";
+  const variables = {
+    "--jp-layout-color0": "#111111",
+    "--jp-content-font-color0": "rgba(255, 255, 255, 1)",
+    "--jp-ui-font-family": "system-ui, -apple-system, sans-serif",
+    "--jp-code-font-family": "Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+  };
+  for (const [name, value] of Object.entries(variables)) {
+    document.documentElement.style.setProperty(name, value);
+  }
+}
 window.traits = traits;
 performance.mark("aw:data");
 window.stop = widget.render({ model: traits, el: host, experimental: { invoke } });

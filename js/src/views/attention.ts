@@ -20,6 +20,8 @@ const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
 const HEIGHT = { least: 240, most: 520 } as const;
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
+/** More lines than this are a carpet. */
+const LINKS_MOST = 240;
 const SLIDER_STEPS = 1000;
 /** A slider position is the square root of a share of the maximum: small thresholds matter most. */
 const toThreshold = (position: number, max: number): number => (position / SLIDER_STEPS) ** 2 * max;
@@ -132,7 +134,7 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
       share === null
-        ? valueOfRank(next.weights, LINKS_PER_ROW * next.size, next.max)
+        ? valueOfRank(next.weights, Math.min(LINKS_PER_ROW * next.size, LINKS_MOST), next.max)
         : share * next.max,
     );
     title.textContent = headName(next.layer, next.head);
@@ -143,6 +145,7 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
         "Arrow keys move over cells, Enter pins one.",
     );
     flow.setAttribute("aria-label", `Links of ${spokenHead(next.layer, next.head)} as lines`);
+    pictures.hidden = next.size === 0;
     map.light(lit(next));
     map.show(mapData(next));
     showPair();
@@ -199,7 +202,9 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
         ? h(
             "p",
             { class: "aw-hint" },
-            "Hover for numbers; click a cell to pin it and open its arithmetic.",
+            matrix.size === 0
+              ? "Only special tokens, and these are hidden: switch them on below."
+              : "Hover for numbers; click a cell to pin it and open its arithmetic.",
           )
         : linkStrip(matrix, row, column, labels, numbers.of(matrix, row, column), () =>
             state.set({ pair: null }),

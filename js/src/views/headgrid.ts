@@ -83,7 +83,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     const { layer, head } = state.get();
     const [row, column] = focusOf();
     // The column heads are the first row of the CSS grid, whose lines count from 1.
-    meanRing.style.gridRow = String(layer + 2);
+    meanRing.style.gridRow = `${layer + 2} / ${layer + 3}`;
     meanRing.hidden = head !== "mean";
     grid.toggleAttribute("data-aw-mean", head === "mean");
     const chosen =

@@ -112,7 +112,10 @@ export function linkStrip(
     );
   }
   steps.push(figure("weight", link.weight));
-  steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
+  // Where a row is shown whole, share and weight are one number.
+  if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
+    steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
+  }
   const why =
     matrix.head === "mean"
       ? "The mean head averages weights; it has no scores of its own."

@@ -3,6 +3,7 @@
 import type { Unit } from "../derive/units";
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatNumber, visible } from "../draw/format";
+import { onResize } from "../draw/gauge";
 import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
@@ -43,6 +44,7 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     if (next.units === built) return;
     built = next.units;
     colors = [];
+    marked = [];
     units = next.units;
     const nodes: Node[] = [];
     let segment = -1;
@@ -61,6 +63,7 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
           class: `aw-ribbon-token${unit.special ? " aw-special" : ""}`,
           "data-token": unit.token,
           "data-aw-segment": unit.segment,
+          "aria-pressed": "false",
           tabindex: -1,
         },
         visible(unit.special ? unit.text : unit.surface),
@@ -81,25 +84,44 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     const shown = matrix.get();
     if (shown === null) return;
     build(shown);
-    const { token, scale, pair } = state.get();
+    const { token, scale } = state.get();
     const focus = shown.unitOf(token);
-    const paired = pair === null ? -1 : shown.unitOf(pair[1]);
     const { css, rgb } = ramp("weight", modeOf(element));
     buttons.forEach((button, i) => {
       const weight = focus < 0 ? null : shown.weights[focus * shown.size + i]!;
       const index = weight === null ? null : rampIndex(weight, shown.max, scale);
-      if (colors[i] !== (index === null ? "" : css[index]!)) {
-        colors[i] = index === null ? "" : css[index]!;
-        button.style.background = colors[i]!;
-        button.style.color = index === null ? "" : inkOn(rgb[index]!);
-      }
-      setAttributes(button, {
-        "aria-pressed": String(i === focus),
-        "data-aw-pair": i === paired,
-        tabindex: i === Math.max(focus, 0) ? 0 : -1,
-        "data-aw-value": weight === null ? null : exact(weight),
-      });
+      const color = index === null ? "" : css[index]!;
+      if (weight === null) delete button.dataset.awValue;
+      else button.dataset.awValue = exact(weight);
+      if (colors[i] === color) return;
+      colors[i] = color;
+      button.style.background = color;
+      button.style.color = index === null ? "" : inkOn(rgb[index]!);
     });
+    mark(shown);
+  }
+
+  let marked: HTMLElement[] = [];
+  /** Focus token, pinned key, and where Tab enters. */
+  function mark(shown: Matrix): void {
+    const { token, pair } = state.get();
+    const focus = shown.unitOf(token);
+    const key = pair === null ? -1 : shown.unitOf(pair[1]);
+    for (const button of marked) {
+      setAttributes(button, { "aria-pressed": "false", "data-aw-pair": null, tabindex: -1 });
+    }
+    marked = [focus, key, 0].flatMap((i) => buttons[i] ?? []);
+    if (focus >= 0) setAttributes(buttons[focus]!, { "aria-pressed": "true" });
+    if (key >= 0) setAttributes(buttons[key]!, { "data-aw-pair": true });
+    const entry = buttons[Math.max(focus, 0)];
+    if (entry !== undefined) entry.tabIndex = 0;
+  }
+
+  /** Scroll the ribbon, and never the page, to a token. */
+  function reveal(button: HTMLElement): void {
+    const [box, frame] = [button.getBoundingClientRect(), line.getBoundingClientRect()];
+    if (box.top < frame.top) line.scrollTop += box.top - frame.top;
+    else if (box.bottom > frame.bottom) line.scrollTop += box.bottom - frame.bottom;
   }
 
   /** Names and titles are written when somebody comes to read them: hundreds at every head would be slow. */
@@ -125,7 +147,6 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   function focusUnit(index: number): void {
     state.set({ token: units[index]!.token });
     buttons[index]!.focus({ preventScroll: true });
-    buttons[index]!.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   line.addEventListener(
@@ -156,8 +177,20 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     { signal },
   );
 
-  const stops = [matrix.on(paint), state.on(["token", "scale", "pair"], paint)];
+  const stops = [
+    matrix.on(paint),
+    state.on(["token", "scale", "pair"], paint),
+    state.on(["token"], ({ token }) => {
+      const focus = matrix.get()?.unitOf(token) ?? -1;
+      if (focus >= 0) reveal(buttons[focus]!);
+    }),
+  ];
   onTheme(element, paint, signal);
+  onResize(
+    line,
+    () => line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4),
+    signal,
+  );
   return () => {
     for (const stop of stops) stop();
     element.replaceChildren();
