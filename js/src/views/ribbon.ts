@@ -78,6 +78,7 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
       return button;
     });
     line.replaceChildren(...nodes);
+    requestAnimationFrame(settle);
   }
 
   function paint(): void {
@@ -115,6 +116,13 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     if (key >= 0) setAttributes(buttons[key]!, { "data-aw-pair": true });
     const entry = buttons[Math.max(focus, 0)];
     if (entry !== undefined) entry.tabIndex = 0;
+  }
+
+  /** After layout: whether there is more text below, and the focus token in sight. */
+  function settle(): void {
+    line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4);
+    const focus = matrix.get()?.unitOf(state.get().token) ?? -1;
+    if (focus >= 0) reveal(buttons[focus]!);
   }
 
   /** Scroll the ribbon, and never the page, to a token. */
@@ -180,17 +188,10 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   const stops = [
     matrix.on(paint),
     state.on(["token", "scale", "pair"], paint),
-    state.on(["token"], ({ token }) => {
-      const focus = matrix.get()?.unitOf(token) ?? -1;
-      if (focus >= 0) reveal(buttons[focus]!);
-    }),
+    state.on(["token"], settle),
   ];
   onTheme(element, paint, signal);
-  onResize(
-    line,
-    () => line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4),
-    signal,
-  );
+  onResize(line, settle, signal);
   return () => {
     for (const stop of stops) stop();
     element.replaceChildren();
