@@ -23,5 +23,13 @@ export function unitLabel(unit: Unit, scheme: TokenScheme): string {
   return tokenLabel(unit.text, scheme, unit.surface).text;
 }
 
+/** Figures that stand on a metric's card and have none of their own. */
+const COMPANIONS: Readonly<Record<string, string>> = {
+  q25: "Lower quartile",
+  q75: "Upper quartile",
+  focus_normalized: "Focus, normalised",
+  focus_per_row: "Focus per row",
+};
+
 /** A metric's name as its card has it. */
-export const metricName = (key: string): string => metricOf(key)?.name ?? key;
+export const metricName = (key: string): string => metricOf(key)?.name ?? COMPANIONS[key] ?? key;

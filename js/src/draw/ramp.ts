@@ -12,7 +12,7 @@ const WEIGHT_DARK: readonly Stop[] = [
   [0.96, 0.06, 100],
 ];
 const WEIGHT_LIGHT: readonly Stop[] = [
-  [0.983, 0.004, 90],
+  [0.975, 0.004, 90],
   [0.83, 0.09, 65],
   [0.685, 0.165, 35],
   [0.54, 0.18, 5],

@@ -160,7 +160,9 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
       },
     });
     void numbers.load(next).then(() => {
-      if (matrix === next && !signal.aborted) showPair();
+      if (matrix !== next || signal.aborted) return;
+      showPair();
+      showTip();
     });
   }
 
