@@ -11,6 +11,7 @@ import numpy as np
 from attn_widget.analysis.arrays import Float32, Head, Tau
 from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.flow import attention_flow
+from attn_widget.analysis.hidden import HiddenPath, Residuals, hidden_path, residuals
 from attn_widget.analysis.influence import Influence, influence_tree
 from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
 from attn_widget.analysis.merge import MergedTrace, group_tokens
@@ -30,6 +31,7 @@ from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.classification import ClassProbabilities
+    from attn_widget.inside import EmbeddingParts, LayerParts
     from attn_widget.language import Language, Word
     from attn_widget.predictions import Mode, Predictions, Softmax
     from attn_widget.run import Progress, Run
@@ -344,6 +346,51 @@ class Analysis:
             raise NotAvailableError(f"Hidden states {why}.", self._where_to_ask)
         return states
 
+    @property
+    def hidden_path(self) -> HiddenPath:
+        """Norms, cosines to the layer before, and one 2-D picture of all hidden states."""
+        states = self.hidden_states
+        return self._once("hidden_path", lambda: hidden_path(states))
+
+    @property
+    def embeddings(self) -> EmbeddingParts:
+        """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
+        run = self._running("embeddings", of_tokens=True)
+        return self._once("embeddings", run.embeddings)
+
+    def inside(self, layer: int) -> LayerParts:
+        """Everything that a layer computes beside attention weights; see `LayerParts`.
+
+        Parameters
+        ----------
+        layer : int
+            0 to L - 1.
+        """
+        run = self._running("layers", of_tokens=True)
+        return self._once(("inside", layer), lambda: run.inside(layer))
+
+    def ffn(self, layer: int) -> Float32:
+        """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size]."""
+        return self.inside(layer).ffn_activation
+
+    @property
+    def residuals(self) -> Residuals:
+        """How much attention and FFN change each token in every layer, ``||out - in|| / ||in||``."""
+        run = self._running("layers", of_tokens=True)
+        return self._once(
+            "residuals", lambda: residuals(run.inside(i) for i in range(self.n_layers))
+        )
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """How many trained numbers each part of the model has."""
+        return self._once("parameters", self._running("parameters").parameters)
+
+    @property
+    def positions(self) -> Float32:
+        """The model's learned position embeddings, float32 [max_length, e]."""
+        return self._once("positions", self._running("position embeddings").positions)
+
     def predictions(
         self, top_k: int = 5, mode: Mode = "as_is", *, progress: Progress | None = None
     ) -> Predictions:
@@ -432,7 +479,7 @@ class Analysis:
         tokens = self.language.tokens if words else self.trace.tokens
         groups = group_tokens(tokens, words=words, special=special)
         if words:
-            merged = merge_language(self.language, groups)
+            merged = merge_language(self.language, groups, words=True)
             positions = merged.tokens
         else:
             merged = None
@@ -443,7 +490,7 @@ class Analysis:
         )
         view.base = self
         view.lock = self.lock
-        view._find_language = lambda: merge_language(self.language, groups)
+        view._find_language = lambda: merge_language(self.language, groups, words=words)
         return view
 
     @property

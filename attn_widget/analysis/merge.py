@@ -126,16 +126,17 @@ def merge_tokens(
     Parameters
     ----------
     surfaces : sequence of str
-        The text of each word, by its index: what a group of several tokens is called. Its id is -1.
+        The text of each word, by its index: what its position is called. The id of a word of several
+        tokens is -1.
     """
     merged: list[Token] = []
     for start, size in zip(groups.first, groups.sizes[groups.kept], strict=True):
         first, last = tokens[start], tokens[start + size - 1]
-        if size == 1 or first.word is None:
+        if first.word is None:
             merged.append(first)
             continue
-        text = surfaces[first.word]
-        merged.append(replace(first, text=text, surface=text, id=MERGED_ID, end=last.end))
+        text, token_id = surfaces[first.word], first.id if size == 1 else MERGED_ID
+        merged.append(replace(first, text=text, surface=text, id=token_id, end=last.end))
     return tuple(merged)
 
 

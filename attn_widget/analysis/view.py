@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attn_widget.language import Language
 
 
-def merge_language(language: Language, groups: Groups) -> Language:
+def merge_language(language: Language, groups: Groups, *, words: bool) -> Language:
     """The same words and sentences, over the positions of the view.
 
     Parameters
@@ -22,6 +22,8 @@ def merge_language(language: Language, groups: Groups) -> Language:
         Of all n tokens.
     groups : Groups
         With m kept; words and sentences have no token in those that are not.
+    words : bool
+        Whether positions are words, and called as the text has them.
 
     Returns
     -------
@@ -34,10 +36,13 @@ def merge_language(language: Language, groups: Groups) -> Language:
     def span(tokens: tuple[int, int]) -> tuple[int, int]:
         return int(position[tokens[0]]), int(position[tokens[1] - 1]) + 1
 
-    surfaces = [word.text for word in language.words]
+    if words:
+        tokens = merge_tokens(language.tokens, groups, [word.text for word in language.words])
+    else:
+        tokens = tuple(language.tokens[i] for i in groups.first)
     return replace(
         language,
-        tokens=merge_tokens(language.tokens, groups, surfaces),
+        tokens=tokens,
         words=tuple(replace(word, tokens=span(word.tokens)) for word in language.words),
         sentences=tuple(replace(part, tokens=span(part.tokens)) for part in language.sentences),
     )
