@@ -11,10 +11,7 @@ Matrix = Sequence[Sequence[float]]
 def cells(matrix: Matrix, allowed: Sequence[Sequence[bool]] | None = None) -> list[float]:
     n = len(matrix)
     return [
-        float(matrix[i][j])
-        for i in range(n)
-        for j in range(n)
-        if allowed is None or allowed[i][j]
+        float(matrix[i][j]) for i in range(n) for j in range(n) if allowed is None or allowed[i][j]
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -47,7 +48,7 @@ def test_change_between_layers_is_the_distance_of_scipy(kind: str) -> None:
     expected = [
         # scipy's own square root of a rounding error below zero is NaN
         np.nan_to_num(jensenshannon(p.astype(np.float64), q.astype(np.float64), axis=1)).mean()
-        for p, q in zip(matrices, matrices[1:], strict=False)
+        for p, q in pairwise(matrices)
     ]
     np.testing.assert_allclose(layer_change(matrices), expected, atol=1e-6)
 

@@ -1,0 +1,244 @@
+"""Attention tensors from anywhere: what is taken, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attn_widget.analysis.detokenize import place
+from attn_widget.analysis.external import from_attentions
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.tokens import Token
+from tests.reference.samples import attention, layers
+
+TOKENS = ["[CLS]", "the", "cat", "##s", "sat", "[SEP]"]
+WEIGHTS = layers(6)  # float32 [3, 2, 6, 6]
+
+
+class Duck:
+    """A tensor of some other library."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Duck(self.array[index])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        WEIGHTS,
+        WEIGHTS.astype(np.float64),
+        list(WEIGHTS),
+        tuple(WEIGHTS[:, None]),
+        WEIGHTS[:, None],
+        WEIGHTS.tolist(),
+        torch.tensor(WEIGHTS, requires_grad=True),
+        tuple(torch.tensor(WEIGHTS)[:, None]),
+        Duck(WEIGHTS),
+        [Duck(layer) for layer in WEIGHTS],
+    ],
+    ids=["array", "float64", "list", "batch of one", "5-D", "numbers", "tensor", "tensors",
+         "other", "others"],
+)  # fmt: skip
+def test_every_form_gives_the_same_attention(given: Any) -> None:
+    a = from_attentions(given, TOKENS)
+    assert (a.n_layers, a.n_heads, a.n_tokens) == (3, 2, 6)
+    np.testing.assert_array_equal(a.attention(2, 1), WEIGHTS[2, 1])
+    np.testing.assert_allclose(a.attention(1, "mean"), WEIGHTS[1].mean(axis=0), atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_taken_with_its_rounding(dtype: torch.dtype) -> None:
+    given = tuple(torch.tensor(WEIGHTS)[:, None].to(dtype))
+    found = from_attentions(given, TOKENS).attention(0, 0)
+    np.testing.assert_array_equal(found, given[0][0, 0].float().numpy())
+
+
+def broken(value: float) -> np.ndarray:
+    weights = WEIGHTS.copy()
+    weights[1, 0, 2, 3] = value
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.stack([WEIGHTS, WEIGHTS], axis=1), "a batch of 2 texts.*one text at a time"),
+        (WEIGHTS[:, :, :, :4], "6 queries and 4 keys: cross-attention"),
+        (WEIGHTS[0], r"shape \[6, 6\].*Wrap a single layer in a list"),
+        ([WEIGHTS[0], WEIGHTS[1, :, :5, :5]], r"Layer 1 has shape \[2, 5, 5\], layer 0 has"),
+        (WEIGHTS[:, :, :5, :5], "6 tokens for attention over 5"),
+        (broken(np.nan), "nan at layer 1, head 0, query 2, key 3"),
+        (broken(np.inf), "inf at layer 1, head 0, query 2, key 3"),
+        (broken(-0.5), "negative numbers in layer 1, down to -0.5.*not scores"),
+        (WEIGHTS * 2, "sums to 2, expected 1"),
+        (broken(1), "Row 2 of layer 1, head 0 sums to"),
+        (WEIGHTS.swapaxes(2, 3), "Rows are queries"),
+        ((), "holds no tensors.*attn_implementation='eager'"),
+        ((None, None), "holds no tensors"),
+        (np.zeros((0, 2, 6, 6)), "holds no tensors"),
+        (np.zeros((2, 0, 6, 6)), r"shape \[0, 6, 6\]"),
+    ],
+)
+def test_what_is_no_attention_over_the_tokens_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_attentions(given, TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "NoneType, expected tensors"),
+        ("weights", "str, expected tensors"),
+        (np.float32(1), "expected tensors"),
+        (torch.tensor(1.0), "expected tensors"),
+        ({"attentions": WEIGHTS}, "Pass outputs.attentions"),
+        ([[["a"]]], "no numbers"),
+        ([object()], "no numbers"),
+    ],
+)
+def test_what_holds_no_tensors_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputTypeError, match=message):
+        from_attentions(given, TOKENS)
+
+
+@pytest.mark.parametrize("tokens", ["the cat", 6, [1, 2, 3, 4, 5, 6], ["a", Token("b", 1, 0, 0)]])
+def test_tokens_of_another_type_are_refused(tokens: Any) -> None:
+    with pytest.raises(InputTypeError, match="expected"):
+        from_attentions(WEIGHTS, tokens)
+
+
+def padded() -> np.ndarray:
+    weights = np.zeros((3, 2, 9, 9), dtype=np.float32)
+    weights[..., :6, :6] = WEIGHTS
+    weights[..., 6:, :6] = 1 / 6
+    return weights
+
+
+def test_padding_is_cropped() -> None:
+    a = from_attentions(padded(), [*TOKENS, *["[PAD]"] * 3])
+    assert [token.text for token in a.tokens] == TOKENS
+    np.testing.assert_array_equal(a.attention(1, 1), WEIGHTS[1, 1])
+
+
+def test_attention_on_padding_is_refused() -> None:
+    weights = attention("random", 9)[0][None]
+    with pytest.raises(InputError, match=r"not padding.*attention_mask"):
+        from_attentions(weights, [*TOKENS, *["[PAD]"] * 3])
+
+
+def test_only_padding_is_refused() -> None:
+    with pytest.raises(InputError, match="All tokens are padding"):
+        from_attentions(WEIGHTS, ["<pad>"] * 6)
+
+
+def test_a_mask_tells_impossible_cells_from_zeros() -> None:
+    weights, allowed = attention("causal uniform", 6)
+    a = from_attentions(weights[None], TOKENS, allowed=allowed)
+    np.testing.assert_array_equal(a.trace.allowed(0), allowed)
+    assert a.metrics.focus_normalized[0, 0] == pytest.approx(1, abs=1e-6)
+    with pytest.raises(InputError, match="weight in cells that allowed forbids"):
+        from_attentions(WEIGHTS, TOKENS, allowed=allowed)
+    with pytest.raises(InputError, match="allowed is float64"):
+        from_attentions(WEIGHTS, TOKENS, allowed=np.ones((6, 6)))
+
+
+def test_queries_and_keys_that_explain_the_weights_give_scores() -> None:
+    rng = np.random.default_rng(0)
+    q, k = rng.normal(size=(2, 1, 2, 6, 4)).astype(np.float32)
+    scores = q @ k.swapaxes(-1, -2) / 2
+    exps = np.exp(scores)
+    weights = exps / exps.sum(axis=-1, keepdims=True)
+    a = from_attentions(weights, TOKENS, queries=q, keys=k)
+    np.testing.assert_allclose(a.scores(0, 1), scores[0, 1], atol=1e-6)
+    np.testing.assert_array_equal(a.queries(0, 1), q[0, 1])
+    assert a.trace.scaling(0) == 0.5
+    with pytest.raises(InputError, match="off its weights"):
+        from_attentions(weights, TOKENS, queries=q, keys=k + q)
+    with pytest.raises(InputError, match="go together"):
+        from_attentions(weights, TOKENS, queries=q)
+    with pytest.raises(InputError, match="do not fit"):
+        from_attentions(weights, TOKENS, queries=q[:, :, :5], keys=k[:, :, :5])
+    with pytest.raises(InputError, match="2 layers of queries"):
+        from_attentions(weights, TOKENS, queries=[q[0], q[0]], keys=[k[0], k[0]])
+
+
+def test_what_needs_a_model_is_na() -> None:
+    a = from_attentions(WEIGHTS, TOKENS)
+    for ask in (
+        a.predictions,
+        lambda: a.softmax(1),
+        lambda: a.scores(0, 0),
+        lambda: a.queries(0, 0),
+        lambda: a.hidden_states,
+        lambda: a.next_sentence,
+        lambda: a.vocab_size,
+    ):
+        with pytest.raises(NotAvailableError):
+            ask()
+    assert a.classification is None
+    assert a.truncated is None
+
+
+def test_tokens_spell_a_text_of_two_segments() -> None:
+    tokens, text, pair = place(["[CLS]", "the", "cat", "##s", "[SEP]", "sat", "!", "[SEP]"])
+    assert (text, pair) == ("the cats", "sat !")
+    assert [token.segment for token in tokens] == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert [(t.start, t.end) for t in tokens if not t.special] == [
+        (0, 3), (4, 7), (7, 8), (0, 3), (4, 5),
+    ]  # fmt: skip
+
+
+def test_marked_spaces_are_read() -> None:
+    tokens, text, _ = place(["<s>", "The", "Ġcat", "s", ".", "</s>"])
+    assert text == "The cats."
+    assert [token.surface for token in tokens] == ["<s>", "The", "cat", "s", ".", "</s>"]
+    assert place(["▁The", "▁ca", "ts"])[1] == "The cats"
+
+
+def test_tokens_are_found_in_the_text_they_came_from() -> None:
+    text = "The  UNFORTUNATE cat, Søren!"
+    names = ["[CLS]", "the", "unfortunate", "cat", ",", "[UNK]", "!", "[SEP]"]
+    tokens, _, _ = place(names, text)
+    assert [token.surface for token in tokens[1:-1]] == [
+        "The",
+        "UNFORTUNATE",
+        "cat",
+        ",",
+        "Søren",
+        "!",
+    ]
+    with pytest.raises(InputError, match="'dog', was not found after character 3"):
+        place(["the", "dog"], text)
+
+
+def test_tokens_with_offsets_need_their_text() -> None:
+    tokens = [Token("a", 1, 0, 1, "a"), Token("b", 2, 2, 3, "b")]
+    weights = attention("random", 2)[0][None]
+    assert from_attentions(weights, tokens, text="a b").tokens == tuple(tokens)
+    with pytest.raises(InputError, match="Pass text="):
+        from_attentions(weights, tokens)
+
+
+def test_torch_is_not_imported() -> None:
+    code = (
+        "import sys, numpy as np, attn_widget as aw\n"
+        "a = aw.from_attentions(np.full((1, 2, 7, 7), 1 / 7), list('abcdefg'), tagger=None)\n"
+        "a.metrics, a.specialization, a.sentences.matrix(), a.rollout(), a.layer_change\n"
+        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,159 @@
+"""Attention between words, with and without special tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_weights
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.tokens import Token
+from attn_widget.trace import WeightsTrace
+from tests.reference import naive_attention as naive
+from tests.reference.samples import attention, layers
+
+# [CLS] un ##believ ##able cat ##s (space) sat [SEP]
+WORDS = [None, 0, 0, 0, 1, 1, None, 2, None]
+SPECIAL = [0, 8]
+GROUPS = [[0], [1, 2, 3], [4, 5], [6], [7], [8]]
+
+
+def words_to_tokens(words: list[int | None], special: list[int]) -> list[Token]:
+    return [
+        Token(f"t{i}", i, i, i + 1, word=word, special=i in special) for i, word in enumerate(words)
+    ]
+
+
+TOKENS = words_to_tokens(WORDS, SPECIAL)
+
+
+def merged(weights: np.ndarray, renormalize: bool = True, **options: bool) -> MergedTrace:
+    groups = group_tokens(TOKENS, **options)
+    tokens = [TOKENS[i] for i in groups.first]
+    return MergedTrace(WeightsTrace(TOKENS, list(weights)), tokens, groups, renormalize=renormalize)
+
+
+@pytest.mark.parametrize("kind", ["random", "one-hot", "uniform", "causal"])
+def test_rows_are_averaged_and_columns_summed(kind: str) -> None:
+    weights = attention(kind, 9)[0]
+    groups = group_tokens(TOKENS, words=True, special=True)
+    found = merge_weights(weights, groups)
+    for head, matrix in enumerate(weights):
+        np.testing.assert_allclose(found[head], naive.merge(matrix.tolist(), GROUPS), atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(0, 1000))
+def test_merged_rows_sum_to_one_for_any_words(sizes: list[int], seed: int) -> None:
+    words = [word for word, size in enumerate(sizes) for _ in range(size)]
+    tokens = words_to_tokens(words, [])
+    weights = attention("random", len(words), seed=seed)[0]
+    found = merge_weights(weights, group_tokens(tokens, words=True, special=True))
+    assert found.shape == (2, len(sizes), len(sizes))
+    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_512_tokens_of_one_word_are_one_position() -> None:
+    tokens = words_to_tokens([0] * 512, [])
+    found = merge_weights(
+        attention("random", 512)[0], group_tokens(tokens, words=True, special=True)
+    )
+    np.testing.assert_allclose(found, np.ones((2, 1, 1)), atol=1e-5)
+
+
+def test_neighbours_of_two_segments_are_two_words() -> None:
+    tokens = [Token("a", 0, 0, 1, word=0, segment=0), Token("b", 1, 0, 1, word=0, segment=1)]
+    assert group_tokens(tokens, words=True, special=True).sizes.tolist() == [1, 1]
+
+
+def test_special_tokens_are_left_out_with_and_without_renormalizing() -> None:
+    weights = layers(9)
+    kept = slice(1, 8)
+    plain = merged(weights, renormalize=False, words=False, special=False)
+    np.testing.assert_array_equal(plain.layer_weights(1), weights[1][:, kept, kept])
+    scaled = merged(weights, words=False, special=False)
+    rows = weights[1][:, kept, kept]
+    np.testing.assert_allclose(
+        scaled.layer_weights(1), rows / rows.sum(axis=-1, keepdims=True), atol=1e-6
+    )
+
+
+def test_words_without_special_tokens_are_the_block_of_the_words_with_them() -> None:
+    weights = layers(9)
+    whole = merged(weights, words=True, special=True).layer_weights(2)
+    plain = merged(weights, renormalize=False, words=True, special=False).layer_weights(2)
+    np.testing.assert_array_equal(plain, whole[:, 1:5, 1:5])
+    scaled = merged(weights, words=True, special=False).layer_weights(2)
+    np.testing.assert_allclose(scaled.sum(axis=-1), 1, atol=1e-5)
+    np.testing.assert_allclose(scaled, plain / plain.sum(axis=-1, keepdims=True), atol=1e-6)
+
+
+def test_a_row_with_nothing_left_is_na() -> None:
+    weights = attention("random", 9)[0][None].copy()
+    weights[0, 0, 3] = np.eye(9)[0]  # all of it on [CLS]
+    found = merged(weights, words=False, special=False).layer_weights(0)
+    assert np.isnan(found[0, 2]).all()
+    assert np.isnan(found).sum() == 7
+
+
+def test_one_head_and_the_mean_are_those_of_the_layer() -> None:
+    trace = merged(layers(9), words=True, special=False)
+    every = trace.layer_weights(1)
+    np.testing.assert_array_equal(trace.weights(1, 0), every[0])
+    np.testing.assert_array_equal(trace.weights(1, "mean"), every.mean(axis=0))
+    np.testing.assert_array_equal(trace.weights(1, 1, slice(1, 3), slice(2)), every[1, 1:3, :2])
+
+
+def test_a_cell_is_possible_when_any_pair_of_its_tokens_is() -> None:
+    weights, allowed = attention("causal", 9)
+    trace = WeightsTrace(TOKENS, [weights], allowed=[allowed])
+    groups = group_tokens(TOKENS, words=True, special=False)
+    found = MergedTrace(trace, [TOKENS[i] for i in groups.first], groups)
+    np.testing.assert_array_equal(found.allowed(0), np.tri(4, dtype=bool))
+    assert (found.layer_weights(0)[:, ~np.tri(4, dtype=bool)] == 0).all()
+
+
+def test_the_softmax_of_the_scores_that_stayed_is_the_weights_shown() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(1, 2, 9, 9)).astype(np.float32)
+    exps = np.exp(scores)
+    inner = WeightsTrace(TOKENS, list(exps / exps.sum(-1, keepdims=True)), scores=list(scores))
+    groups = group_tokens(TOKENS, words=False, special=False)
+    trace = MergedTrace(inner, TOKENS[1:8], groups)
+    assert trace.has_scores
+    kept = np.exp(trace.scores(0, 1))
+    np.testing.assert_allclose(kept / kept.sum(-1, keepdims=True), trace.weights(0, 1), atol=1e-6)
+    plain = MergedTrace(inner, TOKENS[1:8], groups, renormalize=False)
+    assert not plain.has_scores
+    with pytest.raises(NotAvailableError, match="not the softmax"):
+        plain.scores(0, 1)
+
+
+def test_what_belongs_to_tokens_is_na_for_words_and_stays_without_special_ones() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(1, 2, 9, 4)).astype(np.float32)
+    inner = WeightsTrace(
+        TOKENS, list(layers(9, layers=1)), queries=list(q), keys=list(q), values=list(q),
+        scaling=[0.5],
+    )  # fmt: skip
+    groups = group_tokens(TOKENS, words=False, special=False)
+    trace = MergedTrace(inner, TOKENS[1:8], groups)
+    np.testing.assert_array_equal(trace.queries(0, 1), q[0, 1, 1:8])
+    np.testing.assert_allclose(
+        trace.head_output(0, 1), trace.weights(0, 1) @ q[0, 1, 1:8], atol=1e-6
+    )
+    words = group_tokens(TOKENS, words=True, special=True)
+    trace = MergedTrace(inner, [TOKENS[i] for i in words.first], words)
+    assert not trace.has_qkv
+    for ask in (trace.queries, trace.keys, trace.values, trace.scores, trace.bias):
+        with pytest.raises(NotAvailableError, match="single tokens"):
+            ask(0, 1)
+
+
+def test_only_special_tokens_leave_nothing() -> None:
+    tokens = words_to_tokens([None, None], [0, 1])
+    with pytest.raises(InputError, match="nothing is left"):
+        group_tokens(tokens, words=False, special=False)
