@@ -10,6 +10,8 @@ import { modeOf, onTheme } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 
+/** Height of a line of the ribbon (px): the last one in sight is faded. */
+const LINE = 28;
 const SEGMENT_NAMES = ["A", "B"];
 
 /** Right to left when the first letter with a direction says so (Unicode Bidirectional Algorithm, P2). */
@@ -129,7 +131,7 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   function reveal(button: HTMLElement): void {
     const [box, frame] = [button.getBoundingClientRect(), line.getBoundingClientRect()];
     if (box.top < frame.top) line.scrollTop += box.top - frame.top;
-    else if (box.bottom > frame.bottom) line.scrollTop += box.bottom - frame.bottom;
+    else if (box.bottom > frame.bottom - LINE) line.scrollTop += box.bottom - frame.bottom + LINE;
   }
 
   /** Names and titles are written when somebody comes to read them: hundreds at every head would be slow. */
