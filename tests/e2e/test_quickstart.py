@@ -16,7 +16,7 @@ TEXT = "the cat sat on the mat"
 # Two ways of float32 arithmetic (the bar of "one exact chain" is 1e-5); logits are of the order of 10.
 WEIGHT_ERROR, SCORE_ERROR, LOGIT_ERROR = 1e-5, 1e-4, 1e-3
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 expect.set_options(timeout=STEP_MS)
 
 

@@ -12,7 +12,7 @@ from tests.e2e.reference import reference
 FIRST, SECOND = "the cat sat on the mat", "Paris is the capital of France."
 WEIGHT_ERROR = 1e-5
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 expect.set_options(timeout=STEP_MS)
 
 
