@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
     from attn_widget.encoder import Encoder, Encoding
+    from attn_widget.inside import EmbeddingParts, LayerParts
     from attn_widget.trace import Trace
 
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
@@ -142,6 +143,30 @@ class Run:
             return class_probabilities(("start", "end"), logits, axis=0)
         labels = tuple(self.encoder.id2label[i] for i in range(logits.shape[-1]))
         return class_probabilities(labels, logits)
+
+    def inside(self, layer: int) -> LayerParts:
+        """What a layer computes, in a pass of its own; see `attn_widget.inside.inside`."""
+        from attn_widget.inside import inside
+
+        return inside(self.encoder, self.encoding, layer)
+
+    def embeddings(self) -> EmbeddingParts:
+        """See `attn_widget.inside.embedding_parts`."""
+        from attn_widget.inside import embedding_parts
+
+        return embedding_parts(self.encoder, self.encoding)
+
+    def positions(self) -> NDArray[np.float32]:
+        """See `attn_widget.inside.position_table`."""
+        from attn_widget.inside import position_table
+
+        return position_table(self.encoder)
+
+    def parameters(self) -> dict[str, int]:
+        """See `attn_widget.inside.parameter_counts`."""
+        from attn_widget.inside import parameter_counts
+
+        return parameter_counts(self.encoder)
 
     def _check(self, mode: str) -> None:
         if mode not in ("as_is", "masked"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -103,6 +105,63 @@ def residual_ratio(before: Float32, after: Float32) -> Float32:
     change = np.linalg.norm((after - before).astype(np.float64), axis=-1)
     length = np.linalg.norm(before.astype(np.float64), axis=-1)
     return (change / np.where(length > 0, length, np.nan)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How much the two halves of each layer change each token.
+
+    Attributes
+    ----------
+    attention, ffn : float32 [L, n]
+        ``||out - in|| / ||in||``, where ``in`` enters the half and ``out`` stands after its addition
+        and, in post-norm models, its norm. NaN for a zero vector.
+    """
+
+    attention: Float32
+    ffn: Float32
+
+
+class _Halves(Protocol):
+    """What `residuals` reads of a layer; see `attn_widget.inside.LayerParts`."""
+
+    @property
+    def pre_norm(self) -> bool: ...
+    @property
+    def attention_output(self) -> Float32: ...
+    @property
+    def attention_sum(self) -> Float32: ...
+    @property
+    def attention_norm(self) -> Float32: ...
+    @property
+    def ffn_output(self) -> Float32: ...
+    @property
+    def ffn_sum(self) -> Float32: ...
+    @property
+    def ffn_norm(self) -> Float32: ...
+
+
+def residuals(layers: Iterable[_Halves]) -> Residuals:
+    """The residual bars of every layer.
+
+    What enters a half is its residual sum less what the half adds, so that it is right too where a
+    bottleneck narrows the layer's input first (MobileBERT).
+
+    Parameters
+    ----------
+    layers : iterable of LayerParts
+    """
+    attention: list[Float32] = []
+    ffn: list[Float32] = []
+    for layer in layers:
+        into_attention = layer.attention_sum - layer.attention_output
+        into_ffn = layer.ffn_sum - layer.ffn_output
+        out = (layer.attention_sum, layer.ffn_sum)
+        if not layer.pre_norm:
+            out = (layer.attention_norm, layer.ffn_norm)
+        attention.append(residual_ratio(into_attention, out[0]))
+        ffn.append(residual_ratio(into_ffn, out[1]))
+    return Residuals(np.stack(attention), np.stack(ffn))
 
 
 def sinusoidal_positions(n: int, d: int) -> Float32:
