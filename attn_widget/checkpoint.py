@@ -80,7 +80,7 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
         return Place(str(MINI), "attn_widget/mini", True)
     text = str(model)
     folder = Path(text).expanduser()
-    if folder.is_dir():
+    if text and folder.is_dir():
         return Place(str(folder.resolve()), folder.resolve().name, True)
     if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text:
         what = "is a file" if folder.is_file() else "does not exist"
@@ -107,7 +107,7 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
     with quiet(place.name, progress):
         if place.is_folder:
             return _load(place, tokenizer, dtype, local=True)
-        if _is_cached(place):
+        if _cached_config(place) is not None:
             try:
                 return _load(place, tokenizer, dtype, local=True)
             except ModelLoadError as error:
@@ -146,12 +146,18 @@ def quiet(name: str, progress: bool) -> Generator[None]:
         logging.set_verbosity(verbosity)
 
 
-def _is_cached(place: Place) -> bool:
+def _cached_config(place: Place) -> str | None:
+    """Path of the ``config.json`` that the hub's local cache holds, if any."""
     from huggingface_hub import try_to_load_from_cache
 
-    return isinstance(
-        try_to_load_from_cache(place.path, "config.json", revision=place.revision), str
-    )
+    found = try_to_load_from_cache(place.path, "config.json", revision=place.revision)
+    return found if isinstance(found, str) else None
+
+
+def _commit(place: Place) -> str | None:
+    """The commit that was loaded: the cache keeps each in a folder of its name."""
+    config = None if place.is_folder else _cached_config(place)
+    return place.revision if config is None else Path(config).parent.name
 
 
 def _ask_hub(place: Place) -> None:
@@ -205,8 +211,7 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
     with _told(place, "its weights"):
         weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
         model, untrained = _load_model(place, config, weights)
-    commit = getattr(config, "_commit_hash", None)
-    return Checkpoint(model.eval(), fast, place.name, commit or place.revision, untrained)
+    return Checkpoint(model.eval(), fast, place.name, _commit(place), untrained)
 
 
 @contextmanager

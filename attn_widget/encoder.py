@@ -43,7 +43,7 @@ class Encoder:
     name : str
         Hub name, folder name, or the class of a model that was passed.
     revision : str or None
-        Commit on the hub when it is known.
+        Commit on the hub; None for folders and for models that were passed.
     n_layers, n_heads, head_dim, hidden_size, vocab_size : int
     max_length : int
         Most tokens that one input may have, special tokens included.
@@ -274,6 +274,11 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         raise InputTypeError(
             f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."
         )
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise InputTypeError(
+            f"The tokenizer is a {type(tokenizer).__name__}, expected a tokenizer of transformers.",
+            "AutoTokenizer.from_pretrained(...) gives one.",
+        )
     with _LOADING:
         found = _PAIRED.get((id(model), id(tokenizer)))
         if found is None:
@@ -281,8 +286,7 @@ def _paired(pair: Sequence[Any]) -> Encoder:
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             check_config(model.config, name)
             fast = load_tokenizer(tokenizer, name, {})
-            commit = getattr(model.config, "_commit_hash", None)
-            found = Encoder(Checkpoint(model, fast, name, commit))
+            found = Encoder(Checkpoint(model, fast, name, None))
             _PAIRED[id(model), id(tokenizer)] = found
         return found
 

@@ -107,11 +107,13 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
             "Use the tokenizer that the model was trained with.",
         )
     tokens = _tokens(batch, text, text_pair)
-    if all(token.special for token in tokens):
-        raise InputError(
-            "The tokenizer keeps nothing of the text: it holds only control or invisible characters.",
-            "Give at least one word.",
-        )
+    kept = {token.segment for token in tokens if not token.special}
+    for segment, name in enumerate(("text",) if text_pair is None else ("text", "text_pair")):
+        if segment not in kept and truncated is None:
+            raise InputError(
+                f"The tokenizer keeps nothing of {name}: it holds only control or invisible characters.",
+                "Give at least one word.",
+            )
     return Encoding(text, text_pair, tokens, _tensors(encoder, batch), truncated)
 
 

@@ -110,6 +110,12 @@ def _electra(model: Any, hidden: Any) -> Any:
     return model.generator_lm_head(model.generator_predictions(hidden))
 
 
+def _deberta(model: Any, hidden: Any) -> Any:
+    if hasattr(model, "cls"):
+        return _cls(model, hidden)
+    return model.lm_predictions(hidden, model.base_model.embeddings.word_embeddings)
+
+
 def _modernbert(model: Any, hidden: Any) -> Any:
     return model.decoder(model.head(hidden))
 
@@ -192,6 +198,7 @@ FAMILIES: dict[str, Family] = {
         mechanism="softmax",
         embeddings=OPTIONAL_PARTS,
         projections=Projections(("attention.self.in_proj",), ("q_bias", None, "v_bias")),
+        mlm=_deberta,
     ),
     "deberta-v2": Family(
         "deberta-v2",
@@ -200,6 +207,7 @@ FAMILIES: dict[str, Family] = {
         projections=Projections(
             ("attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj")
         ),
+        mlm=_deberta,
     ),
     "mpnet": Family(
         "mpnet",

@@ -1,0 +1,424 @@
+"""Encoders: what loads, what is refused and how, and where every token lies in its text."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import socket
+import time
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+
+import attn_widget as aw
+from attn_widget.checkpoint import MINI
+from attn_widget.encoder import Encoder
+from attn_widget.errors import (
+    InputError,
+    InputTypeError,
+    ModelLoadError,
+    TooLongError,
+)
+from tests.hard_texts import HARD_TEXTS
+from tests.unit import tiny_models
+
+
+@pytest.fixture(scope="module")
+def mini() -> Encoder:
+    return aw.load(progress=False)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "modernbert", "xlm-roberta"])
+def encoder(request: pytest.FixtureRequest) -> Encoder:
+    """One of each kind of tokenizer."""
+    return aw.load(tiny_models.build(request.param))
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
+def save(folder: Path, family: str = "bert", head: str = "ForMaskedLM", **changes: Any) -> Path:
+    model, tokenizer = tiny_models.build(family, head, **changes)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+# Loading
+
+
+def test_the_embedded_model_loads_to_float32_and_is_cached(mini: Encoder) -> None:
+    assert mini.name == "attn_widget/mini"
+    assert (mini.n_layers, mini.n_heads, mini.head_dim, mini.hidden_size) == (6, 12, 32, 384)
+    assert (mini.vocab_size, mini.max_length) == (30522, 512)
+    assert mini.has_mlm and mini.classifier is None and mini.id2label == {}
+    assert mini.dtype == torch.float32 and not mini.model.training
+    assert aw.load(progress=False) is mini
+    assert aw.load(mini) is mini
+
+
+def test_a_folder_loads_and_other_arguments_give_another_encoder(tmp_path: Path) -> None:
+    folder = save(tmp_path / "tiny")
+    encoder = aw.load(str(folder), progress=False)
+    assert encoder.name == "tiny" and encoder.has_mlm
+    assert aw.load(folder, progress=False) is encoder
+    half = aw.load(folder, dtype="bfloat16", progress=False)
+    assert half is not encoder and half.dtype == torch.bfloat16
+
+
+def test_unloading_frees_the_model(tmp_path: Path) -> None:
+    folder = save(tmp_path / "tiny")
+    encoder = aw.load(folder, progress=False)
+    other = aw.load(folder, dtype="float16", progress=False)
+    model = weakref.ref(encoder.model)
+    aw.unload(encoder)
+    del encoder
+    gc.collect()
+    assert model() is None
+    assert aw.load(folder, dtype="float16", progress=False) is other
+    aw.unload(other)
+    with pytest.raises(InputTypeError, match=r"unload\(load\(name\)\)"):
+        aw.unload("tiny")  # pyright: ignore[reportArgumentType]: that is the test
+
+
+def test_a_pair_is_cached_while_it_is_used_and_not_kept_alive() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    encoder = aw.load((model, tokenizer))
+    assert aw.load((model, tokenizer)) is encoder
+    assert aw.load([model, tokenizer]).model is model
+    gone = weakref.ref(model)
+    del model, encoder
+    gc.collect()
+    assert gone() is None
+
+
+def test_encoders_of_one_model_share_its_lock() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    first = aw.load((model, tokenizer))
+    second = aw.load((model.bert, tokenizer))
+    third = aw.load((model, tiny_models.tokenizer("unigram")))
+    assert first is not third and first.lock is second.lock is third.lock
+
+
+@pytest.mark.parametrize(
+    ("family", "head", "mlm", "nsp", "classifier"),
+    [("bert", "ForPreTraining", True, True, None), ("bert", "ForMaskedLM", True, False, None),
+     ("bert", "Model", False, False, None), ("bert", "LMHeadModel", True, False, None),
+     ("bert", "ForNextSentencePrediction", False, True, None),
+     ("distilbert", "ForSequenceClassification", False, False, "sequence"),
+     ("electra", "ForTokenClassification", False, False, "token"),
+     ("electra", "ForPreTraining", False, False, None),
+     ("albert", "ForPreTraining", True, False, None),
+     ("mobilebert", "ForPreTraining", True, True, None),
+     ("roberta", "ForQuestionAnswering", False, False, "question_answering")],
+)  # fmt: skip
+def test_the_heads_are_those_of_the_checkpoint(
+    tmp_path: Path, family: str, head: str, mlm: bool, nsp: bool, classifier: str | None
+) -> None:
+    changes = {"is_decoder": True} if head == "LMHeadModel" else {}
+    encoder = aw.load(save(tmp_path / "tiny", family, head, **changes), progress=False)
+    assert (encoder.has_mlm, encoder.has_nsp, encoder.classifier) == (mlm, nsp, classifier)
+
+
+def test_a_next_sentence_head_is_found_behind_a_config_that_names_a_masked_lm(
+    tmp_path: Path,
+) -> None:
+    """bert-base-uncased is such a checkpoint."""
+    folder = save(tmp_path / "tiny", "bert", "ForPreTraining")
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace("BertForPreTraining", "BertForMaskedLM"))
+    encoder = aw.load(folder, progress=False)
+    assert encoder.has_mlm and encoder.has_nsp
+
+
+def test_a_head_without_trained_weights_is_left_out(tmp_path: Path) -> None:
+    folder = save(tmp_path / "tiny", "bert", "Model")
+    config = (folder / "config.json").read_text()
+    for head in ("BertForMaskedLM", "BertForSequenceClassification", "BertForPreTraining"):
+        (folder / "config.json").write_text(config.replace('"BertModel"', f'"{head}"'))
+        encoder = aw.load(folder, progress=False)
+        assert not encoder.has_mlm and not encoder.has_nsp and encoder.classifier is None
+        assert type(encoder.model).__name__ == "BertModel"
+        aw.unload(encoder)
+
+
+@pytest.mark.parametrize(
+    ("family", "limit"),
+    [("bert", 128), ("roberta", 128), ("mpnet", 128), ("distilbert", 128), ("modernbert", 128),
+     ("deberta-v2", 128), ("xlm-roberta", 128)],
+)  # fmt: skip
+def test_the_longest_input_that_is_allowed_runs(family: str, limit: int) -> None:
+    """RoBERTa's config says 130 positions here, as 514 for 512: two are reserved."""
+    from attn_widget.capture import capture
+
+    encoder = aw.load(tiny_models.build(family))
+    assert encoder.max_length == limit
+    encoding = encoder.encode("cat " * 400, truncation=True)
+    assert encoding.n_tokens == limit
+    assert capture(encoder, encoding).n_tokens == limit
+
+
+def test_nothing_is_printed_or_warned_while_loading(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save(tmp_path / "tiny", "bert", "ForPreTraining", bos_token_id=9999)
+    capsys.readouterr()
+    verbosity = tf.logging.get_verbosity()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aw.load(folder, progress=False)
+    assert capsys.readouterr() == ("", "")
+    assert tf.logging.get_verbosity() == verbosity
+    aw.unload()
+    aw.load(folder)
+    said = capsys.readouterr()
+    assert "Loading tiny" in said.err and said.out == ""
+
+
+@pytest.mark.usefixtures("no_network")
+def test_without_a_network_a_hub_name_fails_at_once_and_says_what_works() -> None:
+    start = time.monotonic()
+    with pytest.raises(ModelLoadError, match=r"cannot be reached.*embedded model needs no network"):
+        aw.load("some-team/some-model", progress=False)
+    assert time.monotonic() - start < 10
+
+
+def test_an_offline_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelLoadError, match="HF_HUB_OFFLINE forbids"):
+        aw.load("some-team/some-model", progress=False)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_cached_hub_name_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = "0" * 40
+    repository = tmp_path / "models--team--tiny"
+    save(repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(tmp_path))
+    encoder = aw.load("team/tiny", progress=False)
+    assert (encoder.name, encoder.revision, encoder.has_mlm) == ("team/tiny", commit, True)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("./no/such/folder", "does not exist"), (Path("nowhere"), "does not exist"),
+     ("two words", "neither a folder nor a hub name"), ("", "neither a folder nor a hub name"),
+     ("a/b/c", "neither a folder nor a hub name"), (__file__, "is a file")],
+)  # fmt: skip
+def test_what_is_no_model_is_refused_in_words(model: Any, words: str) -> None:
+    with pytest.raises(ModelLoadError, match=words):
+        aw.load(model, progress=False)
+
+
+def test_wrong_types_are_refused_in_words() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    for given, words in [
+        (3, "model is a int"),
+        (model, r"Pass both: model=\(model, tokenizer\)"),
+        ((model,), r"expected \(model, tokenizer\)"),
+        ((tokenizer, model), r"\(tokenizer, model\)"),
+        ((torch.nn.Linear(2, 2), tokenizer), "PreTrainedModel"),
+        ((model, "bert"), "The tokenizer is a str"),
+    ]:
+        with pytest.raises((InputTypeError, ModelLoadError), match=words):
+            aw.load(given)
+    with pytest.raises(InputError, match="device cannot be set for a model that is already loaded"):
+        aw.load((model, tokenizer), device="cpu")
+    with pytest.raises(InputError, match="dtype is 'int8'"):
+        aw.load(dtype="int8")
+    with pytest.raises(ModelLoadError, match="device 'nowhere'"):
+        aw.load(device="nowhere")
+
+
+def test_decoders_and_encoder_decoders_are_refused(tmp_path: Path) -> None:
+    tokenizer = tiny_models.tokenizer("bytes")
+    gpt = tf.GPT2LMHeadModel(tf.GPT2Config(vocab_size=512, n_embd=16, n_layer=1, n_head=2))
+    bart = tf.BartModel(
+        tf.BartConfig(vocab_size=512, d_model=16, encoder_layers=1, decoder_layers=1,
+                      encoder_attention_heads=2, decoder_attention_heads=2)
+    )  # fmt: skip
+    gpt.config.save_pretrained(tmp_path)  # refused before any weights are looked for
+    for given, words in [
+        ((gpt, tokenizer), "decoder-only"),
+        (tmp_path, "decoder-only"),
+        ((bart, tokenizer), "encoder-decoder"),
+    ]:
+        with pytest.raises(ModelLoadError, match=words):
+            aw.load(given, progress=False)
+
+
+def test_a_slow_tokenizer_is_refused(tmp_path: Path) -> None:
+    model, _ = tiny_models.build("bert")
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat"]))
+    slow = tf.CanineTokenizer()
+    assert not slow.is_fast
+    with pytest.raises(ModelLoadError, match="no fast tokenizer"):
+        aw.load((model, slow))
+
+
+def test_broken_folders_are_refused_in_words(tmp_path: Path) -> None:
+    folder = save(tmp_path / "tiny")
+    for name, words in [
+        ("model.safetensors", "its weights failed"),
+        ("tokenizer.json", "tokenizer"),
+        ("config.json", "its config.json failed"),
+    ]:
+        broken = tmp_path / f"without-{name}"
+        shutil.copytree(folder, broken)
+        (broken / name).unlink()
+        with pytest.raises(ModelLoadError, match=words):
+            aw.load(broken, progress=False)
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(
+        config.replace('"num_hidden_layers": 3', '"num_hidden_layers": 5')
+    )
+    with pytest.raises(ModelLoadError, match="lacks weights of its encoder"):
+        aw.load(folder, progress=False)
+
+
+def test_code_from_a_repository_is_never_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "modeling.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "mine", "auto_map": {"AutoConfig": "modeling.Config"}}'
+    )
+    with pytest.raises(ModelLoadError, match="never runs"):
+        aw.load(tmp_path, progress=False)
+    assert not ran.exists()
+
+
+def test_another_tokenizer_can_be_given(tmp_path: Path) -> None:
+    folder = save(tmp_path / "tiny")
+    words = tiny_models.tokenizer("wordpiece")
+    assert aw.load(folder, tokenizer=words, progress=False).tokenizer is words
+    assert aw.load(folder, tokenizer=str(MINI), progress=False).tokenizer.vocab_size == 30522
+
+
+# Encoding
+
+
+def test_special_tokens_are_those_that_the_tokenizer_adds(mini: Encoder) -> None:
+    encoding = mini.encode("Cats say [MASK] and [SEP].", "So do dogs.")
+    special = [token.text for token in encoding.tokens if token.special]
+    assert special == ["[CLS]", "[SEP]", "[SEP]"]
+    assert [t.surface for t in encoding.tokens if t.text == "[MASK]"] == ["[MASK]"]
+    assert [t.segment for t in encoding.tokens] == encoding.inputs["token_type_ids"][0].tolist()
+    assert [t.id for t in encoding.tokens] == encoding.inputs["input_ids"][0].tolist()
+
+
+@pytest.mark.parametrize("text", HARD_TEXTS)
+def test_every_token_lies_in_its_text(encoder: Encoder, text: str) -> None:
+    if text.isspace():
+        pytest.skip("white space alone is refused, in a test of its own")
+    try:
+        encoding = encoder.encode("First, " + text, text, truncation=True)
+    except InputError as error:
+        pytest.fail(str(error))
+    sources = ("First, " + text, text)
+    reached = [0, 0]
+    for token in encoding.tokens:
+        if token.special:
+            assert (token.start, token.end, token.surface) == (0, 0, token.text)
+            continue
+        source = sources[token.segment]
+        assert 0 <= token.start <= token.end <= len(source)
+        assert token.surface == source[token.start : token.end]
+        assert token.surface == token.surface.strip() or token.surface.isspace()
+        assert token.start >= reached[token.segment] - 1  # pieces of one character share its span
+        reached[token.segment] = max(reached[token.segment], token.start)
+
+
+def test_byte_level_tokens_begin_at_their_word_and_pieces_of_an_emoji_share_it() -> None:
+    for family in ("roberta", "modernbert"):
+        encoder = aw.load(tiny_models.build(family))
+        text = "the cat 😀 sat"
+        tokens = [t for t in encoder.encode(text).tokens if not t.special]
+        pieces = [t for t in tokens if t.start == 8 and t.end > 8]
+        assert len(pieces) > 1 and {(t.end, t.surface) for t in pieces} == {(9, "😀")}
+        assert next(t for t in tokens if t.start == 4).surface.startswith("c")
+
+
+def test_the_second_segment_is_segment_one_without_segment_embeddings_too() -> None:
+    encoder = aw.load(tiny_models.build("roberta"))
+    encoding = encoder.encode("the cat", "a dog")
+    assert "token_type_ids" not in encoding.inputs
+    assert {t.segment for t in encoding.tokens if "do" in t.surface} == {1}
+    assert [t.segment for t in encoding.tokens if t.special] == [0, 0, 0, 1]
+
+
+def test_a_text_that_is_too_long_is_refused_or_cut(mini: Encoder) -> None:
+    text = "word " * 600
+    with pytest.raises(TooLongError, match=r"602 tokens.*at most 512.*truncation=True"):
+        mini.encode(text)
+    encoding = mini.encode(text, truncation=True)
+    assert encoding.n_tokens == 512
+    assert encoding.truncated == {"limit": 512, "length": 602}
+    assert mini.encode("short").truncated is None
+    pair = mini.encode("word " * 400, "dog " * 300, truncation=True)
+    assert pair.n_tokens == 512
+    assert {t.segment for t in pair.tokens} == {0, 1}
+
+
+def test_a_hundred_thousand_characters_are_answered_soon(mini: Encoder) -> None:
+    text = ("the cat sat on the mat. " * 4200)[:100_000]
+    start = time.process_time()
+    with pytest.raises(TooLongError):
+        mini.encode(text)
+    with pytest.raises(TooLongError):
+        mini.encode("x" * 100_000 + " " + text)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [("", InputError, "text is empty"), (" \t\n\u00a0", InputError, "text holds only white space"),
+     ("a\ud800b", InputError, r"text has a lone surrogate, U\+D800, at character 1"),
+     ("\x00\x07", InputError, "nothing of text: it holds only control or invisible"),
+     (["a", "b"], InputTypeError, r"list of 2.*profile"), (None, InputTypeError, "NoneType"),
+     (b"bytes", InputTypeError, "bytes")],
+)  # fmt: skip
+def test_bad_texts_are_refused_in_words(
+    mini: Encoder, text: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        mini.encode(text)
+    if text is not None:
+        with pytest.raises(error, match=words.replace("text", "text_pair")):
+            mini.encode("fine", text)
+    assert mini.encode("still fine").n_tokens == 4
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "</script><b>x</b>", "שלום עולם", "👨‍👩‍👧‍👦", "[CLS]"])
+def test_odd_but_possible_texts_are_read(mini: Encoder, text: str) -> None:
+    assert any(not token.special for token in mini.encode(text).tokens)
+
+
+def test_a_tokenizer_of_another_model_is_noticed() -> None:
+    model, _ = tiny_models.build("bert")
+    encoder = aw.load((model, aw.load(progress=False).tokenizer))
+    with pytest.raises(InputError, match="embeddings for ids 0 to 511 only"):
+        encoder.encode("photosynthesis")
+
+
+def test_token_texts_cover_ids_without_an_entry(encoder: Encoder) -> None:
+    assert encoder.token_texts([511]) == ["[511]"]
+    ids = [token.id for token in encoder.encode("the cat").tokens]
+    assert encoder.token_texts(ids) == [t.text for t in encoder.encode("the cat").tokens]
