@@ -48,10 +48,10 @@ class Reader:
         return bool(probabilities[self._id(good)] > probabilities[self._id(bad)])
 
     def _id(self, piece: str) -> int:
-        vocabulary: dict[str, int] = self.tokenizer.get_vocab()
-        if piece not in vocabulary:
+        ids: list[int] = self.tokenizer(piece, add_special_tokens=False).input_ids
+        if len(ids) != 1 or ids[0] == self.tokenizer.unk_token_id:
             raise ValueError(f"{piece!r} is no single word piece of this vocabulary")
-        return vocabulary[piece]
+        return ids[0]
 
 
 def read_prompts(name: str) -> Any:

