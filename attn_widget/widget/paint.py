@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
-ALLOWED_SIDE = 200  # tokens, up to which the mask of every layer travels with the first paint
 TOP_K = 5
 
 
@@ -38,11 +37,13 @@ def first_paint(analysis: Analysis, layer: int, head: int | str) -> bytes:
     if n * n <= WEIGHT_CELLS:
         selected = {"layer": layer, "head": head}
         arrays["weights"] = analysis.attention(layer, head)
-    if n <= ALLOWED_SIDE:
-        masks = [trace.allowed(index) for index in range(analysis.n_layers)]
-        if any(mask is not None for mask in masks):
-            full = np.ones((n, n), dtype=bool)
-            arrays["allowed"] = np.stack([full if m is None else m for m in masks]).view(np.uint8)
+        allowed = trace.allowed(layer)
+        if allowed is not None:
+            arrays["allowed"] = allowed.astype(np.uint8)
+    masks = [trace.allowed(index) for index in range(analysis.n_layers)]
+    if any(mask is not None for mask in masks):
+        counts = [np.full(n, n) if mask is None else mask.sum(axis=1) for mask in masks]
+        arrays["possible"] = np.stack(counts).astype(np.int32)
     predictions = predictions_or_none(analysis)
     if predictions is not None:
         arrays.update(prediction_arrays(predictions))

@@ -127,6 +127,13 @@ export function createFrame(state: State): Frame {
 
   const applyTheme = followTheme(root, () => state.get().theme, signal);
   const stopTheme = state.on(["theme"], applyTheme);
+  const applyHeight = (): void => {
+    const { height } = state.get();
+    panel.classList.toggle("aw-fixed", height !== null);
+    panel.style.setProperty("--aw-view-height", height === null ? null : `${height}px`);
+  };
+  const stopHeight = state.on(["height"], applyHeight);
+  applyHeight();
   onResize(root, (width) => root.classList.toggle("aw-compact", width < COMPACT), signal);
 
   const announce = (message: string): void => {
@@ -222,6 +229,7 @@ export function createFrame(state: State): Frame {
     dispose() {
       stopRun?.();
       stopTheme();
+      stopHeight();
       abort.abort();
       root.remove();
     },

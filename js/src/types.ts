@@ -11,7 +11,8 @@ export interface NdArray<T extends TypedArray = TypedArray> {
 
 export interface ModelMeta {
   readonly name: string;
-  readonly family: string;
+  /** null for tensors from outside. */
+  readonly family: string | null;
   readonly n_layers: number;
   readonly n_heads: number;
   readonly head_dim: number;

@@ -235,17 +235,17 @@ export function run(
     live?: boolean;
     mlm?: boolean;
     selection?: Partial<Selection>;
-    allowed?: Uint8Array;
+    possible?: Int32Array;
   } = {},
 ): Run {
-  const { live = true, mlm = true, selection = {}, allowed } = options;
+  const { live = true, mlm = true, selection = {}, possible } = options;
   const asked: SliceRequest[] = [];
   const reports: string[] = [];
   const meta: Meta = mlm
     ? META
     : { ...META, predictions: null, model: { ...META.model, has: { ...META.model.has, mlm } } };
   const arrays = new Map([...metricArrays(0.01), ...(mlm ? predictionArrays("as_is", TOP_K) : [])]);
-  if (allowed) arrays.set("allowed", { data: allowed, shape: [LAYERS, N, N] });
+  if (possible) arrays.set("possible", { data: possible, shape: [LAYERS, N] });
   const source: Source = {
     meta,
     arrays,

@@ -39,7 +39,7 @@ describe("what Python sends", () => {
     expect(arrays.get("weights")!.shape).toEqual([5, 5]);
     expect(arrays.get("thumbs")!.shape).toEqual([2, 2, 5, 5]);
     expect(arrays.get("head_max")!.data).toEqual(new Float32Array([0.5, 0.5, 1, 1]));
-    expect(arrays.get("allowed")!.shape).toEqual([2, 5, 5]);
+    expect([...arrays.get("possible")!.data]).toEqual([5, 5, 5, 5, 5, 1, 2, 3, 4, 5]);
     for (const key of meta.metrics.keys) {
       expect(arrays.get(`metric:${key}`)!.shape).toEqual([2, 2]);
     }

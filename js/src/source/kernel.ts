@@ -110,7 +110,7 @@ export class KernelSource implements Source {
     if (selected !== null && weights !== undefined) {
       const arrays = new Map([["weights", weights]]);
       const allowed = pack.arrays.get("allowed");
-      if (allowed !== undefined) arrays.set("allowed", plane(allowed, selected.layer));
+      if (allowed !== undefined) arrays.set("allowed", allowed);
       const slice = { data: {}, arrays };
       this.#cache.set(requestKey({ kind: "weights", ...selected }), slice, sizeOf(slice));
     }
@@ -194,11 +194,4 @@ export class KernelSource implements Source {
       );
     }
   }
-}
-
-/** One plane of an array whose first axis is the layer. */
-function plane(array: NdArray, index: number): NdArray {
-  const shape = array.shape.slice(1);
-  const size = cells(shape);
-  return { data: array.data.subarray(index * size, (index + 1) * size) as TypedArray, shape };
 }

@@ -58,15 +58,10 @@ export function ascending(values: ArrayLike<number>): number[] {
     .sort((a, b) => (all[a] as number) - (all[b] as number) || a - b);
 }
 
-/** Possible keys of every query of a layer; every key where no mask travels with the run. */
+/** Possible keys of every query of a layer; every key where the mask forbids none. */
 export function rowCounts(source: Source, layer: number): RowCounts {
   const n = source.meta.tokens.text.length;
-  const allowed = source.arrays.get("allowed");
-  if (allowed === undefined) return new Array<number>(n).fill(n);
-  return Array.from({ length: n }, (_, query) => {
-    const start = (layer * n + query) * n;
-    let count = 0;
-    for (let key = 0; key < n; key++) count += allowed.data[start + key];
-    return count;
-  });
+  const possible = source.arrays.get("possible");
+  if (possible === undefined) return new Array<number>(n).fill(n);
+  return [...possible.data.subarray(layer * n, (layer + 1) * n)];
 }

@@ -24,7 +24,7 @@ export const heads: View = (element, { source, state, report, announce, signal }
   const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
   const counts = Array.from({ length: nLayers }, (_, layer) => rowCounts(source, layer));
   const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)];
-  const masked = source.arrays.has("allowed");
+  const masked = source.arrays.has("possible");
 
   // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
   const root = h("div", { class: "aw-heads-view", dir: "ltr" });

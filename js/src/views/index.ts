@@ -15,10 +15,6 @@ export interface Tab {
 
 export const VIEWS: Readonly<Record<string, Tab>> = {
   attention: { label: "Attention", available: () => true, view: attention },
-  predictions: {
-    label: "Predictions",
-    available: ({ model }) => model.has.mlm,
-    view: predictions,
-  },
+  predictions: { label: "Predictions", available: () => true, view: predictions },
   heads: { label: "Heads", available: () => true, view: heads },
 };
