@@ -1,0 +1,102 @@
+"""The whole analysis as one JSON document, for people without a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.errors import NotAvailableError
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.predictions import Mode
+
+
+def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dict[str, Any]:
+    """Everything that ``analysis`` knows, by section.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    top_k : int
+        Predictions for each position.
+    mode : {"as_is", "masked"}
+        Of the predictions.
+
+    Returns
+    -------
+    dict
+        Of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that this run cannot
+        give is None, and ``not_available`` says why. Matrices of single heads are left out: they
+        are `Analysis.attention`.
+
+    Examples
+    --------
+    >>> from attn_widget import from_attentions
+    >>> import numpy as np
+    >>> d = document(from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None))
+    >>> float(d["metrics"]["focus_normalized"][0, 0]), d["predictions"]
+    (1.0, None)
+    """
+    run = analysis.run
+    sections: dict[str, Callable[[], Any]] = {
+        "words": lambda: [asdict(word) for word in analysis.words],
+        "metrics": lambda: {"tau": analysis.metrics.tau, **analysis.metrics.as_dict()},
+        "specialization": lambda: _specialization(analysis),
+        "roles": lambda: _roles(analysis),
+        "sentences": lambda: _sentences(analysis),
+        "rollout": lambda: analysis.rollout(),
+        "layer_change": lambda: analysis.layer_change,
+        "predictions": lambda: analysis.predictions(top_k, mode).to_records(),
+        "next_sentence": lambda: analysis.next_sentence.to_dict(),
+        "classification": lambda: _classification(analysis),
+        "hidden_states": lambda: asdict(analysis.hidden_path),
+        "residuals": lambda: asdict(analysis.residuals),
+        "parameters": lambda: analysis.parameters,
+    }
+    found: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for name, section in sections.items():
+        try:
+            found[name] = section()
+        except NotAvailableError as error:
+            found[name] = None
+            reasons[name] = str(error)
+    return {
+        "model": None if run is None else {"name": run.encoder.name, "revision": run.encoder.revision},
+        "text": analysis.text,
+        "text_pair": analysis.text_pair,
+        "truncated": analysis.truncated,
+        "n_layers": analysis.n_layers,
+        "n_heads": analysis.n_heads,
+        "tokens": [asdict(token) for token in analysis.tokens],
+        **found,
+        "not_available": reasons,
+    }
+
+
+def _specialization(analysis: Analysis) -> dict[str, Any]:
+    figures = analysis.specialization
+    return {"raw": figures.raw, "chance": figures.chance, "reasons": figures.reasons}
+
+
+def _roles(analysis: Analysis) -> dict[str, Any]:
+    roles = analysis.roles()
+    return {"names": roles.names, "labels": roles.labels, "layout": roles.layout, "seed": roles.seed}
+
+
+def _sentences(analysis: Analysis) -> dict[str, Any]:
+    sentences = analysis.sentences
+    return {
+        "texts": list(sentences.texts),
+        "mass": sentences.matrix("mass"),
+        "max": sentences.matrix("max"),
+    }
+
+
+def _classification(analysis: Analysis) -> dict[str, Any]:
+    found = analysis.classification
+    if found is None:
+        raise NotAvailableError("The model has no classifier.")
+    return found.to_dict()
