@@ -12,13 +12,19 @@ from attn_widget.errors import AttnWidgetError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0, or 2 for input that cannot be used."""
-    parser = argparse.ArgumentParser(prog="attn-widget", description="See inside a BERT-family model.")
+    parser = argparse.ArgumentParser(
+        prog="attn-widget", description="See inside a BERT-family model."
+    )
     parser.add_argument("text")
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
     parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
     parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
-    parser.add_argument("--top-k", type=int, default=5, metavar="K", help="predictions a position (5)")
-    parser.add_argument("--masked", action="store_true", help="predict each position with a mask in its place")
+    parser.add_argument(
+        "--top-k", type=int, default=5, metavar="K", help="predictions a position (5)"
+    )
+    parser.add_argument(
+        "--masked", action="store_true", help="predict each position with a mask in its place"
+    )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
     from attn_widget.analysis.document import document

@@ -11,6 +11,7 @@ import base64
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -69,37 +70,50 @@ def drawn_ms(paint: bytes, repeats: int) -> float:
     return statistics.median(times)
 
 
+def measure(n: int, plain: Any, eager: Any, pair: tuple[Any, Any], repeats: int) -> list[str]:
+    """One row of the table."""
+    text = text_of(n)
+    ids = pair[1](text, return_tensors="pt")
+    assert ids["input_ids"].shape[1] == n
+
+    def paint() -> bytes:
+        widget = aw.show(text, model=pair, progress=False)
+        packed = widget.first_paint
+        widget.close()
+        return packed
+
+    with torch.inference_mode():
+        base = median_ms(lambda: plain(**ids), repeats)
+        full = median_ms(lambda: eager(**ids, output_attentions=True), repeats)
+    shown = median_ms(paint, repeats)
+    packed = paint()
+    return [
+        str(n),
+        f"{base:.0f}",
+        f"{full / base:.2f}",
+        f"{shown / base:.2f}",
+        f"{len(packed) / 1000:.0f}",
+        f"{drawn_ms(packed, repeats):.0f}",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     torch.set_num_threads(2)
-    plain, eager, words = bert_base("sdpa"), bert_base("eager"), tokenizer()
-    pair = (bert_base("sdpa"), words)
-    rows = []
-    for n in arguments.lengths:
-        text = text_of(n)
-        ids = words(text, return_tensors="pt")
-        assert ids["input_ids"].shape[1] == n
-        with torch.inference_mode():
-            base = median_ms(lambda: plain(**ids), arguments.repeats)
-            full = median_ms(lambda: eager(**ids, output_attentions=True), arguments.repeats)
-
-        def once() -> bytes:
-            widget = aw.show(text, model=pair, progress=False)
-            paint = widget.first_paint
-            widget.close()
-            return paint
-
-        shown = median_ms(once, arguments.repeats)
-        paint = once()
-        drawn = drawn_ms(paint, arguments.repeats)
-        rows.append(
-            [str(n), f"{base:.0f}", f"{full / base:.2f}", f"{shown / base:.2f}",
-             f"{len(paint) / 1000:.0f}", f"{drawn:.0f}"]
-        )  # fmt: skip
-    header = ["n", "SDPA forward, ms", "eager / SDPA", "show() / SDPA", "first paint, kB", "drawn, ms"]
+    plain, eager = bert_base("sdpa"), bert_base("eager")
+    pair = (bert_base("sdpa"), tokenizer())
+    rows = [measure(n, plain, eager, pair, arguments.repeats) for n in arguments.lengths]
+    header = [
+        "n",
+        "SDPA forward, ms",
+        "eager / SDPA",
+        "show() / SDPA",
+        "first paint, kB",
+        "drawn, ms",
+    ]
     print(table(header, rows))
 
 

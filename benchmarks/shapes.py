@@ -14,7 +14,29 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 import attn_widget
 
 MINI = Path(attn_widget.__file__).parent / "mini"
-WORDS = "the cat sat on the mat and looked at a bird in the old tree near our house while it rained".split()
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "the",
+    "mat",
+    "and",
+    "looked",
+    "at",
+    "a",
+    "bird",
+    "in",
+    "the",
+    "old",
+    "tree",
+    "near",
+    "our",
+    "house",
+    "while",
+    "it",
+    "rained",
+]
 
 
 def bert_base(attention: str = "sdpa", seed: int = 0) -> BertForMaskedLM:

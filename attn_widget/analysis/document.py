@@ -64,7 +64,9 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
             found[name] = None
             reasons[name] = str(error)
     return {
-        "model": None if run is None else {"name": run.encoder.name, "revision": run.encoder.revision},
+        "model": None
+        if run is None
+        else {"name": run.encoder.name, "revision": run.encoder.revision},
         "text": analysis.text,
         "text_pair": analysis.text_pair,
         "truncated": analysis.truncated,
@@ -83,7 +85,12 @@ def _specialization(analysis: Analysis) -> dict[str, Any]:
 
 def _roles(analysis: Analysis) -> dict[str, Any]:
     roles = analysis.roles()
-    return {"names": roles.names, "labels": roles.labels, "layout": roles.layout, "seed": roles.seed}
+    return {
+        "names": roles.names,
+        "labels": roles.labels,
+        "layout": roles.layout,
+        "seed": roles.seed,
+    }
 
 
 def _sentences(analysis: Analysis) -> dict[str, Any]:

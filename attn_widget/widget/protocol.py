@@ -55,7 +55,9 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
         kind = request.get("kind")
         handler = HANDLERS.get(kind) if isinstance(kind, str) else None
         if handler is None:
-            raise SliceError(f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(HANDLERS)}.")
+            raise SliceError(
+                f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(HANDLERS)}."
+            )
         with analysis.lock:
             data, arrays = handler(analysis, request)
         ready = {name: checked(name, array) for name, array in arrays.items()}
@@ -169,7 +171,7 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
     return opened, {}
 
 
-def language(analysis: Analysis, request: Request) -> Answer:
+def language(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.language
     tokens = found.tokens
     data = {

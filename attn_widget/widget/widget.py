@@ -194,7 +194,7 @@ class AttentionWidget(anywidget.AnyWidget):
         super().close()
 
     @command
-    def slice(self, request: object, buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
         return protocol.answer(self._analysis, request)
 

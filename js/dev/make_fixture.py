@@ -29,7 +29,10 @@ PARAGRAPH = (
 )
 TEXTS: dict[str, tuple[str, str | None]] = {
     "cat": ("The cat sat on the mat.", None),
-    "pair": ("Who wrote the transformer paper?", "Vaswani and colleagues published it in 2017, at NeurIPS."),
+    "pair": (
+        "Who wrote the transformer paper?",
+        "Vaswani and colleagues published it in 2017, at NeurIPS.",
+    ),
     "sixty": (
         "When the representatives of the two embattled neighbourhoods finally met, they didn't shake hands; "
         "instead, each of them unrolled a hand-drawn map of the riverbank, pointed at the same abandoned watermill, "
@@ -60,7 +63,12 @@ def pack(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
         offset, entries = align(8 + size), []
         for name, array in arrays.items():
             entries.append(
-                {"name": name, "dtype": array.dtype.name, "shape": list(array.shape), "offset": offset}
+                {
+                    "name": name,
+                    "dtype": array.dtype.name,
+                    "shape": list(array.shape),
+                    "offset": offset,
+                }
             )
             offset = align(offset + array.nbytes)
         header = json.dumps({"meta": meta, "arrays": entries}, ensure_ascii=False).encode()
@@ -88,7 +96,16 @@ def columns(encoding: Any, texts: tuple[str, str | None], tokenizer: Any) -> dic
         before = "" if special else text[reached[segment] : start]
         if not special:
             reached[segment] = max(reached[segment], end)
-        row = (token, token if special else text[start:end], before, ids[i], start, end, segment, special)
+        row = (
+            token,
+            token if special else text[start:end],
+            before,
+            ids[i],
+            start,
+            end,
+            segment,
+            special,
+        )
         for name, value in zip(table, row, strict=True):
             table[name].append(value)
     return table
@@ -143,7 +160,9 @@ def run(name: str, model: Any, tokenizer: Any) -> None:
     n_layers, n_heads, n, _ = weights.shape
     dim = model.config.hidden_size // n_heads
     q, k, v = (
-        np.stack([taken[i][part].reshape(n, n_heads, dim).transpose(1, 0, 2) for i in range(n_layers)])
+        np.stack(
+            [taken[i][part].reshape(n, n_heads, dim).transpose(1, 0, 2) for i in range(n_layers)]
+        )
         for part in range(3)
     )
     scores = np.einsum("lhid,lhjd->lhij", q, k) / np.sqrt(dim)
@@ -175,7 +194,13 @@ def run(name: str, model: Any, tokenizer: Any) -> None:
     listed = sorted({int(i) for i in top.indices.flatten()})
     words = encoding.word_ids()
     if pair is not None:
-        first = max((w for w, s in zip(words, encoding["token_type_ids"], strict=True) if not s and w is not None))
+        first = max(
+            (
+                w
+                for w, s in zip(words, encoding["token_type_ids"], strict=True)
+                if not s and w is not None
+            )
+        )
         words = [
             None if w is None else w + (first + 1) * s
             for w, s in zip(words, encoding["token_type_ids"], strict=True)
@@ -203,7 +228,9 @@ def run(name: str, model: Any, tokenizer: Any) -> None:
         "predictions": {
             "mode": "as_is",
             "top_k": TOP_K,
-            "vocabulary": dict(zip(map(str, listed), tokenizer.convert_ids_to_tokens(listed), strict=True)),
+            "vocabulary": dict(
+                zip(map(str, listed), tokenizer.convert_ids_to_tokens(listed), strict=True)
+            ),
         },
         "selected": {"layer": 0, "head": 0} if n * n <= WEIGHT_CELLS else None,
         "versions": {"attn_widget": "dev"},

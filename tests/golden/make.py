@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis import Analysis
-from attn_widget.trace import WeightsTrace
 from attn_widget.tokens import Token
+from attn_widget.trace import WeightsTrace
 from attn_widget.widget.paint import first_paint
 from attn_widget.widget.protocol import answer
 
@@ -43,7 +43,7 @@ def analysis() -> Analysis:
     full = np.array([[np.roll(rows, i + h) for i in range(n)] for h in range(heads)], np.float32)
     triangle = np.zeros((heads, n, n), dtype=np.float32)
     for i in range(n):
-        triangle[:, i, : i + 1] = [*rows[:i], 2.0 ** -i]
+        triangle[:, i, : i + 1] = [*rows[:i], 2.0**-i]
     tokens: list[Token] = []
     at = 0
     for index, surface in enumerate(SURFACES):

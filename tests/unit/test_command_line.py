@@ -53,7 +53,11 @@ def test_without_json_the_predictions_are_printed(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [([" "], "only white space"), (["word " * 600], "602 tokens"), (["a", "--top-k", "0"], "top_k")],
+    [
+        ([" "], "only white space"),
+        (["word " * 600], "602 tokens"),
+        (["a", "--top-k", "0"], "top_k"),
+    ],
 )
 def test_bad_input_is_one_line_and_status_2(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]

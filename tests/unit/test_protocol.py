@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ TEXT = "The cat sat on the mat. It slept."
 
 
 @pytest.fixture(scope="module")
-def analysis() -> Iterator[Analysis]:
-    yield aw.analyze(TEXT, progress=False)
+def analysis() -> Analysis:
+    return aw.analyze(TEXT, progress=False)
 
 
 def ask(analysis: Analysis, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -134,8 +133,9 @@ def test_a_request_that_does_not_fit_is_refused_in_words(
 
 json_like = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 requests = st.fixed_dictionaries(

@@ -25,7 +25,9 @@ def widget() -> Iterator[aw.AttentionWidget]:
     shown.close()
 
 
-def test_show_returns_the_widget_with_the_selection_it_was_given(widget: aw.AttentionWidget) -> None:
+def test_show_returns_the_widget_with_the_selection_it_was_given(
+    widget: aw.AttentionWidget,
+) -> None:
     assert (widget.layer, widget.head, widget.token) == (3, 5, None)
     assert widget.text == TEXT
     assert widget.status == "ready"
@@ -39,7 +41,7 @@ def test_the_repr_stays_short_for_a_long_text() -> None:
 
 
 def test_an_unknown_keyword_is_refused_with_the_nearest_real_one() -> None:
-    with pytest.raises(InputTypeError, match="no option 'layr'. Did you mean 'layer'"):
+    with pytest.raises(InputTypeError, match=r"no option 'layr'\. Did you mean 'layer'"):
         aw.show(TEXT, layr=3)
 
 
@@ -81,9 +83,7 @@ def test_the_first_paint_carries_the_numbers_of_the_analysis(widget: aw.Attentio
     assert meta["tokens"]["text"] == [token.text for token in analysis.tokens]
     assert meta["selected"] == {"layer": 3, "head": 5}
     np.testing.assert_array_equal(arrays["weights"], analysis.attention(3, 5))
-    np.testing.assert_array_equal(
-        arrays["metric:confidence_max"], analysis.metrics.confidence_max
-    )
+    np.testing.assert_array_equal(arrays["metric:confidence_max"], analysis.metrics.confidence_max)
     np.testing.assert_allclose(arrays["head_max"], analysis.metrics.confidence_max)
     predictions = analysis.predictions(top_k=5)
     np.testing.assert_array_equal(arrays["prediction_ids"], predictions.ids)
