@@ -202,7 +202,9 @@ class Run:
         held = self.encoding.inputs
         copies = held["input_ids"].repeat(len(positions), 1)
         places = torch.tensor(positions)
-        copies[torch.arange(len(positions)), places] = self.encoder.mask_token_id
+        mask = self.encoder.mask_token_id
+        assert mask is not None  # `_check` has refused a tokenizer without one
+        copies[torch.arange(len(positions)), places] = mask
         extra = {name: held.get(name) for name in ("token_type_ids", "attention_mask")}
         return forward_ids(self.encoder, copies, **extra, positions=places)
 

@@ -63,5 +63,7 @@ def in_a_box(widget: AttentionWidget) -> bool:
     from ipywidgets import Box
     from ipywidgets.widgets import widget as module
 
-    boxes = [found for found in list(module._instances.values()) if isinstance(found, Box)]
+    # ipywidgets has no public list of the widgets that live.
+    alive: dict[str, Any] = getattr(module, "_instances", {})
+    boxes = [found for found in list(alive.values()) if isinstance(found, Box)]
     return any(widget in box.children for box in boxes)

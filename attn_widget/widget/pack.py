@@ -75,18 +75,15 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     ready = {name: checked(name, array) for name, array in arrays.items()}
     entries = describe(ready)
     plain_meta = to_json(meta)
-    # The offsets stand in the header and depend on its length: lay out with wide ones first.
-    start = 0
-    for _ in range(3):
+    # The offsets stand in the header and lengthen it: leave room until all of it fits.
+    start, header = 0, b""
+    while not header or 8 + len(header) > start:
+        start = -(-(8 + len(header)) // ALIGNMENT) * ALIGNMENT + 4 * ALIGNMENT
         at = start
         for entry, array in zip(entries, ready.values(), strict=True):
             entry["offset"] = at
             at += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
         header = json.dumps({"meta": plain_meta, "arrays": entries}, allow_nan=False).encode()
-        needed = -(-(8 + len(header)) // ALIGNMENT) * ALIGNMENT
-        if needed <= start:
-            break
-        start = needed + 4 * ALIGNMENT
     header = header.ljust(start - 8)
     parts = [MAGIC, struct.pack("<I", len(header)), header]
     for array in ready.values():

@@ -16,6 +16,7 @@ from attn_widget.widget.pack import pack
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Head
     from attn_widget.predictions import Predictions
     from attn_widget.tokens import Token
 
@@ -24,7 +25,7 @@ WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after
 TOP_K = 5
 
 
-def first_paint(analysis: Analysis, layer: int, head: int | str) -> bytes:
+def first_paint(analysis: Analysis, layer: int, head: Head) -> bytes:
     """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected."""
     trace = analysis.trace
     n = analysis.n_tokens

@@ -20,6 +20,7 @@ from attn_widget.widget.paint import describe_predictions, prediction_arrays
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Head
 
 log = logging.getLogger("attn_widget")
 
@@ -100,7 +101,7 @@ def layer_of(analysis: Analysis, request: Request) -> int:
     return integer(request, "layer", 0, analysis.n_layers)
 
 
-def head_of(analysis: Analysis, request: Request) -> int | str:
+def head_of(analysis: Analysis, request: Request) -> Head:
     if request.get("head") == "mean":
         return "mean"
     return integer(request, "head", 0, analysis.n_heads)
@@ -119,7 +120,8 @@ def rows_of(analysis: Analysis, request: Request) -> slice:
 
 def weights(analysis: Analysis, request: Request) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
-    arrays = {"weights": analysis.attention(layer, head_of(analysis, request), rows=rows)}
+    found = analysis.attention(layer, head_of(analysis, request), rows=rows)
+    arrays: dict[str, NDArray[Any]] = {"weights": found}
     allowed = analysis.trace.allowed(layer)
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)

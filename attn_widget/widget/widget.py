@@ -19,6 +19,7 @@ from attn_widget.widget.paint import first_paint
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Head
 
 VIEWS = ("attention", "heads", "predictions")
 SCALES = ("head", "unit", "sqrt")
@@ -170,7 +171,7 @@ class AttentionWidget(anywidget.AnyWidget):
             analysis = self._analyze(text, text_pair)
             layer = min(self.layer, analysis.n_layers - 1)
             head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
-            paint = first_paint(analysis, layer, cast("int | str", head))
+            paint = first_paint(analysis, layer, cast("Head", head))
         except AttnWidgetError as error:
             self.error = {"message": error.message, "hint": error.hint}
             self.status = "error"

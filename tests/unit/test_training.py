@@ -52,7 +52,10 @@ SHORT = [*TINY, f"train.total_tokens={TOTAL}"]
 
 
 def paragraphs(seed: int, count: int) -> list[str]:
-    """Made-up prose in which a verb agrees with its subject, whatever stands between."""
+    """Made-up prose in which a verb agrees with its subject, whatever stands between.
+
+    Sentences differ in length: were they all alike, a position alone would tell the word.
+    """
     rng = np.random.default_rng(seed)
     animals = ["dog", "cat", "bird", "horse", "king", "queen", "teacher", "farmer"]
     places = ["river", "castle", "garden", "village", "mountain", "bridge"]
@@ -62,7 +65,9 @@ def paragraphs(seed: int, count: int) -> list[str]:
         plural = int(rng.integers(2))
         subject = str(rng.choice(animals)) + "s" * plural
         verb = verbs[int(rng.integers(len(verbs)))][plural]
-        return f"The {subject} near the {rng.choice(places)} {verb} the old {rng.choice(animals)}."
+        young = "young " * int(rng.integers(3))
+        near = f" near the {rng.choice(places)}" * int(rng.integers(2))
+        return f"The {young}{subject}{near} {verb} the old {rng.choice(animals)}."
 
     return [" ".join(sentence() for _ in range(int(rng.integers(3, 9)))) for _ in range(count)]
 

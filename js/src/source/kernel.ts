@@ -3,7 +3,7 @@
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "../pack";
 import type { NdArray, Slice, SliceRequest, Source, TypedArray } from "../types";
 import { ByteCache } from "./cache";
-import { SliceFailure } from "./failure";
+import { explain, SliceFailure } from "./failure";
 
 /** anywidget's `experimental.invoke`. */
 export type Invoke = (
@@ -187,7 +187,14 @@ export class KernelSource implements Source {
       });
       return readReply(reply, buffers);
     } catch (error) {
-      if (!timeout.aborted || signal.aborted) throw error;
+      if (signal.aborted || error instanceof SliceFailure) throw error;
+      // After a restart the host refuses to send: "Cannot send" (JupyterLab).
+      if (!timeout.aborted) {
+        throw new SliceFailure(
+          `The kernel cannot be reached: it was restarted or has stopped (${explain(error).message}).`,
+          "Run the cell again. What is loaded stays usable.",
+        );
+      }
       throw new SliceFailure(
         `The kernel did not answer within ${this.#options.timeoutMs / 1000} s.`,
         "It may be busy with another cell, or gone: wait, or run the cell again. What is loaded stays usable.",
