@@ -116,6 +116,16 @@ describe("a question to the kernel", () => {
     });
   });
 
+  test("fails in words when the host refuses to send, as after a restart", async () => {
+    const invoke = vi.fn<Invoke>().mockRejectedValue(new Error("Cannot send"));
+    const source = new KernelSource(pack, invoke);
+    await expect(source.slice(weights(0))).rejects.toMatchObject({
+      name: "SliceFailure",
+      message: expect.stringContaining("kernel cannot be reached"),
+      hint: expect.stringContaining("Run the cell again"),
+    });
+  });
+
   test("that failed is asked anew, not remembered", async () => {
     const invoke = vi
       .fn<Invoke>()
