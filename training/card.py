@@ -15,6 +15,7 @@ from training.curve import curve_svg, curve_table
 
 RESULTS = Path(__file__).with_name("results")
 GUIDE = Path(__file__).with_name("README.md")
+NOTES = RESULTS / "notes.md"  # by hand: what no log holds
 MODEL = Path(__file__).parent.parent / "attn_widget" / "mini"
 BEGIN, END = "<!-- run: written by python -m training.card -->", "<!-- end of run -->"
 
@@ -64,6 +65,7 @@ def training_section(run: dict[str, Any]) -> str:
             f"{train['whole_tokens'] / 1e6:.1f} M (token dropping, Hou et al. 2022). "
         )
     passes = run["tokens"] / corpus["tokens"]
+    notes = NOTES.read_text(encoding="utf-8") + "\n" if NOTES.exists() else ""
     return f"""The corpus has {corpus["tokens"] / 1e6:.1f} M word pieces in {corpus["sentences"]:,} sentences; \
 the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes), in {run["steps"]:,} steps of about \
 {batch["step_tokens"]:,} tokens: {run["hours"]:.1f} hours of computing at a median \
@@ -71,7 +73,7 @@ the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding include
 "{train["schedule"]}", {batch["mask_rate"]:.0%} of the tokens masked afresh each time (80/10/10). \
 {dropping}Everything else stands in `training/config.toml`.
 
-Loss and accuracy on {train["eval_tokens"]:,} tokens of validation text along the way:
+{notes}Loss and accuracy on {train["eval_tokens"]:,} tokens of validation text along the way:
 
 {curve_table(run)}
 """
