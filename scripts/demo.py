@@ -45,7 +45,10 @@ def render_quickstart() -> list[Path]:
             notebook.page.screenshot(path=picture)
             pictures.append(picture)
         executed = nbformat.read(lab.notebooks / name, as_version=4)
-        executed.cells = [nbformat.from_dict(cell) for cell in notebook.cells()]
+        for cell, ran in zip(executed.cells, notebook.cells(), strict=True):
+            if cell.cell_type == "code":
+                cell.outputs = nbformat.from_dict(ran["outputs"])
+                cell.execution_count = ran["execution_count"]
         nbformat.write(executed, OUT / name)
         notebook.close()
     return [OUT / name, *pictures]
