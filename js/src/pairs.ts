@@ -34,7 +34,10 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
     head: number | "mean";
     scores: Slice | null;
     qkv: Slice | null;
+    /** Everything that the model has is here; what failed is asked for again. */
+    complete: boolean;
   } | null = null;
+  let wanted = "";
 
   return {
     of(matrix, row, column) {
@@ -70,7 +73,9 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
     },
     async load(matrix) {
       const { layer, head } = matrix;
-      if (head === "mean" || (known?.layer === layer && known.head === head)) return;
+      wanted = `${layer}.${head}`;
+      const here = known?.layer === layer && known.head === head;
+      if (head === "mean" || (here && known!.complete)) return;
       const ask = async (kind: string, held: boolean): Promise<Slice | null> => {
         if (!held) return null;
         try {
@@ -82,7 +87,10 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
         }
       };
       const [scores, qkv] = await Promise.all([ask("scores", has.scores), ask("qkv", has.qkv)]);
-      known = { layer, head, scores, qkv };
+      // Answers may overtake each other: those for a head that was left since are not kept.
+      if (wanted !== `${layer}.${head}`) return;
+      const complete = (!has.scores || scores !== null) && (!has.qkv || qkv !== null);
+      known = { layer, head, scores, qkv, complete };
     },
   };
 }
