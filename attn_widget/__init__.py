@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget._version import __version__
 
+# At once, and light: a module of the same name would otherwise take the function's place.
+from attn_widget.show import analyze, show
+
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.external import from_attentions
     from attn_widget.corpus import Profile, profile
     from attn_widget.encoder import Encoder, load, unload
     from attn_widget.errors import AttnWidgetError
-    from attn_widget.show import analyze, show
     from attn_widget.widget import AttentionWidget, close_all
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.
@@ -23,12 +25,10 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Encoder": "attn_widget.encoder",
     "Profile": "attn_widget.corpus",
-    "analyze": "attn_widget.show",
     "close_all": "attn_widget.widget",
     "from_attentions": "attn_widget.analysis.external",
     "load": "attn_widget.encoder",
     "profile": "attn_widget.corpus",
-    "show": "attn_widget.show",
     "unload": "attn_widget.encoder",
 }
 

@@ -33,6 +33,7 @@ a masked-LM head tied to the embeddings and a next-sentence head (`BertForPreTra
 
 ```python
 from transformers import AutoModelForPreTraining, AutoTokenizer
+
 tokenizer = AutoTokenizer.from_pretrained("attn_widget/mini")
 model = AutoModelForPreTraining.from_pretrained("attn_widget/mini")
 ```

@@ -34,6 +34,14 @@ def test_show_returns_the_widget_with_the_selection_it_was_given(
     assert repr(widget) == "<AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>"
 
 
+def test_names_stay_functions_whatever_was_imported_before() -> None:
+    import attn_widget.show  # noqa: F401
+
+    assert callable(aw.show)
+    assert callable(aw.analyze)
+    assert all(hasattr(aw, name) for name in aw.__all__)
+
+
 def test_the_repr_stays_short_for_a_long_text() -> None:
     shown = aw.show("word " * 300, progress=False)
     assert len(repr(shown)) < 120
