@@ -21,6 +21,7 @@ from attn_widget.analysis.metrics import (
     compute_metrics,
     layer_metrics,
     stack_metrics,
+    threshold,
 )
 from attn_widget.analysis.roles import Roles, head_roles
 from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
@@ -235,6 +236,7 @@ class Analysis:
         mean_head : bool
             Of each layer's mean matrix, a pseudo-head: arrays are [L, 1].
         """
+        threshold(tau, self.n_tokens)  # refuses what is no threshold
         if tau == TAU and not mean_head:
             return self._walk()[0]
         key = ("metrics", tau, mean_head)
