@@ -77,7 +77,7 @@ def python() -> None:
         if not executable.exists():
             run(sys.executable, "-m", "venv", VENV)
         run(
-            *(executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
+            *(executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
             *("--no-compile", "--constraint", "constraints.txt", "--editable", ".[dev]"),
         )
 
