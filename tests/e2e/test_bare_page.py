@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from scripts.page import mount
+from tests.golden.make import analysis as masked_analysis
 
 HOSTILE = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>'
 VIEWS = ("attention", "predictions", "heads")
@@ -108,4 +109,17 @@ def test_text_is_legible_on_its_ground(page: Page, scheme: str) -> None:
         }"""
     )
     assert ratio >= 7
+    widget.close()
+
+
+def test_what_the_mask_forbids_is_hatched_and_named_never_zero(page: Page) -> None:
+    widget = aw.AttentionWidget(masked_analysis(), layer=1, head=0, token=2)
+    mount(page, widget)
+    listed = page.locator('[data-aw-part="focus"]')
+    expect(listed.locator("[data-aw-value]")).to_have_count(3)
+    expect(listed).to_contain_text("2 masked: this query cannot see them.")
+    expect(page.locator('[data-aw-part="bar"]')).to_contain_text("masked")
+    page.locator('[data-aw-part="table"] summary').click()
+    row = page.locator('[data-aw-part="table"] tbody tr').nth(2)
+    assert row.locator("td").all_inner_texts()[3:] == ["masked", "masked"]
     widget.close()

@@ -33,7 +33,11 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
       row >= 0 ? [h("bdi", { dir: "ltr" }, name(row)), " attends to"] : ["Most received"];
     title.replaceChildren(...heading);
     const { css } = ramp("weight", modeOf(element));
-    const chosen = largest(values, KEYS);
+    // What the mask forbids is no weight of 0: it is not there.
+    const possible = (i: number): boolean =>
+      row < 0 || shown.allowed === null || shown.allowed[row * shown.size + i] !== 0;
+    const chosen = largest(values, KEYS).filter(possible);
+    const masked = shown.units.filter((_, i) => !possible(i)).length;
     list.replaceChildren(
       ...chosen.map((i) => {
         const value = values[i]!;
@@ -71,9 +75,10 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     );
     const sum = chosen.reduce((total, i) => total + values[i]!, 0);
     const all = values.reduce((total, value) => total + value, 0);
-    const others = shown.size - chosen.length;
+    const others = shown.size - chosen.length - masked;
     rest.textContent =
       (others > 0 ? `${others} others share ${formatNumber(Math.max(0, all - sum))}. ` : "") +
+      (masked > 0 ? `${masked} masked: this query cannot see them. ` : "") +
       (row >= 0 ? "" : "Choose a token above to see its row.");
   }
 
