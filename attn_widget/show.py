@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 WIDGET_TRAITS = (
     "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
+    "quantity", "group", "top_k", "depth", "chrome",
 )  # fmt: skip
 RUN_OPTIONS = ("model", "tagger", "truncation", "progress")
 
@@ -85,7 +86,8 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
     ----------
     text, text_pair, model, tagger, truncation, progress
         As in `analyze`.
-    layer, head, token, pair, view, theme, metric, special, words, scale, height
+    layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
+    scale, height, chrome
         Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based.
 
     Returns

@@ -55,7 +55,7 @@ MOUNT = """async ({source, css, traits, paint, width}) => {
 DRAWN = "() => performance.getEntriesByName('aw:drawn').length > 0"
 PAGE_TRAITS = (
     "layer", "head", "token", "pair", "metric", "view", "special", "words", "scale", "theme",
-    "height", "text", "text_pair", "status", "error",
+    "height", "quantity", "group", "top_k", "depth", "chrome", "text", "text_pair", "status", "error",
 )  # fmt: skip
 
 

@@ -55,6 +55,8 @@ def first_paint(analysis: Analysis, layer: int, head: Head) -> bytes:
         "text_pair": analysis.text_pair,
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
+        "masked": [],
+        "profile": None,
         "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
         "thumb": thumbs.shape[-1],
         "predictions": None if predictions is None else describe_predictions(predictions),

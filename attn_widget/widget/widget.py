@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
 
-VIEWS = ("attention", "heads", "predictions")
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
+QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
@@ -89,7 +90,15 @@ class AttentionWidget(anywidget.AnyWidget):
     metric = t.Unicode("thumbnails").tag(sync=True)
     """What shades the head grid: ``"thumbnails"`` or the key of a metric. Default thumbnails."""
     view = t.Enum(VIEWS, "attention").tag(sync=True)
-    """The chosen view: ``"attention"``, ``"heads"`` or ``"predictions"``."""
+    """The chosen view: the name of a tab, in lower case. Default ``"attention"``."""
+    quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
+    """What the matrix shows: ``"weights"`` (default), ``"scores"`` or ``"rollout"``."""
+    group = t.List(t.Int()).tag(sync=True)
+    """Tokens gathered for a sum. Default none."""
+    top_k = t.Int(3, min=1, max=10).tag(sync=True)
+    """Children of each token in the tree, 1 to 10. Default 3."""
+    depth = t.Int(3, min=1, max=6).tag(sync=True)
+    """Levels of the tree below its root, 1 to 6. Default 3."""
     special = t.Bool(True).tag(sync=True)
     """Whether special tokens are shown. Default True."""
     words = t.Bool(False).tag(sync=True)
@@ -100,6 +109,8 @@ class AttentionWidget(anywidget.AnyWidget):
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
     height = t.Int(None, allow_none=True).tag(sync=True)
     """Height of the chosen view in px; None (default) fits the content."""
+    chrome = t.Bool(True).tag(sync=True)
+    """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
 
     text = t.Unicode("").tag(sync=True)
     """The text that is shown. Read it; `run` shows another one."""
@@ -223,6 +234,10 @@ class AttentionWidget(anywidget.AnyWidget):
         if value is None:
             return None
         return [self._in_range("pair", item, self.analysis.n_tokens) for item in value]
+
+    @t.validate("group")
+    def _valid_group(self, proposal: Any) -> list[int]:
+        return [self._in_range("group", i, self.analysis.n_tokens) for i in proposal["value"]]
 
     @t.validate("metric")
     def _valid_metric(self, proposal: Any) -> str:

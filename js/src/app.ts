@@ -18,7 +18,7 @@ import { onResize } from "./draw/gauge";
 import { followTheme, ROOT_CLASS } from "./draw/theme";
 import { createMatrix, type Stage } from "./matrix";
 import { explain } from "./source/failure";
-import type { Selection, Source, State } from "./types";
+import type { Action, Drawn, Selection, Source, State } from "./types";
 import { bar } from "./views/bar";
 import { focus } from "./views/focus";
 import { headGrid } from "./views/headgrid";
@@ -43,7 +43,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source): void;
+  show(source: Source, act: ((action: Action) => Promise<void>) | null): void;
   /** The model's own state in words: loading, running, closed. */
   status(status: string): void;
   report(message: string, hint?: string): void;
@@ -181,11 +181,11 @@ export function createFrame(state: State): Frame {
 
   let stopRun: (() => void) | null = null;
 
-  function show(source: Source): void {
+  function show(source: Source, act: Stage["act"]): void {
     stopRun?.();
     const run = new AbortController();
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
-    const base = { source, state, report, announce, signal: run.signal };
+    const base = { source, state, act, report, announce, signal: run.signal };
     const stage: Stage = { ...base, matrix: createMatrix(source, state, { ...base, busy }) };
     const disposers = [
       ribbon(parts.ribbon, stage),
@@ -249,6 +249,7 @@ function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): () => void
   );
   tabs.replaceChildren(...buttons);
   let stopView: (() => void) | null = null;
+  let drawn: Drawn | null = null;
   let shown = "";
 
   function open({ view }: Selection): void {
@@ -265,16 +266,16 @@ function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): () => void
     panel.replaceChildren(element);
     panel.setAttribute("aria-label", VIEWS[name]!.label);
     const signal = AbortSignal.any([stage.signal, life.signal]);
-    let dispose: () => void = () => undefined;
+    drawn = null;
     try {
-      dispose = VIEWS[name]!.view(element, { ...stage, signal });
+      drawn = VIEWS[name]!.view(element, { ...stage, signal });
     } catch (error) {
       const { message, hint } = explain(error);
       stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
     }
     stopView = () => {
       life.abort();
-      dispose();
+      drawn?.dispose();
     };
   }
 

@@ -28,11 +28,16 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
     value === null || (Array.isArray(value) && value.length === 2 && value.every(isIndex)),
   metric: (value) => typeof value === "string",
   view: (value) => typeof value === "string",
+  quantity: oneOf("weights", "scores", "rollout"),
+  group: (value) => Array.isArray(value) && value.every(isIndex),
+  top_k: (value) => isIndex(value) && value > 0,
+  depth: (value) => isIndex(value) && value > 0,
   special: (value) => typeof value === "boolean",
   words: (value) => typeof value === "boolean",
   scale: oneOf("head", "unit", "sqrt"),
   theme: oneOf("auto", "light", "dark"),
   height: (value) => value === null || (typeof value === "number" && value > 0),
+  chrome: (value) => typeof value === "boolean",
 };
 
 /** A state that follows the model and writes back to it, and the way to let go. */

@@ -9,11 +9,16 @@ export const DEFAULT_SELECTION: Selection = {
   pair: null,
   metric: "thumbnails",
   view: "attention",
+  quantity: "weights",
+  group: [],
+  top_k: 3,
+  depth: 3,
   special: true,
   words: false,
   scale: "head",
   theme: "auto",
   height: null,
+  chrome: true,
 };
 
 type Key = keyof Selection;
@@ -63,11 +68,12 @@ const clamp = (value: number, size: number): number => Math.min(Math.max(value, 
 export function fit(selection: Selection, meta: Meta): Partial<Selection> {
   const { n_layers, n_heads } = meta.model;
   const n = meta.tokens.text.length;
-  const { layer, head, token, pair } = selection;
+  const { layer, head, token, pair, group } = selection;
   return {
     layer: clamp(layer, n_layers),
     head: head === "mean" ? head : clamp(head, n_heads),
     token: token !== null && token >= 0 && token < n ? token : null,
+    group: group.filter((index) => index < n),
     pair: pair?.every((index) => index >= 0 && index < n) ? pair : null,
   };
 }

@@ -47,6 +47,20 @@ export interface Meta {
   readonly text_pair: string | null;
   readonly truncated: { readonly limit: number; readonly length: number } | null;
   readonly tokens: TokenColumns;
+  /** Tokens that this run read as the mask token, with what stands there in the text. */
+  readonly masked: readonly {
+    readonly token: number;
+    readonly text: string;
+    readonly id: number;
+  }[];
+  /** Heads over many texts instead of one run: no tokens, no weights. */
+  readonly profile: {
+    readonly n_texts: number;
+    readonly n_tokens: number;
+    readonly seed: number;
+    readonly tagger: string | null;
+    readonly keys: readonly string[];
+  } | null;
   readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
   readonly thumb: number;
   readonly predictions: {
@@ -60,6 +74,8 @@ export interface Meta {
 
 export type HeadIndex = number | "mean";
 export type Scale = "head" | "unit" | "sqrt";
+/** What the matrix shows. Rollout has no head: it mixes the heads of all layers up to the selected one. */
+export type Quantity = "weights" | "scores" | "rollout";
 export type Theme = "auto" | "light" | "dark";
 
 /** The one selection. Keys are the names of the synced traits. */
@@ -70,11 +86,18 @@ export interface Selection {
   readonly pair: readonly [number, number] | null;
   readonly metric: string;
   readonly view: string;
+  readonly quantity: Quantity;
+  /** Tokens gathered for a sum. */
+  readonly group: readonly number[];
+  readonly top_k: number;
+  readonly depth: number;
   readonly special: boolean;
   readonly words: boolean;
   readonly scale: Scale;
   readonly theme: Theme;
   readonly height: number | null;
+  /** False: the chosen view and its caption alone. */
+  readonly chrome: boolean;
 }
 
 export interface State {
@@ -103,10 +126,23 @@ export interface Source {
   slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
 }
 
+/** What needs a kernel; see "Actions" in docs/architecture.md. */
+export type Action =
+  | {
+      readonly kind: "run";
+      readonly text: string;
+      readonly text_pair?: string | null;
+      readonly truncation?: boolean;
+    }
+  | { readonly kind: "mask"; readonly tokens: readonly number[] }
+  | { readonly kind: "cancel" };
+
 /** What a view gets. A new run (a new first paint) means new views: `source` never changes under one. */
 export interface Context {
   readonly source: Source;
   readonly state: State;
+  /** Start something in the kernel; null where there is none. Rejects with a `SliceFailure`. */
+  readonly act: ((action: Action) => Promise<void>) | null;
   /** Show a message in the widget's own error strip and live region. */
   report(message: string, hint?: string): void;
   /** Say something to screen readers. */
@@ -115,5 +151,20 @@ export interface Context {
   readonly signal: AbortSignal;
 }
 
-/** Draw into `element`, listen to `context.state`, and return the way to stop. */
-export type View = (element: HTMLElement, context: Context) => () => void;
+/** Rows of what a view shows, numbers with all their digits; null = N/A. */
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number | null)[])[];
+}
+
+/** A drawn view: the way to stop it, and what it gives away. */
+export interface Drawn {
+  dispose(): void;
+  /** Null while there is nothing to give; a promise where the numbers must be asked for. */
+  table(): Table | null | Promise<Table | null>;
+  /** The drawing as a vector, where it is one; complete in itself (styles inline). */
+  svg?(): SVGSVGElement | null;
+}
+
+/** Draw into `element` and listen to `context.state`. */
+export type View = (element: HTMLElement, context: Context) => Drawn;

@@ -27,7 +27,8 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
     try {
       const pack = readPack(bytes);
       state.set(fit(state.get(), pack.meta));
-      frame.show(new KernelSource(pack, experimental.invoke));
+      const source = new KernelSource(pack, experimental.invoke);
+      frame.show(source, (action) => source.act(action));
     } catch (error) {
       const { message, hint } = explain(error);
       frame.report(message, hint);

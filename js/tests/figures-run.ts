@@ -189,6 +189,8 @@ export function openSoftmax(mode: Mode, position: number, wanted?: readonly numb
 
 const META: Meta = {
   version: 1,
+  masked: [],
+  profile: null,
   model: {
     name: "tiny",
     family: "bert",
@@ -284,6 +286,7 @@ export function run(
   const context: Context = {
     source,
     state,
+    act: null,
     report: (message) => reports.push(message),
     announce: () => undefined,
     signal: new AbortController().signal,

@@ -14,7 +14,7 @@ function draw(options: Parameters<typeof run>[0] = {}): Run {
   const made = run(options);
   element = document.createElement("div");
   document.body.append(element);
-  dispose = heads(element, made.context);
+  dispose = heads(element, made.context).dispose;
   return made;
 }
 afterEach(() => {

@@ -20,7 +20,7 @@ function draw(options: Parameters<typeof run>[0] = {}): Run {
   const made = run(options);
   element = document.createElement("div");
   document.body.append(element);
-  dispose = predictions(element, made.context);
+  dispose = predictions(element, made.context).dispose;
   return made;
 }
 afterEach(() => {

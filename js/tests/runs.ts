@@ -32,6 +32,8 @@ export function metaOf(texts: readonly string[], change: Partial<Meta> = {}): Me
       segment: texts.map(() => 0),
       special,
     },
+    masked: [],
+    profile: null,
     metrics: { keys: ["confidence_max"], tau: 0.01 },
     thumb: Math.min(texts.length, 24),
     predictions: null,

@@ -1,7 +1,7 @@
 /** Answers out of the kernel: one `slice` command of anywidget, cached, shared and split by rows. */
 
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "../pack";
-import type { NdArray, Slice, SliceRequest, Source, TypedArray } from "../types";
+import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray } from "../types";
 import { ByteCache } from "./cache";
 import { explain, SliceFailure } from "./failure";
 
@@ -24,7 +24,7 @@ const DEFAULTS = { timeoutMs: 30_000, cacheBytes: 96e6, replyBytes: 8e6 } as con
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
-  if (request.kind === "weights" || request.kind === "scores") return n;
+  if (["weights", "scores", "rollout"].includes(request.kind)) return n;
   if (request.kind === "qkv") return 3 * headDim;
   return null;
 }
@@ -179,10 +179,18 @@ export class KernelSource implements Source {
     return joinRows(pieces);
   }
 
-  async #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+  #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+    return this.#invokeChecked("slice", request, signal);
+  }
+
+  async #invokeChecked(
+    name: string,
+    request: SliceRequest | Action,
+    signal: AbortSignal,
+  ): Promise<Slice> {
     const timeout = AbortSignal.timeout(this.#options.timeoutMs);
     try {
-      const [reply, buffers] = await this.#invoke("slice", request, {
+      const [reply, buffers] = await this.#invoke(name, request, {
         signal: AbortSignal.any([signal, timeout]),
       });
       return readReply(reply, buffers);
@@ -200,5 +208,10 @@ export class KernelSource implements Source {
         "It may be busy with another cell, or gone: wait, or run the cell again. What is loaded stays usable.",
       );
     }
+  }
+
+  /** Start something in the kernel; the answer comes by the widget's traits. */
+  async act(action: Action): Promise<void> {
+    await this.#invokeChecked("act", action, new AbortController().signal);
   }
 }

@@ -11,6 +11,7 @@ import { onTheme, type Palette, palette } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
 import { headName, schemeOf, spokenHead, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
+import type { Drawn } from "../types";
 import { linkCard, linkStrip } from "./link";
 import { twinTable } from "./twin";
 
@@ -28,7 +29,7 @@ const toThreshold = (position: number, max: number): number => (position / SLIDE
 const toPosition = (threshold: number, max: number): number =>
   max > 0 ? Math.round(Math.sqrt(threshold / max) * SLIDER_STEPS) : 0;
 
-export function attention(element: HTMLElement, stage: Stage): () => void {
+export function attention(element: HTMLElement, stage: Stage): Drawn {
   const { source, state, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
@@ -426,9 +427,12 @@ export function attention(element: HTMLElement, stage: Stage): () => void {
     },
     signal,
   );
-  return () => {
-    for (const stop of stops) stop();
-    element.classList.remove("aw-wide");
-    element.replaceChildren();
+  return {
+    dispose() {
+      for (const stop of stops) stop();
+      element.classList.remove("aw-wide");
+      element.replaceChildren();
+    },
+    table: () => null,
   };
 }

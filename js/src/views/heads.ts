@@ -226,11 +226,14 @@ export const heads: View = (element, { source, state, report, announce, signal }
   follow();
   const off = state.on(["layer", "head", "metric"], follow);
 
-  return () => {
-    off();
-    stop.abort();
-    popover.dispose();
-    root.remove();
+  return {
+    dispose() {
+      off();
+      stop.abort();
+      popover.dispose();
+      root.remove();
+    },
+    table: () => null,
   };
 };
 

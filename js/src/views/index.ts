@@ -1,20 +1,69 @@
 /** The views by the name that the trait `view` has, in the order of their tabs. */
 
 import type { Stage } from "../matrix";
-import type { Meta } from "../types";
+import type { Drawn, Meta } from "../types";
 import { attention } from "./attention";
 import { heads } from "./heads";
+import { inside } from "./inside";
 import { predictions } from "./predictions";
+import { sentences } from "./sentences";
+import { task } from "./task";
+import { tree } from "./tree";
 
 export interface Tab {
   readonly label: string;
+  /** What the numbers are, for captions. */
+  readonly definition: string;
   /** Whether this run has anything to show. */
   available(meta: Meta): boolean;
-  readonly view: (element: HTMLElement, stage: Stage) => () => void;
+  readonly view: (element: HTMLElement, stage: Stage) => Drawn;
 }
 
+const ofOneRun = (meta: Meta): boolean => meta.profile === null;
+const ofAModel = (meta: Meta): boolean => ofOneRun(meta) && meta.model.family !== null;
+
 export const VIEWS: Readonly<Record<string, Tab>> = {
-  attention: { label: "Attention", available: () => true, view: attention },
-  predictions: { label: "Predictions", available: () => true, view: predictions },
-  heads: { label: "Heads", available: () => true, view: heads },
+  attention: {
+    label: "Attention",
+    definition: "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
+    available: ofOneRun,
+    view: attention,
+  },
+  heads: {
+    label: "Heads",
+    definition:
+      "Six metrics of each head's attention matrix and seven shares of what it attends to.",
+    available: () => true,
+    view: heads,
+  },
+  tree: {
+    label: "Tree",
+    definition: "The keys with the largest weights of each token, from the root on.",
+    available: ofOneRun,
+    view: tree,
+  },
+  sentences: {
+    label: "Sentences",
+    definition: "Attention between sentences: mean share (mass) or largest weight (max).",
+    available: ofOneRun,
+    view: sentences,
+  },
+  predictions: {
+    label: "Predictions",
+    definition: "softmax of the masked-LM head's logits over the whole vocabulary.",
+    available: ofOneRun,
+    view: predictions,
+  },
+  inside: {
+    label: "Inside",
+    definition: "The model's own tensors at one stage of the pipeline.",
+    available: ofAModel,
+    view: inside,
+  },
+  task: {
+    label: "Task",
+    definition: "softmax(W h + b) over the classes, and the first token's attention.",
+    available: (meta) => ofOneRun(meta) && meta.model.has.classifier,
+    view: task,
+  },
 };

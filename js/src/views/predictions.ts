@@ -43,12 +43,15 @@ export const predictions: View = (element, context) => {
   element.append(root);
   if (!source.meta.model.has.mlm) {
     root.append(noHead(source.meta.model.name));
-    return () => root.remove();
+    return { dispose: () => root.remove(), table: () => null };
   }
   const stop = draw(root, context);
-  return () => {
-    stop();
-    root.remove();
+  return {
+    dispose() {
+      stop();
+      root.remove();
+    },
+    table: () => null,
   };
 };
 
