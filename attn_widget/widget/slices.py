@@ -1,0 +1,221 @@
+"""Slices of attention and of what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import SliceError
+from attn_widget.widget.paint import describe_predictions, prediction_arrays
+from attn_widget.widget.request import (
+    Request,
+    head_of,
+    integer,
+    layer_of,
+    one_of,
+    optional,
+    rows_of,
+)
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.analysis.sentences import Aggregation
+    from attn_widget.classification import ClassProbabilities
+
+MAX_TOP_K = 100
+MAX_TOKEN_IDS = 1000
+MAX_SEED = 2**31
+LAST_LAYERS = 6  # whose first token the task view shows (definitions, section 9)
+
+Arrays = dict[str, NDArray[Any]]
+Answer = tuple[dict[str, Any], Arrays]
+
+
+def weights(analysis: Analysis, request: Request) -> Answer:
+    layer, rows = layer_of(analysis, request), rows_of(analysis, request)
+    found = analysis.attention(layer, head_of(analysis, request), rows=rows)
+    arrays: dict[str, NDArray[Any]] = {"weights": found}
+    allowed = analysis.trace.allowed(layer)
+    if allowed is not None:
+        arrays["allowed"] = allowed[rows].astype(np.uint8)
+    return {}, arrays
+
+
+def scores(analysis: Analysis, request: Request) -> Answer:
+    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
+
+
+def qkv(analysis: Analysis, request: Request) -> Answer:
+    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    rows = rows_of(analysis, request)
+    arrays = {
+        "q": analysis.queries(layer, head)[rows],
+        "k": analysis.keys(layer, head)[rows],
+        "v": analysis.values(layer, head)[rows],
+    }
+    return {"scaling": analysis.trace.scaling(layer)}, arrays
+
+
+def metrics(analysis: Analysis, request: Request) -> Answer:
+    tau = request.get("tau", 0.01)
+    figures = analysis.metrics_at(tau)
+    arrays = {
+        f"metric:{key}": np.asarray(getattr(figures, key), dtype=np.float32) for key in figures.keys
+    }
+    return {"tau": figures.tau, "keys": list(figures.keys)}, arrays
+
+
+def predictions(analysis: Analysis, request: Request) -> Answer:
+    mode = request.get("mode", "as_is")
+    top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
+    found = analysis.predictions(top_k=top_k, mode=mode)
+    return describe_predictions(found), prediction_arrays(found)
+
+
+def softmax(analysis: Analysis, request: Request) -> Answer:
+    position = integer(request, "position", 0, analysis.n_tokens)
+    ids = request.get("token_ids")
+    if ids is not None:
+        if not isinstance(ids, (list, tuple)) or len(ids) > MAX_TOKEN_IDS:
+            raise SliceError(f"token_ids must be a list of at most {MAX_TOKEN_IDS} ids.")
+        size = analysis.vocab_size
+        ids = [integer({"token_ids": value}, "token_ids", 0, size) for value in ids]
+    mode = request.get("mode", "as_is")
+    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode))
+    return opened, {}
+
+
+def language(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.language
+    tokens = found.tokens
+    data = {
+        "words": [asdict(word) for word in found.words],
+        "sentences": [asdict(sentence) for sentence in found.sentences],
+        "token_word": [token.word for token in tokens],
+        "token_sentence": [token.sentence for token in tokens],
+        "token_pos": [token.pos for token in tokens],
+        "token_entity": [token.entity for token in tokens],
+        "tagger": found.tagger_name,
+        "notes": list(found.notes),
+    }
+    return data, {}
+
+
+def rollout(analysis: Analysis, request: Request) -> Answer:
+    rows = rows_of(analysis, request)
+    return {}, {"weights": analysis.rollout(layer_of(analysis, request))[rows]}
+
+
+def flow(analysis: Analysis, request: Request) -> Answer:
+    return {}, {"flow": analysis.flow(integer(request, "token", 0, analysis.n_tokens))}
+
+
+def layer_change(analysis: Analysis, _request: Request) -> Answer:
+    return {}, {"change": analysis.layer_change}
+
+
+def specialization(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.specialization
+    forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
+    arrays: Arrays = {
+        f"{form}:{key}": values[key] for form, values in forms.items() for key in found.raw
+    }
+    notes = list(analysis.language.notes)
+    data = {"keys": list(found.raw), "chance": found.chance, "reasons": found.reasons}
+    return {**data, "notes": notes}, arrays
+
+
+def roles(analysis: Analysis, request: Request) -> Answer:
+    seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
+    found = analysis.roles(seed)
+    arrays: Arrays = {
+        "labels": found.labels,
+        "layout": found.layout,
+        "centroids": found.centroids,
+    }
+    data = {
+        "names": list(found.names),
+        "axes": list(found.axes),
+        "explained": found.explained,
+        "silhouettes": {str(k): value for k, value in found.silhouettes.items()},
+        "seed": found.seed,
+    }
+    return data, arrays
+
+
+def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, dict[str, Any]]:
+    kind = cast("Aggregation", one_of(request, "aggregation", ("mass", "max")))
+    layer = optional(request, "layer", analysis.n_layers)
+    return kind, {"layer": layer, "head": optional(request, "head", analysis.n_heads)}
+
+
+def sentences(analysis: Analysis, request: Request) -> Answer:
+    kind, of = aggregation_of(analysis, request)
+    found = analysis.sentences
+    arrays: Arrays = {"matrix": found.matrix(kind, **of)}
+    size = len(found.texts)
+    if kind == "mass":
+        arrays["elsewhere"] = found.elsewhere(**of)
+    else:
+        seen = [[found.witness(a, b, **of) for b in range(size)] for a in range(size)]
+        for name in ("layer", "head", "query", "key"):
+            column = [[getattr(witness, name) for witness in row] for row in seen]
+            arrays[f"witness_{name}"] = np.array(column, dtype=np.int32).reshape(size, size)
+    data = {
+        "texts": list(found.texts),
+        "tokens": [list(tokens) for tokens in found.tokens],
+        "note": found.note,
+    }
+    return data, arrays
+
+
+def drill(analysis: Analysis, request: Request) -> Answer:
+    kind, of = aggregation_of(analysis, request)
+    found = analysis.sentences
+    size = len(found.texts)
+    a, b = (integer(request, name, 0, size) for name in ("a", "b"))
+    opened = found.drill(a, b, kind, **of)
+    arrays: Arrays = {
+        "weights": opened.weights,
+        "queries": np.array(opened.queries, dtype=np.int32),
+        "keys": np.array(opened.keys, dtype=np.int32),
+    }
+    return {}, arrays
+
+
+def opened_classes(found: ClassProbabilities) -> Arrays:
+    """Rows of classes; for question answering the columns are start and end, and rows positions."""
+    columns = len(found.labels)
+    return {
+        "logits": found.logits.reshape(-1, columns).astype(np.float32),
+        "exp": found.exponentials.reshape(-1, columns).astype(np.float32),
+        "sum": np.atleast_1d(found.sum).astype(np.float64),
+        "probabilities": found.probabilities.reshape(-1, columns).astype(np.float32),
+    }
+
+
+def classification(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.classification
+    if found is None or analysis.run is None:
+        raise SliceError(
+            "This model has no classifier.",
+            "Load a checkpoint for sequence or token classification, or question answering.",
+        )
+    data = {"labels": list(found.labels), "task": analysis.run.encoder.classifier}
+    return data, opened_classes(found)
+
+
+def next_sentence(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.next_sentence
+    return {"labels": list(found.labels)}, opened_classes(found)
+
+
+def first_token(analysis: Analysis, request: Request) -> Answer:
+    head = head_of(analysis, request)
+    layers = range(max(0, analysis.n_layers - LAST_LAYERS), analysis.n_layers)
+    rows = [analysis.attention(layer, head, rows=slice(0, 1))[0] for layer in layers]
+    return {"layers": list(layers)}, {"weights": np.stack(rows)}
