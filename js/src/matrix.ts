@@ -1,19 +1,31 @@
-/** The matrix on screen: the selected head's weights as the selected units see them. */
+/** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
 
 import { maximum, received } from "./derive/matrix";
-import { project, projectAllowed, type Unit, unitOfToken, unitsOf } from "./derive/units";
+import {
+  project,
+  projectAllowed,
+  selectCells,
+  type Unit,
+  unitOfToken,
+  unitsOf,
+} from "./derive/units";
 import { explain, isAbort } from "./source/failure";
-import type { Context, HeadIndex, SliceRequest, Source, State } from "./types";
+import type { Context, HeadIndex, Meta, Selection, SliceRequest, Source, State } from "./types";
 
 export interface Matrix {
   readonly layer: number;
+  /** Without a meaning where `quantity` is `"rollout"`: all heads are mixed. */
   readonly head: HeadIndex;
+  /** What `weights` holds: attention weights, or rollout up to `layer` (Abnar & Zuidema 2020). */
+  readonly quantity: "weights" | "rollout";
   /** The same array for every head of one choice of units. */
   readonly units: readonly Unit[];
   /** Rows and columns. */
   readonly size: number;
-  /** `[size, size]` weights, rows are queries. */
+  /** `[size, size]`, rows are queries. */
   readonly weights: Float32Array;
+  /** `[size, size]` scaled scores, `-Infinity` where impossible; null unless they are selected and can be had. */
+  readonly scores: Float32Array | null;
   /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
   readonly allowed: Uint8Array | null;
   readonly max: number;
@@ -44,17 +56,33 @@ export const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => 
   head,
 });
 
-/** The heads one step away by arrow key. */
-function neighbours(source: Source, layer: number, head: HeadIndex): SliceRequest[] {
+/** Why a selection has no scores, for the reader; null when it has. */
+export function scoresAbsent(
+  { head, words }: Pick<Selection, "head" | "words">,
+  { model }: Pick<Meta, "model">,
+): string | null {
+  if (!model.has.scores) return "this run holds weights alone, its scores were not recorded";
+  if (head === "mean") return "the mean head averages weights and has no scores of its own";
+  if (words) return "a word averages several rows and columns; single tokens have scores";
+  return null;
+}
+
+type Wanted = Pick<Selection, "layer" | "head" | "quantity">;
+
+const matrixRequest = ({ layer, head, quantity }: Wanted): SliceRequest =>
+  quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
+
+/** The matrices one step away by arrow key. */
+function neighbours(source: Source, { layer, head, quantity }: Wanted): SliceRequest[] {
   const { n_layers, n_heads } = source.meta.model;
   const near: [number, HeadIndex][] = [
     [layer - 1, head],
     [layer + 1, head],
   ];
-  if (head !== "mean") near.push([layer, head - 1], [layer, head + 1]);
+  if (head !== "mean" && quantity !== "rollout") near.push([layer, head - 1], [layer, head + 1]);
   return near
     .filter(([l, k]) => l >= 0 && l < n_layers && (k === "mean" || (k >= 0 && k < n_heads)))
-    .map(([l, k]) => weightsRequest(l, k));
+    .map(([l, k]) => matrixRequest({ layer: l, head: k, quantity }));
 }
 
 export function createMatrix(
@@ -69,19 +97,28 @@ export function createMatrix(
   let known: { readonly key: string; readonly units: readonly Unit[] } | null = null;
   let asking: AbortController | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
+  /** The matrix that is shown or on its way; empty after a failure. */
+  let asked = "";
+
+  const wish = ({ layer, head, words, special, quantity }: Selection): string =>
+    JSON.stringify([layer, quantity === "rollout" ? null : head, words, special, quantity]);
 
   async function load(): Promise<void> {
     asking?.abort();
     clearTimeout(idle);
     const mine = new AbortController();
     asking = mine;
-    const { layer, head, words, special } = state.get();
+    const selection = state.get();
+    asked = wish(selection);
+    const { layer, head, words, special } = selection;
     const options = { signal: mine.signal };
     const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
+    const scored = selection.quantity === "scores" && scoresAbsent(selection, source.meta) === null;
     try {
-      const [weights, language] = await Promise.all([
-        source.slice(weightsRequest(layer, head), options),
+      const [weights, language, scores] = await Promise.all([
+        source.slice(matrixRequest(selection), options),
         words ? source.slice({ kind: "language" }, options) : null,
+        scored ? source.slice({ kind: "scores", layer, head }, options) : null,
       ]);
       if (mine.signal.aborted) return;
       const tokenWord = (language?.data.token_word ?? null) as (number | null)[] | null;
@@ -94,12 +131,15 @@ export function createMatrix(
       const raw = weights.arrays.get("weights")!.data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
       const projected = project(raw, n, units);
+      const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;
       current = {
         layer,
         head,
+        quantity: selection.quantity === "rollout" ? "rollout" : "weights",
         units,
         size,
         weights: projected,
+        scores: scoresOfAll === undefined ? null : selectCells(scoresOfAll, n, units),
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
         max: maximum(projected),
         received: received(projected, size, size),
@@ -108,13 +148,14 @@ export function createMatrix(
       for (const listener of [...listeners]) listener(current);
       if (source.live && n <= PREFETCH_TOKENS) {
         idle = setTimeout(() => {
-          for (const request of neighbours(source, layer, head)) {
+          for (const request of neighbours(source, selection)) {
             source.slice(request, options).catch(() => undefined);
           }
         }, PREFETCH_DELAY_MS);
       }
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted) return;
+      asked = "";
       const { message, hint } = explain(error);
       report(message, hint);
     } finally {
@@ -123,7 +164,10 @@ export function createMatrix(
     }
   }
 
-  const stop = state.on(["layer", "head", "words", "special"], () => void load());
+  const stop = state.on(["layer", "head", "words", "special", "quantity"], (selection) => {
+    // Rollout mixes all heads: another one changes nothing.
+    if (asked !== wish(selection)) void load();
+  });
   signal.addEventListener(
     "abort",
     () => {

@@ -5,9 +5,28 @@ import { type TokenScheme, tokenLabel, tokenScheme } from "./draw/format";
 import { metricOf } from "./formulas";
 import type { HeadIndex, TokenColumns } from "./types";
 
+/** Which matrix of a run. */
+export interface MatrixKey {
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly quantity: "weights" | "rollout";
+}
+
 /** `L3 · H5`, `L3 · mean`. */
 export function headName(layer: number, head: HeadIndex): string {
   return head === "mean" ? `L${layer} · mean` : `L${layer} · H${head}`;
+}
+
+/** What a matrix is called: `L3 · H5`, or, where heads are mixed, `rollout, layers 0–3`. */
+export function matrixName({ layer, head, quantity }: MatrixKey): string {
+  if (quantity !== "rollout") return headName(layer, head);
+  return layer === 0 ? "rollout, layer 0" : `rollout, layers 0–${layer}`;
+}
+
+/** A matrix for readers who listen. */
+export function spokenMatrix({ layer, head, quantity }: MatrixKey): string {
+  if (quantity !== "rollout") return spokenHead(layer, head);
+  return layer === 0 ? "rollout over layer 0" : `rollout over layers 0 to ${layer}`;
 }
 
 /** `layer 3, head 5`, for readers who listen. */

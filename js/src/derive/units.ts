@@ -94,3 +94,14 @@ export function projectAllowed(allowed: Uint8Array, n: number, units: readonly U
   }
   return result;
 }
+
+/** Cells of single tokens out of an `[n, n]` matrix, `[m, m]`: nothing is averaged. Every unit is one token. */
+export function selectCells(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
+  const m = units.length;
+  if (m === n) return matrix;
+  const result = new Float32Array(m * m);
+  for (let a = 0; a < m; a++) {
+    for (let b = 0; b < m; b++) result[a * m + b] = matrix[units[a]!.token * n + units[b]!.token]!;
+  }
+  return result;
+}

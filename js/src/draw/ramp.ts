@@ -30,12 +30,44 @@ const METRIC_LIGHT: readonly Stop[] = [
   [0.385, 0.075, 230],
 ];
 
-export type RampName = "weight" | "metric";
+/** From zero outwards: below zero blue, above it orange (told apart by every kind of colour vision). */
+const BELOW_LIGHT: readonly Stop[] = [
+  [0.975, 0.002, 250],
+  [0.78, 0.09, 245],
+  [0.58, 0.14, 250],
+  [0.36, 0.13, 262],
+];
+const ABOVE_LIGHT: readonly Stop[] = [
+  [0.975, 0.002, 70],
+  [0.78, 0.12, 65],
+  [0.58, 0.15, 45],
+  [0.36, 0.11, 35],
+];
+const BELOW_DARK: readonly Stop[] = [
+  [0.21, 0.004, 250],
+  [0.42, 0.1, 258],
+  [0.63, 0.13, 248],
+  [0.87, 0.07, 230],
+];
+const ABOVE_DARK: readonly Stop[] = [
+  [0.21, 0.004, 50],
+  [0.42, 0.1, 40],
+  [0.63, 0.15, 52],
+  [0.87, 0.1, 82],
+];
+
+/** `signed`: entry 0 is the most negative value, entries 127 and 128 are zero, 255 the most positive. */
+export type RampName = "weight" | "metric" | "signed";
 export type Mode = "light" | "dark";
 
-const STOPS: Record<RampName, Record<Mode, readonly Stop[]>> = {
-  weight: { light: WEIGHT_LIGHT, dark: WEIGHT_DARK },
-  metric: { light: METRIC_LIGHT, dark: METRIC_DARK },
+/** One run of stops, or two that meet in zero. */
+const STOPS: Record<RampName, Record<Mode, readonly (readonly Stop[])[]>> = {
+  weight: { light: [WEIGHT_LIGHT], dark: [WEIGHT_DARK] },
+  metric: { light: [METRIC_LIGHT], dark: [METRIC_DARK] },
+  signed: {
+    light: [[...BELOW_LIGHT].reverse(), ABOVE_LIGHT],
+    dark: [[...BELOW_DARK].reverse(), ABOVE_DARK],
+  },
 };
 
 export type Rgb = readonly [number, number, number];
@@ -92,9 +124,10 @@ function between(stops: readonly Stop[], t: number): Stop {
   return [l0 + f * (l1 - l0), c0 + f * (c1 - c0), h0 + f * turn];
 }
 
-function make(stops: readonly Stop[]): Ramp {
-  const rgb = Array.from({ length: RAMP_SIZE }, (_, i) =>
-    inGamut(between(stops, i / (RAMP_SIZE - 1))),
+function make(runs: readonly (readonly Stop[])[]): Ramp {
+  const length = RAMP_SIZE / runs.length;
+  const rgb = runs.flatMap((stops) =>
+    Array.from({ length }, (_, i) => inGamut(between(stops, i / (length - 1)))),
   );
   return {
     rgb,

@@ -27,3 +27,11 @@ export const SCALE_LABELS: Record<Scale, string> = {
   unit: "0 to 1",
   sqrt: "square root, 0 to maximum of this head",
 };
+
+/** The entry of the signed ramp for a value between `-most` and `most`: zero is its middle, always. */
+export function signedIndex(value: number, most: number): number {
+  const half = RAMP_SIZE / 2;
+  if (!(most > 0) || value === 0 || Number.isNaN(value)) return half;
+  const step = Math.round(Math.min(Math.abs(value) / most, 1) * (half - 1));
+  return value > 0 ? half + step : half - 1 - step;
+}
