@@ -57,7 +57,21 @@ const ABOVE_DARK: readonly Stop[] = [
 ];
 
 /** `signed`: entry 0 is the most negative value, entries 127 and 128 are zero, 255 the most positive. */
-export type RampName = "weight" | "metric" | "signed";
+/** Nearest the root darkest (on dark: lightest); every entry at least 3:1 against the ground. */
+const DEPTH_DARK: readonly Stop[] = [
+  [0.9, 0.11, 150],
+  [0.77, 0.11, 195],
+  [0.66, 0.12, 250],
+  [0.58, 0.16, 295],
+];
+const DEPTH_LIGHT: readonly Stop[] = [
+  [0.34, 0.15, 295],
+  [0.45, 0.13, 255],
+  [0.55, 0.1, 210],
+  [0.65, 0.13, 150],
+];
+
+export type RampName = "weight" | "metric" | "signed" | "depth";
 export type Mode = "light" | "dark";
 
 /** One run of stops, or two that meet in zero. */

@@ -1,0 +1,128 @@
+/** The influence tree: what a token attends to most, what those attend to most, and so on. */
+
+export interface Influences {
+  /** `[size, size]`, rows are queries. */
+  readonly weights: Float32Array;
+  /** 0 where the model's mask forbids a cell. */
+  readonly allowed: Uint8Array | null;
+  readonly size: number;
+}
+
+/** A token of the tree with the edge from its parent; the same token may stand on many paths. */
+export interface TreeNode {
+  /** Row and column of the matrix. */
+  readonly unit: number;
+  /** Edges from the root. */
+  readonly depth: number;
+  /** Place among its siblings, 1 = the largest weight; 0 for the root. */
+  readonly order: number;
+  /** Null for the root. */
+  readonly weight: number | null;
+  /** Of the weights from the root, 1 for the root. */
+  readonly product: number;
+  readonly parent: TreeNode | null;
+}
+
+export interface InfluenceTree {
+  readonly root: TreeNode;
+  /** By weight, then by position; made when they are asked for, and then kept. */
+  childrenOf(node: TreeNode): readonly TreeNode[];
+}
+
+export interface TreeShape {
+  /** Children of a token, at most. */
+  readonly topK: number;
+  /** Edges from the root to a leaf, at most. */
+  readonly depth: number;
+}
+
+/** Positions of the `count` largest possible weights of a row, largest first; equal ones by position. */
+function strongest({ weights, allowed, size }: Influences, row: number, count: number): number[] {
+  const chosen: number[] = [];
+  for (let key = 0; key < size; key++) {
+    const at = row * size + key;
+    const weight = weights[at]!;
+    if (Number.isNaN(weight) || (allowed !== null && allowed[at] === 0)) continue;
+    if (chosen.length === count && !(weight > weights[row * size + chosen.at(-1)!]!)) continue;
+    let place = chosen.length;
+    while (place > 0 && weight > weights[row * size + chosen[place - 1]!]!) place--;
+    chosen.splice(place, 0, key);
+    if (chosen.length > count) chosen.pop();
+  }
+  return chosen;
+}
+
+/** The tree below a unit: the `topK` strongest keys of each, never one that is already on the path. */
+export function influenceTree(
+  matrix: Influences,
+  unit: number,
+  { topK, depth }: TreeShape,
+): InfluenceTree {
+  const ranked = new Map<number, readonly number[]>();
+  const grown = new WeakMap<TreeNode, readonly TreeNode[]>();
+
+  function keysOf(row: number): readonly number[] {
+    let keys = ranked.get(row);
+    if (keys === undefined) {
+      // A path bars at most `depth` keys, so this many are enough.
+      keys = strongest(matrix, row, topK + depth);
+      ranked.set(row, keys);
+    }
+    return keys;
+  }
+
+  function grow(node: TreeNode): readonly TreeNode[] {
+    if (node.depth >= depth) return [];
+    const path = new Set<number>();
+    for (let at: TreeNode | null = node; at !== null; at = at.parent) path.add(at.unit);
+    return keysOf(node.unit)
+      .filter((key) => !path.has(key))
+      .slice(0, topK)
+      .map((key, i) => {
+        const weight = matrix.weights[node.unit * matrix.size + key]!;
+        return {
+          unit: key,
+          depth: node.depth + 1,
+          order: i + 1,
+          weight,
+          product: node.product * weight,
+          parent: node,
+        };
+      });
+  }
+
+  return {
+    root: { unit, depth: 0, order: 0, weight: null, product: 1, parent: null },
+    childrenOf(node) {
+      let children = grown.get(node);
+      if (children === undefined) {
+        children = grow(node);
+        grown.set(node, children);
+      }
+      return children;
+    },
+  };
+}
+
+/** Nodes that a tree over `size` units can have down to each depth, the root being depth 0. */
+export function nodesThrough(size: number, { topK, depth }: TreeShape): number[] {
+  const totals = [1];
+  let level = 1;
+  for (let above = 0; above < Math.min(depth, size - 1); above++) {
+    level *= Math.min(topK, size - 1 - above);
+    totals.push(totals[above]! + level);
+  }
+  return totals;
+}
+
+/** Every edge, by its child: those of a token together, before those further down. */
+export function edgesOf({ root, childrenOf }: InfluenceTree): TreeNode[] {
+  const edges: TreeNode[] = [];
+  const visit = (node: TreeNode): void => {
+    const children = childrenOf(node);
+    edges.push(...children);
+    children.forEach(visit);
+  };
+  visit(root);
+  return edges;
+}

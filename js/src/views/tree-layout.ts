@@ -1,0 +1,261 @@
+/** Where the tokens of the tree stand: in columns from left to right, or pushed apart by forces. */
+
+import {
+  forceCollide,
+  forceLink,
+  forceManyBody,
+  forceSimulation,
+  forceX,
+  forceY,
+  type SimulationNodeDatum,
+} from "d3-force";
+import { type HierarchyNode, hierarchy, tree as tidyTree } from "d3-hierarchy";
+import type { InfluenceTree, TreeNode } from "../derive/tree";
+
+export type LayoutName = "tidy" | "force";
+
+/** Sizes in CSS pixels. */
+export const ROW = 24;
+export const PILL = { height: 20, pad: 8, chevron: 18 } as const;
+const MARGIN = 8;
+const NUMBER_GAP = 6;
+const GAP = { least: 32, most: 128 } as const;
+/** A little air between tokens of different parents, in rows. */
+const COUSINS = 1.25;
+
+export interface TreeBox {
+  readonly node: TreeNode;
+  /** Tokens from the root, as `1/4/2`: the same place of the tree in every head. */
+  readonly path: string;
+  readonly label: string;
+  /** Of the weight as it is written, px. */
+  readonly numberWidth: number;
+  /** Whether there is anything below. */
+  readonly inner: boolean;
+  readonly open: boolean;
+  readonly parent: TreeBox | null;
+  /** Width of the pill, px. */
+  readonly width: number;
+  /** Left end and middle of the pill. */
+  x: number;
+  y: number;
+  /** Where edges to the children leave, beyond all labels of the column. */
+  bend: number;
+}
+
+export interface TreeLayout {
+  readonly name: LayoutName;
+  /** Parents before children, in the order in which they are read. */
+  readonly boxes: readonly TreeBox[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Measure {
+  label(node: TreeNode): { text: string; width: number };
+  /** Width of the weight as written; 0 for the root. */
+  number(node: TreeNode): number;
+  path(node: TreeNode): string;
+  open(node: TreeNode): boolean;
+}
+
+type Branch = HierarchyNode<TreeNode>;
+
+/** Lay out what is open of `tree` for a panel `room` px wide. */
+export function layoutTree(
+  tree: InfluenceTree,
+  name: LayoutName,
+  room: number,
+  measure: Measure,
+): TreeLayout {
+  const root = hierarchy(tree.root, (node) => (measure.open(node) ? tree.childrenOf(node) : null));
+  const boxOf = new Map<Branch, TreeBox>();
+  const boxes: TreeBox[] = [];
+  root.eachBefore((branch) => {
+    const node = branch.data;
+    const inner = tree.childrenOf(node).length > 0;
+    const { text, width } = measure.label(node);
+    const box: TreeBox = {
+      node,
+      path: measure.path(node),
+      label: text,
+      numberWidth: measure.number(node),
+      inner,
+      open: inner && measure.open(node),
+      parent: branch.parent === null ? null : boxOf.get(branch.parent)!,
+      width: Math.ceil(width) + 2 * PILL.pad + (inner ? PILL.chevron : 0),
+      x: 0,
+      y: 0,
+      bend: 0,
+    };
+    boxOf.set(branch, box);
+    boxes.push(box);
+  });
+  if (name === "tidy") placeTidy(root, boxOf, room);
+  else placeForce(boxes, room);
+  return { name, boxes, ...frame(boxes, name) };
+}
+
+/** Columns by depth, wide enough for their longest label: labels never meet. */
+function placeTidy(root: Branch, boxOf: ReadonlyMap<Branch, TreeBox>, room: number): void {
+  const placed = tidyTree<TreeNode>()
+    .nodeSize([ROW, 1])
+    .separation((a, b) => (a.parent === b.parent ? 1 : COUSINS))(root);
+  const columns: { numbers: number; pills: number }[] = [];
+  for (const branch of placed.descendants()) {
+    const box = boxOf.get(branch)!;
+    columns[branch.depth] ??= { numbers: 0, pills: 0 };
+    const column = columns[branch.depth]!;
+    column.numbers = Math.max(column.numbers, Math.ceil(box.numberWidth));
+    column.pills = Math.max(column.pills, box.width);
+  }
+  const taken = columns.reduce(
+    (sum, { numbers, pills }) => sum + pills + (numbers > 0 ? numbers + NUMBER_GAP : 0),
+    2 * MARGIN,
+  );
+  const wanted = columns.length > 1 ? (room - taken) / (columns.length - 1) : GAP.least;
+  const gap = Math.floor(Math.min(Math.max(wanted, GAP.least), GAP.most));
+  const lefts: number[] = [];
+  let x = MARGIN;
+  for (const { numbers, pills } of columns) {
+    const left: number = x + (numbers > 0 ? numbers + NUMBER_GAP : 0);
+    lefts.push(left);
+    x = left + pills + gap;
+  }
+  for (const branch of placed.descendants()) {
+    const box = boxOf.get(branch)!;
+    box.x = lefts[branch.depth]!;
+    box.y = branch.x;
+    box.bend = box.x + columns[branch.depth]!.pills;
+  }
+}
+
+interface Body extends SimulationNodeDatum {
+  readonly box: TreeBox;
+  x: number;
+  y: number;
+}
+
+const TICKS = 240;
+/** Free space around a pill, px. */
+const AIR = 6;
+/** Passes that push overlapping pills apart at the end; each one halves what is left, or nearly. */
+const SEPARATIONS = 200;
+
+/** Forces let the tree find its shape: from a fixed start, all steps at once, nothing left to chance. */
+function placeForce(boxes: readonly TreeBox[], room: number): void {
+  // Pills are wider than high: forces work in a space in which the average one is round.
+  const width = boxes.reduce((sum, box) => sum + box.width, 0) / boxes.length;
+  const stretch = Math.min(Math.max(width / (ROW * 1.5), 1), 3);
+  const index = new Map(boxes.map((box, i) => [box, i]));
+  const bodies: Body[] = boxes.map((box, i) => {
+    // A sunflower from the root outwards.
+    const radius = ROW * Math.sqrt(i);
+    const angle = i * Math.PI * (3 - Math.sqrt(5));
+    return { box, x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+  });
+  const links = boxes.flatMap((box, target) =>
+    box.parent === null ? [] : [{ source: index.get(box.parent)!, target }],
+  );
+  forceSimulation(bodies)
+    .force(
+      "link",
+      forceLink(links)
+        .distance(3 * ROW)
+        .strength(0.8),
+    )
+    .force("charge", forceManyBody().strength(-12 * ROW))
+    .force(
+      "collide",
+      forceCollide<Body>(({ box }) => box.width / stretch / 2 + AIR),
+    )
+    .force("x", forceX(0).strength(0.04))
+    .force("y", forceY(0).strength(0.04))
+    .stop()
+    .tick(TICKS);
+  for (const body of bodies) body.x *= stretch;
+  separate(bodies);
+  const [left, right] = [
+    Math.min(...bodies.map(({ x, box }) => x - box.width / 2)),
+    Math.max(...bodies.map(({ x, box }) => x + box.width / 2)),
+  ];
+  const top = Math.min(...bodies.map(({ y }) => y));
+  const spare = Math.max(0, (room - 2 * MARGIN - (right - left)) / 2);
+  for (const { box, x, y } of bodies) {
+    box.x = Math.round(x - left - box.width / 2 + MARGIN + spare);
+    box.y = Math.round(y - top);
+  }
+}
+
+/** Push pills apart until none overlaps, along the axis on which they overlap less. */
+function separate(bodies: readonly Body[]): void {
+  for (let pass = 0; pass < SEPARATIONS; pass++) {
+    let touched = false;
+    for (let i = 0; i < bodies.length; i++) {
+      const a = bodies[i]!;
+      for (let j = i + 1; j < bodies.length; j++) {
+        const b = bodies[j]!;
+        const down = ROW + AIR - Math.abs(b.y - a.y);
+        if (down <= 0.5) continue;
+        const across = (a.box.width + b.box.width) / 2 + AIR - Math.abs(b.x - a.x);
+        if (across <= 0.5) continue;
+        touched = true;
+        if (down < across) {
+          const shift = (b.y >= a.y ? down : -down) / 2;
+          a.y -= shift;
+          b.y += shift;
+        } else {
+          const shift = (b.x >= a.x ? across : -across) / 2;
+          a.x -= shift;
+          b.x += shift;
+        }
+      }
+    }
+    if (!touched) return;
+  }
+}
+
+/** Shift everything into sight, and say how much room it takes. */
+function frame(boxes: readonly TreeBox[], name: LayoutName): Pick<TreeLayout, "width" | "height"> {
+  const top = boxes.reduce((least, { y }) => Math.min(least, y), Infinity);
+  let width = 0;
+  let height = 0;
+  for (const box of boxes) {
+    box.y = Math.round(box.y - top) + MARGIN + ROW / 2;
+    if (name === "force") box.bend = box.x + box.width / 2;
+    width = Math.max(width, box.x + box.width);
+    height = Math.max(height, box.y);
+  }
+  return { width: Math.ceil(width + MARGIN), height: Math.ceil(height + ROW / 2 + MARGIN) };
+}
+
+/** The edge to a box from its parent, as an SVG path. */
+export function edgePath(
+  name: LayoutName,
+  from: Pick<TreeBox, "x" | "y" | "width" | "bend">,
+  to: Pick<TreeBox, "x" | "y" | "width" | "numberWidth">,
+): string {
+  if (name === "force") {
+    return `M${from.x + from.width / 2},${from.y}L${to.x + to.width / 2},${to.y}`;
+  }
+  const end = to.x - to.numberWidth - NUMBER_GAP - 2;
+  const middle = (from.bend + end) / 2;
+  return (
+    `M${from.x + from.width},${from.y}H${from.bend}` +
+    `C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`
+  );
+}
+
+/** Where the weight of a box is written: its place and which end of the text that is. */
+export function numberPlace(
+  name: LayoutName,
+  from: Pick<TreeBox, "x" | "y" | "width">,
+  to: Pick<TreeBox, "x" | "y" | "width">,
+): { x: number; y: number; anchor: "end" | "middle" } {
+  if (name === "tidy") return { x: to.x - NUMBER_GAP, y: to.y, anchor: "end" };
+  return {
+    x: (from.x + from.width / 2 + to.x + to.width / 2) / 2,
+    y: (from.y + to.y) / 2,
+    anchor: "middle",
+  };
+}
