@@ -56,7 +56,6 @@ const ABOVE_DARK: readonly Stop[] = [
   [0.87, 0.1, 82],
 ];
 
-/** `signed`: entry 0 is the most negative value, entries 127 and 128 are zero, 255 the most positive. */
 /** Nearest the root darkest (on dark: lightest); every entry at least 3:1 against the ground. */
 const DEPTH_DARK: readonly Stop[] = [
   [0.9, 0.11, 150],
@@ -71,6 +70,7 @@ const DEPTH_LIGHT: readonly Stop[] = [
   [0.65, 0.13, 150],
 ];
 
+/** `signed`: entry 0 is the most negative value, entries 127 and 128 are zero, 255 the most positive. */
 export type RampName = "weight" | "metric" | "signed" | "depth";
 export type Mode = "light" | "dark";
 
@@ -78,6 +78,7 @@ export type Mode = "light" | "dark";
 const STOPS: Record<RampName, Record<Mode, readonly (readonly Stop[])[]>> = {
   weight: { light: [WEIGHT_LIGHT], dark: [WEIGHT_DARK] },
   metric: { light: [METRIC_LIGHT], dark: [METRIC_DARK] },
+  depth: { light: [DEPTH_LIGHT], dark: [DEPTH_DARK] },
   signed: {
     light: [[...BELOW_LIGHT].reverse(), ABOVE_LIGHT],
     dark: [[...BELOW_DARK].reverse(), ABOVE_DARK],
