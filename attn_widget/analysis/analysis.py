@@ -23,6 +23,7 @@ from attn_widget.analysis.metrics import (
     stack_metrics,
     threshold,
 )
+from attn_widget.analysis.patterns import Patterns, positional_patterns
 from attn_widget.analysis.roles import Roles, head_roles
 from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
 from attn_widget.analysis.sentences import SentenceAttention
@@ -251,6 +252,16 @@ class Analysis:
     def specialization(self) -> Specialization:
         """The seven specialisation metrics of every head; see `specialize`."""
         return self._once("specialization", self._specialize)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Mean weight of every head on the previous and the next token; see `positional_patterns`."""
+
+        def find() -> Patterns:
+            allowed = [self.trace.allowed(layer) for layer in range(self.n_layers)]
+            return positional_patterns(self.marginals, allowed)
+
+        return self._once("patterns", find)
 
     def roles(self, seed: int = 0) -> Roles:
         """Heads clustered by their specialisation on this text; see `head_roles`.

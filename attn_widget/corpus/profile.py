@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis import metrics, specialization
+from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles, head_roles
 from attn_widget.analysis.tables import dataframe
 from attn_widget.corpus import statistics
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
 
-KEYS = (*metrics.KEYS, *specialization.KEYS)
+KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 
 
 class Profile:
-    """The figures of every head (definitions, sections 2 and 3) over many texts.
+    """The figures of every head (definitions, sections 2 and 3, and patterns) over many texts.
 
     The mean of a figure that grows with the length of a text (``focus_entropy``) is one over these
     lengths; ``focus_normalized`` can be compared between corpora.

@@ -170,7 +170,11 @@ def _figures(
     from attn_widget.show import analyze
 
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
-    found = {**analysis.metrics.as_dict(), **analysis.specialization.raw}
+    found = {
+        **analysis.metrics.as_dict(),
+        **analysis.specialization.raw,
+        **analysis.patterns.as_dict(),
+    }
     return np.stack([found[key] for key in KEYS]).astype(np.float32)
 
 

@@ -96,6 +96,7 @@ HANDLERS: dict[str, Callable[[Analysis, Request], Answer]] = {
         slices.flow,
         slices.layer_change,
         slices.specialization,
+        slices.patterns,
         slices.roles,
         slices.sentences,
         slices.drill,

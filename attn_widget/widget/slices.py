@@ -22,6 +22,7 @@ from attn_widget.widget.request import (
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.analysis.roles import Roles
     from attn_widget.analysis.sentences import Aggregation
     from attn_widget.classification import ClassProbabilities
 
@@ -129,9 +130,18 @@ def specialization(analysis: Analysis, _request: Request) -> Answer:
     return {**data, "notes": notes}, arrays
 
 
+def patterns(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.patterns.as_dict()
+    arrays: Arrays = {f"pattern:{key}": values for key, values in found.items()}
+    return {"keys": list(found), "chance": 1 / analysis.n_tokens}, arrays
+
+
 def roles(analysis: Analysis, request: Request) -> Answer:
     seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
-    found = analysis.roles(seed)
+    return describe_roles(analysis.roles(seed))
+
+
+def describe_roles(found: Roles) -> Answer:
     arrays: Arrays = {
         "labels": found.labels,
         "layout": found.layout,

@@ -36,7 +36,11 @@ def test_figures_are_those_of_each_text_alone(done: Profile) -> None:
     for k in (0, 2, 4):
         alone = analyze(TEXTS[k], progress=False)
         assert alone.n_tokens == done.n_tokens[k]
-        figures = {**alone.metrics.as_dict(), **alone.specialization.raw}
+        figures = {
+            **alone.metrics.as_dict(),
+            **alone.specialization.raw,
+            **alone.patterns.as_dict(),
+        }
         for place, key in enumerate(KEYS):
             assert np.allclose(done.figures[k, place], figures[key], atol=1e-5, equal_nan=True)
 
