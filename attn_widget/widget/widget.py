@@ -12,6 +12,7 @@ import anywidget
 import traitlets as t
 from anywidget.experimental import command
 
+from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.widget import protocol
 from attn_widget.widget.display import DisplayOnce
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
 
+SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("head", "unit", "sqrt")
@@ -88,7 +90,8 @@ class AttentionWidget(anywidget.AnyWidget):
     pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
     """Pinned ``[query, key]``, or None. Default None."""
     metric = t.Unicode("thumbnails").tag(sync=True)
-    """What shades the head grid: ``"thumbnails"`` or the key of a metric. Default thumbnails."""
+    """What shades the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
+    specialisation or a pattern."""
     view = t.Enum(VIEWS, "attention").tag(sync=True)
     """The chosen view: the name of a tab, in lower case. Default ``"attention"``."""
     quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
@@ -242,9 +245,8 @@ class AttentionWidget(anywidget.AnyWidget):
     @t.validate("metric")
     def _valid_metric(self, proposal: Any) -> str:
         value: str = proposal["value"]
-        known = ("thumbnails", *self.analysis.metrics.keys)
-        if value not in known:
-            raise t.TraitError(f"metric is {value!r}, expected one of {', '.join(known)}.")
+        if value not in SHADES:
+            raise t.TraitError(f"metric is {value!r}, expected one of {', '.join(SHADES)}.")
         return value
 
     def _in_range(self, name: str, value: int, size: int) -> int:
