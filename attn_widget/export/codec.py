@@ -19,6 +19,9 @@ from attn_widget.analysis.arrays import Float32, Float64
 
 LEVELS = 255
 WORST = 0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
+WORST_SCORE = (
+    0.05  # scores of a sharp head may be far off before a weight is: this keeps two digits
+)
 MARGIN = 1e-6  # the reader's arithmetic is float32 as well, in another order
 FINEST, COARSEST = 2.0**-13, 0.5  # steps of the factors that are tried
 SEARCHES = 10
@@ -102,8 +105,9 @@ def code_factors(
     bias: Float32 | None = None,
     allowed: NDArray[np.bool_] | None = None,
     worst: float = WORST,
+    worst_score: float = WORST_SCORE,
 ) -> CodedFactors:
-    """The factors of the scores, with the coarsest step whose weights are off by at most ``worst``.
+    """The factors of the scores, with the coarsest step that keeps both errors.
 
     Parameters
     ----------
@@ -115,8 +119,8 @@ def code_factors(
         What the model adds to the scores (the reader must be given it too).
     allowed : bool [n, n], optional
         False where the mask forbids.
-    worst : float
-        The largest error of a weight.
+    worst, worst_score : float
+        The largest error of a weight, and of a score.
 
     Examples
     --------
@@ -135,19 +139,24 @@ def code_factors(
     extra: Float64 = np.zeros((1, 1)) if bias is None else bias.astype(np.float64)
     exact = softmax(product + extra, allowed)
 
-    def rounded(step: float) -> tuple[Float64, Float64, float]:
+    def rounded(step: float) -> tuple[Float64, Float64, float, float]:
         whole, other = np.rint(left / step), np.rint(right / step)
-        found = softmax((whole @ other.T) * step**2 + extra, allowed)
-        return whole, other, float(np.abs(found - exact).max(initial=0))
+        scores = (whole @ other.T) * step**2
+        found = softmax(scores + extra, allowed)
+        error = float(np.abs(found - exact).max(initial=0))
+        return whole, other, error, float(np.abs(scores - product).max(initial=0))
+
+    def good(step: float) -> bool:
+        _, _, error, score_error = rounded(step)
+        return error <= worst and score_error <= worst_score
 
     # int16 holds the whole numbers of steps.
     low = max(FINEST, float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))) / 32000)
     high = max(COARSEST, 2 * low)
     for _ in range(SEARCHES):
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if rounded(middle)[2] <= worst else (low, middle)
-    whole, other, error = rounded(low)
-    score_error = float(np.abs((whole @ other.T) * low**2 - product).max(initial=0))
+        low, high = (middle, high) if good(middle) else (low, middle)
+    whole, other, error, score_error = rounded(low)
     used = np.flatnonzero(np.abs(whole).max(axis=0) * np.abs(other).max(axis=0))
     return CodedFactors(
         whole[:, used].astype(np.int16),
