@@ -97,8 +97,17 @@ function checkMeta(meta: unknown): Meta {
   return meta as unknown as Meta;
 }
 
-/** Read a pack; throws a `PackError` for anything that is not one. */
+/** Read the pack of a run; throws a `PackError` for anything that is not one. */
 export function readPack(source: ArrayBuffer | ArrayBufferView): Pack {
+  const { meta, arrays } = unpack(source);
+  return { meta: checkMeta(meta), arrays };
+}
+
+/** Read any pack; what its meta holds is for the caller to check. */
+export function unpack(source: ArrayBuffer | ArrayBufferView): {
+  meta: unknown;
+  arrays: Map<string, NdArray>;
+} {
   const bytes = asBytes(source);
   if (bytes.byteLength < PREFIX_BYTES) throw new PackError("The pack is shorter than its prefix.");
   const magic = String.fromCharCode(...bytes.subarray(0, MAGIC.length));
@@ -117,7 +126,6 @@ export function readPack(source: ArrayBuffer | ArrayBufferView): Pack {
   if (!isRecord(header) || !Array.isArray(header.arrays)) {
     throw new PackError("The pack's header lists no arrays.");
   }
-  const meta = checkMeta(header.meta);
   const arrays = new Map<string, NdArray>();
   for (const entry of header.arrays) {
     const described = arrayHeader(entry);
@@ -134,7 +142,7 @@ export function readPack(source: ArrayBuffer | ArrayBufferView): Pack {
     if (arrays.has(described.name)) throw new PackError(`Array "${described.name}" appears twice.`);
     arrays.set(described.name, arrayFrom(described, bytes.subarray(offset, offset + length)));
   }
-  return { meta, arrays };
+  return { meta: header.meta, arrays };
 }
 
 function dtypeOf(data: TypedArray): DType {

@@ -1,0 +1,109 @@
+/** Attention out of the codes of a saved page (docs/architecture.md, "Saved pages"; attn_widget/export/codec.py). */
+
+import { PackError } from "../pack";
+import type { NdArray } from "../types";
+
+const LEVELS = 255;
+
+/** One layer's chunk; heads in the order in which the page saved them. */
+export interface LayerChunk {
+  readonly n: number;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+}
+
+function need(chunk: LayerChunk, name: string): NdArray {
+  const found = chunk.arrays.get(name);
+  if (found === undefined) throw new PackError(`A layer of this page has no array "${name}".`);
+  return found;
+}
+
+/** Heads that a chunk holds. */
+export const headsOf = (chunk: LayerChunk): number =>
+  (chunk.arrays.get("largest") ?? need(chunk, "rank")).data.length;
+
+/** Weights of the `index`-th saved head, `[n, n]`. */
+export function decodeWeights(chunk: LayerChunk, index: number): Float32Array {
+  const { n } = chunk;
+  if (!chunk.arrays.has("codes")) return softmaxRows(decodeScores(chunk, index), n);
+  const largest = need(chunk, "largest").data[index]!;
+  const ramp = Float32Array.from(
+    { length: LEVELS + 1 },
+    (_, code) => largest * (code / LEVELS) ** 2,
+  );
+  const codes = need(chunk, "codes").data.subarray(index * n * n, (index + 1) * n * n);
+  const weights = new Float32Array(n * n);
+  for (let i = 0; i < weights.length; i++) weights[i] = ramp[codes[i]!]!;
+  return weights;
+}
+
+/** Scaled scores of the `index`-th saved head with mask and bias, `[n, n]`; -Infinity where impossible. */
+export function decodeScores(chunk: LayerChunk, index: number): Float32Array {
+  const { n } = chunk;
+  const ranks = need(chunk, "rank").data;
+  const [low, high] = [need(chunk, "low").data, need(chunk, "high").data];
+  let at = 0;
+  for (let head = 0; head < index; head++) at += 2 * ranks[head]! * n;
+  const rank = ranks[index]!;
+  const side = (start: number): Float32Array => {
+    const values = new Float32Array(rank * n);
+    for (let i = 0; i < values.length; i++) {
+      const zigzag = low[start + i]! + 256 * high[start + i]!;
+      values[i] = zigzag % 2 === 1 ? -(zigzag + 1) / 2 : zigzag / 2;
+    }
+    return values;
+  };
+  const queries = side(at);
+  const keys = side(at + rank * n);
+  const unit = need(chunk, "step").data[index]! ** 2;
+  const shift = need(chunk, "shift").data;
+  const bias = chunk.arrays.get("bias")?.data.subarray(index * n * n, (index + 1) * n * n);
+  const allowed = chunk.arrays.get("allowed")?.data;
+  const scores = new Float32Array(n * n);
+  const row = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    row.fill(0);
+    // Direction by direction: each pass runs along one contiguous row of keys.
+    for (let r = 0; r < rank; r++) {
+      const query = queries[r * n + i]!;
+      if (query === 0) continue;
+      const base = r * n;
+      for (let j = 0; j < n; j++) row[j]! += query * keys[base + j]!;
+    }
+    const added = shift[index * n + i]!;
+    for (let j = 0; j < n; j++) {
+      const cell = i * n + j;
+      const possible = allowed === undefined || allowed[cell] !== 0;
+      scores[cell] = possible ? row[j]! * unit + added + (bias?.[cell] ?? 0) : -Infinity;
+    }
+  }
+  return scores;
+}
+
+/** Softmax by row; a row without a possible cell is zero. */
+export function softmaxRows(scores: Float32Array, n: number): Float32Array {
+  const weights = new Float32Array(scores.length);
+  for (let start = 0; start < scores.length; start += n) {
+    let most = -Infinity;
+    for (let j = start; j < start + n; j++) if (scores[j]! > most) most = scores[j]!;
+    if (most === -Infinity) continue;
+    let total = 0;
+    for (let j = start; j < start + n; j++) {
+      const exponential = Math.exp(scores[j]! - most);
+      weights[j] = exponential;
+      total += exponential;
+    }
+    for (let j = start; j < start + n; j++) weights[j]! /= total;
+  }
+  return weights;
+}
+
+/** The mean matrix of all saved heads. */
+export function decodeMean(chunk: LayerChunk): Float32Array {
+  const heads = headsOf(chunk);
+  const sum = new Float64Array(chunk.n * chunk.n);
+  for (let head = 0; head < heads; head++) {
+    const weights = decodeWeights(chunk, head);
+    for (let i = 0; i < sum.length; i++) sum[i]! += weights[i]!;
+  }
+  return Float32Array.from(sum, (value) => value / heads);
+}

@@ -1,0 +1,270 @@
+/** Answers out of the page itself: recorded slices, and attention computed from the layers' chunks. */
+
+import { rolloutStep } from "../derive/rollout";
+import { PackError, readPack, unpack } from "../pack";
+import type { HeadIndex, Meta, NdArray, Slice, SliceRequest, Source } from "../types";
+import { ByteCache } from "./cache";
+import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./decode";
+import { SliceFailure } from "./failure";
+import { requestKey } from "./kernel";
+
+/** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
+const CACHE_BYTES = 64e6;
+
+export interface SnapshotMeta {
+  readonly code: "weights" | "qk";
+  readonly layers: readonly number[];
+  readonly heads: readonly number[];
+  /** No weight is off by more. */
+  readonly error: number;
+  readonly score_error: number | null;
+  readonly views: readonly string[];
+  readonly selection: Readonly<Record<string, unknown>>;
+  readonly title: string;
+}
+
+interface Recorded {
+  readonly request: SliceRequest;
+  readonly data: Slice["data"];
+  readonly arrays: Readonly<Record<string, string>>;
+}
+
+export type SavedMeta = Meta & {
+  readonly snapshot: SnapshotMeta;
+  readonly recorded: readonly Recorded[];
+};
+
+/** The text of a chunk by name, as it stands in the page; null when the page has none of that name. */
+export type Chunks = (name: string) => string | null;
+
+/** Base64, inflated. */
+export async function inflate(text: string): Promise<ArrayBuffer> {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).arrayBuffer();
+}
+
+const needsKernel = (what: string): SliceFailure =>
+  new SliceFailure(
+    `${what} is not in this saved page.`,
+    "Ask for it in a notebook: it needs a kernel.",
+  );
+
+const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
+
+export class SnapshotSource implements Source {
+  readonly live = false;
+  readonly meta: SavedMeta;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+  readonly #chunks: Chunks;
+  readonly #recorded = new Map<string, Recorded>();
+  readonly #layers = new Map<number, Promise<LayerChunk>>();
+  readonly #rollouts = new Map<number, Promise<Float64Array>>();
+  readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
+
+  /** Read the chunk `paint`; the layers' chunks are inflated when somebody looks at them. */
+  static async open(chunks: Chunks): Promise<SnapshotSource> {
+    const text = chunks("paint");
+    if (text === null) throw new PackError("This page holds no run.");
+    const { meta, arrays } = readPack(await inflate(text));
+    const { snapshot, recorded } = meta as Partial<SavedMeta>;
+    if (snapshot === undefined || recorded === undefined) {
+      throw new PackError("This run was not packed for a saved page.");
+    }
+    return new SnapshotSource({ ...meta, snapshot, recorded }, arrays, chunks);
+  }
+
+  private constructor(meta: SavedMeta, arrays: ReadonlyMap<string, NdArray>, chunks: Chunks) {
+    this.meta = meta;
+    this.arrays = arrays;
+    this.#chunks = chunks;
+    for (const entry of meta.recorded) this.#recorded.set(requestKey(entry.request), entry);
+  }
+
+  async slice(request: SliceRequest, options: { signal?: AbortSignal } = {}): Promise<Slice> {
+    const recorded = this.#recorded.get(requestKey(request));
+    if (recorded !== undefined) return this.#replay(recorded);
+    const key = requestKey(request);
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const made = await this.#compute(request);
+    if (options.signal?.aborted) throw new DOMException("Nobody waits any more.", "AbortError");
+    const bytes = [...made.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
+    this.#cache.set(key, made, bytes);
+    return made;
+  }
+
+  #replay({ data, arrays }: Recorded): Slice {
+    const found = Object.entries(arrays).map(([name, stored]): [string, NdArray] => {
+      const array = this.arrays.get(stored);
+      if (array === undefined) throw new PackError(`The page lacks the array "${stored}".`);
+      return [name, array];
+    });
+    return { data, arrays: new Map(found) };
+  }
+
+  get #n(): number {
+    return this.meta.tokens.text.length;
+  }
+
+  async #compute(request: SliceRequest): Promise<Slice> {
+    const n = this.#n;
+    switch (request.kind) {
+      case "weights": {
+        const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
+        const chunk = await this.#layer(layer);
+        const weights =
+          head === "mean" ? decodeMean(chunk) : decodeWeights(chunk, this.#place(head));
+        const arrays = new Map([["weights", f32(weights, n, n)]]);
+        const allowed = chunk.arrays.get("allowed");
+        if (allowed !== undefined) arrays.set("allowed", allowed);
+        return rowsOf({ data: {}, arrays }, request, n);
+      }
+      case "scores": {
+        const { layer, head } = request as unknown as { layer: number; head: number };
+        if (this.meta.snapshot.code !== "qk") throw needsKernel("A score");
+        const scores = decodeScores(await this.#layer(layer), this.#place(head));
+        return rowsOf({ data: {}, arrays: new Map([["scores", f32(scores, n, n)]]) }, request, n);
+      }
+      case "rollout": {
+        const rolled = await this.#rollout((request as unknown as { layer: number }).layer);
+        const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
+        return rowsOf({ data: {}, arrays }, request, n);
+      }
+      case "first_token":
+        return this.#firstToken((request as unknown as { head: HeadIndex }).head);
+      case "softmax":
+        return this.#softmax(request);
+      default:
+        throw needsKernel(NAMES[request.kind] ?? `"${request.kind}"`);
+    }
+  }
+
+  #place(head: number): number {
+    const place = this.meta.snapshot.heads.indexOf(head);
+    if (place < 0) throw needsKernel(`Head ${head}`);
+    return place;
+  }
+
+  #layer(layer: number): Promise<LayerChunk> {
+    const known = this.#layers.get(layer);
+    if (known !== undefined) return known;
+    const text = this.#chunks(`layer-${layer}`);
+    if (text === null) return Promise.reject(needsKernel(`Layer ${layer}`));
+    const made = inflate(text).then((bytes) => ({ n: this.#n, arrays: unpack(bytes).arrays }));
+    this.#layers.set(layer, made);
+    return made;
+  }
+
+  #rollout(layer: number): Promise<Float64Array> {
+    const known = this.#rollouts.get(layer);
+    if (known !== undefined) return known;
+    const made = (async () => {
+      const before = layer === 0 ? null : await this.#rollout(layer - 1);
+      return rolloutStep(decodeMean(await this.#layer(layer)), before, this.#n);
+    })();
+    this.#rollouts.set(layer, made);
+    return made;
+  }
+
+  async #firstToken(head: HeadIndex): Promise<Slice> {
+    const n = this.#n;
+    const last = this.meta.model.n_layers;
+    const layers = this.meta.snapshot.layers.filter((layer) => layer >= last - LAST_LAYERS);
+    const weights = new Float32Array(layers.length * n);
+    for (const [row, layer] of layers.entries()) {
+      const slice = await this.slice({ kind: "weights", layer, head });
+      weights.set((slice.arrays.get("weights")!.data as Float32Array).subarray(0, n), row * n);
+    }
+    return { data: { layers }, arrays: new Map([["weights", f32(weights, layers.length, n)]]) };
+  }
+
+  /** The best tokens of a position, from the recorded predictions with the longest list. */
+  #softmax(request: SliceRequest): Slice {
+    const {
+      position,
+      mode = "as_is",
+      token_ids,
+    } = request as unknown as {
+      position: number;
+      mode?: string;
+      token_ids?: readonly number[] | null;
+    };
+    const lists = [...this.#recorded.values()].filter(
+      ({ request: asked }) => asked.kind === "predictions" && (asked.mode ?? "as_is") === mode,
+    );
+    const longest = lists.sort((a, b) => Number(b.request.top_k) - Number(a.request.top_k))[0];
+    if (longest === undefined) throw needsKernel("This softmax");
+    const { data, arrays } = this.#replay(longest);
+    const of = (name: string) => arrays.get(name)!;
+    const k = of("prediction_ids").shape[1]!;
+    const vocabulary = data.vocabulary as Record<string, string>;
+    const max = of("logit_max").data[position]!;
+    const logSumExp = of("log_sum_exp").data[position]!;
+    const entry = (id: number, token: string, logit: number, rank: number) => ({
+      id,
+      token,
+      logit,
+      exp: Math.exp(logit - max),
+      probability: Math.exp(logit - logSumExp),
+      rank,
+    });
+    const entries = Array.from({ length: k }, (_, i) => {
+      const id = of("prediction_ids").data[position * k + i]!;
+      return entry(
+        id,
+        vocabulary[id] ?? "",
+        of("prediction_logits").data[position * k + i]!,
+        i + 1,
+      );
+    });
+    const masked = this.meta.masked.find(({ token }) => token === position);
+    const original = masked?.id ?? this.meta.tokens.id[position]!;
+    if (!entries.some(({ id }) => id === original)) {
+      const logit = Math.log(of("original_probability").data[position]!) + logSumExp;
+      const text = masked?.text ?? this.meta.tokens.text[position]!;
+      entries.push(entry(original, text, logit, of("original_rank").data[position]!));
+    }
+    const wanted = token_ids == null ? entries.slice(0, k) : [];
+    for (const id of token_ids ?? []) {
+      const found = entries.find((one) => one.id === id);
+      if (found === undefined) throw needsKernel("That token's logit");
+      wanted.push(found);
+    }
+    return {
+      data: {
+        position,
+        logit_max: max,
+        sum_exp: Math.exp(logSumExp - max),
+        log_sum_exp: logSumExp,
+        vocab_size: this.meta.model.vocab_size,
+        entries: wanted,
+      },
+      arrays: new Map(),
+    };
+  }
+}
+
+const LAST_LAYERS = 6;
+
+const NAMES: Readonly<Record<string, string>> = {
+  qkv: "A head's queries, keys and values",
+  flow: "The attention flow",
+  tensor: "This tensor",
+  predictions: "This kind of prediction",
+  metrics: "This threshold",
+  roles: "This seed",
+};
+
+/** The rows that a request names, or all of them. */
+function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
+  if (rows == null) return slice;
+  const [start, stop] = rows as [number, number];
+  const cut = [...slice.arrays].map(([name, { data }]): [string, NdArray] => [
+    name,
+    { data: data.slice(start * n, stop * n), shape: [stop - start, n] },
+  ]);
+  return { data: slice.data, arrays: new Map(cut) };
+}
