@@ -181,8 +181,7 @@ export class CellMap {
       pooled.shape[0],
       pooled.shape[1],
       ramp("weight", mode).words,
-      scale === "unit" ? 1 : top,
-      scale === "sqrt",
+      { top: scale === "unit" ? 1 : top, root: scale === "sqrt", signed: false },
     );
     context.imageSmoothingEnabled = false;
     context.drawImage(image, g.left, g.top, g.width, g.height);

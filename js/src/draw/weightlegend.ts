@@ -1,0 +1,43 @@
+/** The ramp of weights with its scale, for views that have a maximum of their own. */
+
+import type { Scale } from "../types";
+import { h, setAttributes } from "./dom";
+import { exact, formatNumber } from "./format";
+import { ramp } from "./ramp";
+import { rampValue } from "./scale";
+import { modeOf } from "./theme";
+
+export interface WeightLegend {
+  readonly element: HTMLElement;
+  /** Say that the ramp runs from 0 to `max` (or to 1, or by square root). */
+  show(max: number, scale: Scale): void;
+}
+
+export function weightLegend(): WeightLegend {
+  const low = h("span", { class: "aw-number" }, "0");
+  const middle = h("span", { class: "aw-number aw-ramp-middle" });
+  const high = h("span", { class: "aw-number" });
+  const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const element = h(
+    "div",
+    { class: "aw-ramp aw-own-legend", role: "img", "data-aw-part": "weight-legend" },
+    low,
+    h("span", { class: "aw-ramp-track" }, bar, middle),
+    high,
+  );
+  return {
+    element,
+    show(max, scale) {
+      const top = rampValue(1, max, scale);
+      const { css } = ramp("weight", modeOf(element));
+      bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
+      high.textContent = formatNumber(top);
+      setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
+      middle.textContent = scale === "sqrt" ? formatNumber(rampValue(0.5, max, scale)) : "";
+      element.setAttribute(
+        "aria-label",
+        `Colours: 0 to ${formatNumber(top)}${scale === "sqrt" ? ", by square root" : ""}`,
+      );
+    },
+  };
+}

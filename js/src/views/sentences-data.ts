@@ -1,0 +1,148 @@
+/** Attention between sentences: questions, answers, and what can be read off them. */
+
+import { largest, maximum } from "../derive/matrix";
+import { shown } from "../draw/format";
+import type { HeadIndex, Meta, Slice, SliceRequest, Table } from "../types";
+
+export type Aggregation = "mass" | "max";
+export type Scope = "all" | "layer" | "head";
+
+/** Which weights are gathered: of all layers and heads, of one layer, or of one head. */
+export interface Asked {
+  readonly aggregation: Aggregation;
+  readonly layer: number | null;
+  readonly head: number | null;
+}
+
+/** What made a maximum. */
+export interface Witness {
+  readonly layer: number;
+  readonly head: number;
+  readonly query: number;
+  readonly key: number;
+}
+
+export interface SentenceMatrix {
+  readonly asked: Asked;
+  readonly size: number;
+  readonly texts: readonly string[];
+  /** Positions of each sentence's tokens. */
+  readonly tokens: readonly (readonly number[])[];
+  readonly segments: readonly number[];
+  /** Why there is nothing to compare. */
+  readonly note: string | null;
+  /** `[size, size]`, rows look, columns are looked at; NaN where the mask forbids every link. */
+  readonly values: Float32Array;
+  /** Share on tokens in no sentence, `[size]`; for `mass`. */
+  readonly elsewhere: Float32Array | null;
+  readonly max: number;
+  /** For `max`. */
+  witness(a: number, b: number): Witness | null;
+}
+
+export interface TokenBlock {
+  readonly queries: readonly number[];
+  readonly keys: readonly number[];
+  /** `[queries, keys]`. */
+  readonly weights: Float32Array;
+}
+
+/** The mean head of a layer is the layer. */
+export function asked(
+  aggregation: Aggregation,
+  scope: Scope,
+  layer: number,
+  head: HeadIndex,
+): Asked {
+  return {
+    aggregation,
+    layer: scope === "all" ? null : layer,
+    head: scope === "head" && head !== "mean" ? head : null,
+  };
+}
+
+export const matrixRequest = (of: Asked): SliceRequest => ({ kind: "sentences", ...of });
+export const drillRequest = (of: Asked, a: number, b: number): SliceRequest => ({
+  kind: "drill",
+  ...of,
+  a,
+  b,
+});
+
+export function slicedMatrix(of: Asked, { data, arrays }: Slice, meta: Meta): SentenceMatrix {
+  const texts = data.texts as readonly string[];
+  const tokens = data.tokens as readonly (readonly number[])[];
+  const size = texts.length;
+  const values = (arrays.get("matrix")?.data ?? new Float32Array(0)) as Float32Array;
+  const column = (name: string): Int32Array | undefined =>
+    arrays.get(`witness_${name}`)?.data as Int32Array | undefined;
+  const [layers, heads, queries, keys] = ["layer", "head", "query", "key"].map(column);
+  return {
+    asked: of,
+    size,
+    texts,
+    tokens,
+    segments: tokens.map(([first]) => meta.tokens.segment[first]),
+    note: (data.note as string | null) ?? null,
+    values,
+    elsewhere: (arrays.get("elsewhere")?.data as Float32Array | undefined) ?? null,
+    max: maximum(values),
+    witness(a, b) {
+      const at = a * size + b;
+      if (!layers || !heads || !queries || !keys || Number.isNaN(values[at])) return null;
+      return { layer: layers[at], head: heads[at], query: queries[at], key: keys[at] };
+    },
+  };
+}
+
+export function slicedBlock({ arrays }: Slice): TokenBlock {
+  return {
+    queries: Array.from(arrays.get("queries")?.data ?? []),
+    keys: Array.from(arrays.get("keys")?.data ?? []),
+    weights: (arrays.get("weights")?.data ?? new Float32Array(0)) as Float32Array,
+  };
+}
+
+/** The other sentence that `a` looks at most; null where there is none. */
+export function strongestOther({ size, values }: SentenceMatrix, a: number): number | null {
+  const others = Array.from({ length: size }, (_, b) => {
+    const value = values[a * size + b];
+    return b === a || Number.isNaN(value) ? -1 : value;
+  });
+  const [best] = largest(others, 1);
+  return best === undefined || others[best] < 0 ? null : best;
+}
+
+/** The sentence that a token is in, -1 for none. */
+export const sentenceOf = ({ tokens }: SentenceMatrix, token: number | null): number =>
+  token === null ? -1 : tokens.findIndex((sentence) => sentence.includes(token));
+
+export interface MassSum {
+  /** Of all weights of the block. */
+  readonly total: number;
+  readonly queries: number;
+  readonly mean: number;
+  /** With so many digits of the total a reader's own division gives the mean as printed. */
+  readonly digits: number;
+}
+
+const MOST_DIGITS = 15;
+
+/** How a cell follows from its tokens under `mass`: the mean over the rows of their sums. */
+export function massSum({ queries, weights }: TokenBlock): MassSum {
+  const total = weights.reduce((sum, value) => sum + value, 0);
+  const mean = total / queries.length;
+  let digits = 3;
+  while (digits < MOST_DIGITS && shown(shown(total, digits) / queries.length) !== shown(mean)) {
+    digits++;
+  }
+  return { total, queries: queries.length, mean, digits };
+}
+
+export function matrixTable({ size, texts, values }: SentenceMatrix): Table {
+  const rows = Array.from({ length: size * size }, (_, at) => {
+    const [a, b] = [Math.floor(at / size), at % size];
+    return [a, b, texts[a], texts[b], Number.isNaN(values[at]) ? null : values[at]] as const;
+  });
+  return { columns: ["a", "b", "a_text", "b_text", "value"], rows };
+}
