@@ -27,6 +27,13 @@ await build({
 });
 await build({
   ...shared,
+  entryPoints: [join(root, "src", "standalone.ts")],
+  outfile: join(out, "standalone.js"),
+  format: "iife",
+  target,
+});
+await build({
+  ...shared,
   stdin: {
     contents: styles.map((name) => `@import "./${name}";`).join("\n"),
     resolveDir: join(root, "src", "style"),

@@ -1,7 +1,7 @@
 /** The selection and the widget's synced traits, kept the same in both directions. */
 
 import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
-import type { Selection, State } from "./types";
+import type { Activity, PastRun, Progress, Selection, State } from "./types";
 
 /** What we use of anywidget's model. */
 export interface Model {
@@ -40,6 +40,13 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
   chrome: (value) => typeof value === "boolean",
 };
 
+/** Of values from outside those that a selection may hold; the rest is left to the defaults. */
+export function acceptSelection(values: Readonly<Record<string, unknown>>): Partial<Selection> {
+  return Object.fromEntries(
+    SELECTION_KEYS.filter((key) => ACCEPTS[key](values[key])).map((key) => [key, values[key]]),
+  );
+}
+
 /** A state that follows the model and writes back to it, and the way to let go. */
 export function bindState(model: Model): { state: State; release: () => void } {
   const read = (key: keyof Selection): unknown => {
@@ -71,5 +78,39 @@ export function bindState(model: Model): { state: State; release: () => void } {
     release: () => {
       for (const stop of stops) stop();
     },
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+function readProgress(value: unknown): Progress | null {
+  if (!isRecord(value) || typeof value.label !== "string") return null;
+  const { done, total } = value;
+  const counted = Number.isFinite(done) && Number.isFinite(total) && (total as number) > 0;
+  return {
+    label: value.label,
+    done: counted ? (done as number) : 0,
+    total: counted ? (total as number) : 0,
+  };
+}
+
+const isRun = (value: unknown): value is PastRun =>
+  isRecord(value) &&
+  typeof value.text === "string" &&
+  (value.text_pair == null || typeof value.text_pair === "string");
+
+/** What the kernel does for this widget, as its traits say. */
+export function readActivity(model: Pick<Model, "get">): Activity {
+  const { message, hint } = (model.get("error") ?? {}) as Record<string, unknown>;
+  const history = model.get("history");
+  return {
+    status: String(model.get("status") ?? "ready"),
+    progress: readProgress(model.get("progress")),
+    history: Array.isArray(history) ? history.filter(isRun) : [],
+    error:
+      typeof message === "string" && message !== ""
+        ? { message, hint: typeof hint === "string" ? hint : "" }
+        : null,
   };
 }

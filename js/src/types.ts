@@ -61,6 +61,8 @@ export interface Meta {
     readonly tagger: string | null;
     readonly keys: readonly string[];
   } | null;
+  /** Of a saved page: the views that were saved. */
+  readonly snapshot?: { readonly views: readonly string[] };
   readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
   readonly thumb: number;
   readonly predictions: {
@@ -137,6 +139,27 @@ export type Action =
   | { readonly kind: "mask"; readonly tokens: readonly number[] }
   | { readonly kind: "cancel" };
 
+/** How far a run has come; `total` 0 where nobody counts. */
+export interface Progress {
+  readonly label: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface PastRun {
+  readonly text: string;
+  readonly text_pair?: string | null;
+}
+
+/** What the kernel does for this widget. */
+export interface Activity {
+  readonly status: string;
+  readonly progress: Progress | null;
+  /** Newest first. */
+  readonly history: readonly PastRun[];
+  readonly error: { readonly message: string; readonly hint: string } | null;
+}
+
 /** What a view gets. A new run (a new first paint) means new views: `source` never changes under one. */
 export interface Context {
   readonly source: Source;
@@ -164,6 +187,8 @@ export interface Drawn {
   table(): Table | null | Promise<Table | null>;
   /** The drawing as a vector, where it is one; complete in itself (styles inline). */
   svg?(): SVGSVGElement | null;
+  /** What the view's own switches say (mode, aggregation, open stage), for captions. */
+  options?(): Readonly<Record<string, string | number | boolean | null>>;
 }
 
 /** Draw into `element` and listen to `context.state`. */

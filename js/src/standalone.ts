@@ -1,0 +1,115 @@
+/** Entry for saved pages: every run lies in the page, and nothing is asked of anybody. */
+
+import { createFrame, type Frame } from "./app";
+import { acceptSelection } from "./binding";
+import { h } from "./draw/dom";
+import { explain } from "./source/failure";
+import { SnapshotSource } from "./source/snapshot";
+import { createState, fit } from "./state";
+
+interface Index {
+  /** All runs below each other, or one at a time behind a list. */
+  readonly layout: "stack" | "report";
+  readonly runs: readonly { readonly title: string; readonly tokens: number }[];
+}
+
+const chunksOf =
+  (run: number) =>
+  (name: string): string | null =>
+    document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
+      ?.textContent ?? null;
+
+/** Open a run below `parent`; what cannot be opened says why. */
+async function open(run: number, parent: HTMLElement): Promise<Frame | null> {
+  performance.mark("aw:open");
+  try {
+    const source = await SnapshotSource.open(chunksOf(run));
+    const state = createState(acceptSelection(source.meta.snapshot.selection));
+    state.set(fit(state.get(), source.meta));
+    const frame = createFrame(state);
+    parent.replaceChildren(frame.element);
+    frame.show(source, null);
+    return frame;
+  } catch (error) {
+    const { message, hint } = explain(error);
+    parent.replaceChildren(
+      h("p", { role: "alert" }, `This run cannot be opened: ${message} ${hint}`),
+    );
+    return null;
+  }
+}
+
+async function stack(main: HTMLElement, index: Index): Promise<void> {
+  for (const [run, { title }] of index.runs.entries()) {
+    const place = h("section", { class: "aw-page-run", "aria-label": title });
+    main.append(place);
+    await open(run, place);
+  }
+}
+
+/** A list to pick from; a run is inflated when it is opened and let go when another one is. */
+function report(main: HTMLElement, index: Index): void {
+  const place = h("section", { class: "aw-page-run" });
+  const filter = h("input", {
+    type: "search",
+    placeholder: "Filter texts",
+    "aria-label": "Filter texts",
+  });
+  const links = index.runs.map(({ title, tokens }, run) =>
+    h(
+      "li",
+      {},
+      h(
+        "a",
+        { href: `#run=${run}` },
+        h("bdi", { class: "aw-page-title" }, title),
+        h("span", { class: "aw-page-count" }, `${tokens} tokens`),
+      ),
+    ),
+  );
+  const list = h("ol", { start: 0 }, ...links);
+  const count = h("p", { class: "aw-page-count", role: "status" });
+  const narrow = () => {
+    const wanted = filter.value.trim().toLocaleLowerCase();
+    let shown = 0;
+    links.forEach((item, run) => {
+      item.hidden = !index.runs[run]!.title.toLocaleLowerCase().includes(wanted);
+      if (!item.hidden) shown++;
+    });
+    count.textContent = `${shown} of ${links.length} texts`;
+  };
+  filter.addEventListener("input", narrow);
+  let frame: Frame | null = null;
+  let turn = 0;
+  const follow = async () => {
+    const wanted = Number(/^#run=(\d+)$/.exec(location.hash)?.[1] ?? 0);
+    const run = wanted < links.length ? wanted : 0;
+    const mine = ++turn;
+    links.forEach((item, i) => {
+      const link = item.firstElementChild!;
+      if (i === run) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    });
+    frame?.dispose();
+    frame = null;
+    place.setAttribute("aria-label", index.runs[run]!.title);
+    const opened = await open(run, place);
+    if (mine === turn) frame = opened;
+    else opened?.dispose();
+  };
+  window.addEventListener("hashchange", () => void follow());
+  main.classList.add("aw-page-report");
+  main.append(h("nav", { "aria-label": "Texts" }, filter, count, list), place);
+  narrow();
+  void follow();
+}
+
+function start(): void {
+  const main = document.querySelector<HTMLElement>("main")!;
+  const index = JSON.parse(document.getElementById("aw-index")!.textContent) as Index;
+  main.replaceChildren();
+  if (index.layout === "report") report(main, index);
+  else void stack(main, index);
+}
+
+start();
