@@ -1,0 +1,79 @@
+/** The files of a drawn view: picture, vector, table; each with its caption and its name. */
+
+import { palette } from "../draw/theme";
+import type { Stage } from "../matrix";
+import { SliceFailure } from "../source/failure";
+import type { Drawn, Table } from "../types";
+import { VIEWS } from "../views/index";
+import { type Caption, captionLines, captionOf, fileName } from "./caption";
+import { toCsv } from "./csv";
+import { toJson } from "./json";
+import { pictureOf } from "./picture";
+import { vectorOf } from "./vector";
+
+export const FORMATS = ["png", "svg", "csv", "json"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** What is open in the panel. */
+export interface Open {
+  readonly name: string;
+  readonly drawn: Drawn | null;
+}
+
+export interface SavedFile {
+  readonly name: string;
+  readonly blob: Blob;
+}
+
+const TYPES: Readonly<Record<Format, string>> = {
+  png: "image/png",
+  svg: "image/svg+xml",
+  csv: "text/csv",
+  json: "application/json",
+};
+
+export function captionFor({ source, state }: Stage, { name, drawn }: Open): Caption {
+  const definition = VIEWS[name]?.definition ?? "";
+  return captionOf(source.meta, state.get(), name, definition, drawn?.options?.());
+}
+
+async function tableOf({ name, drawn }: Open): Promise<Table> {
+  const table = await drawn?.table();
+  if (table == null) {
+    throw new SliceFailure(`The view "${VIEWS[name]?.label ?? name}" has no table to give here.`);
+  }
+  return table;
+}
+
+export const csvOf = async (open: Open): Promise<string> => toCsv(await tableOf(open));
+
+/** Make one file of what is open; rejects with what to tell the reader. */
+export async function fileOf(
+  format: Format,
+  stage: Stage,
+  panel: HTMLElement,
+  open: Open,
+  scale?: number,
+): Promise<SavedFile> {
+  const caption = captionFor(stage, open);
+  const content = async (): Promise<Blob | string> => {
+    switch (format) {
+      case "png":
+        return pictureOf(panel, captionLines(caption), scale);
+      case "svg": {
+        const drawing = open.drawn?.svg?.() ?? null;
+        if (drawing === null) {
+          throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
+        }
+        return vectorOf(drawing, captionLines(caption), palette(panel));
+      }
+      case "csv":
+        return csvOf(open);
+      case "json":
+        return toJson(caption, await tableOf(open));
+    }
+  };
+  const made = await content();
+  const blob = made instanceof Blob ? made : new Blob([made], { type: TYPES[format] });
+  return { name: fileName(caption, format), blob };
+}
