@@ -1,13 +1,16 @@
 /**
- * The widget's frame: ribbon, heads, tabs with the chosen view, bar, messages.
+ * The widget's frame: run box, ribbon, heads, tabs with the chosen view, bar, messages.
  *
  * Attributes that tests and styles may rely on:
- * - `.attn-widget[data-theme=light|dark][data-palette=host|own][data-aw-status]`: the root
- * - `data-aw-part`: ribbon, heads, focus, tabs, view, bar, error, live, keys, progress; inside them heatmap, flow,
+ * - `.attn-widget[data-theme=light|dark][data-palette=host|own][data-aw-status]`: the root; `aw-bare` without chrome
+ * - `data-aw-part`: run, run-text, run-pair, run-button, pair-button, unpair-button, history-button, history, truncate,
+ *   run-cut, progress, cancel, ribbon, tags, mask, unmask, heads, focus, tabs, view, missing, caption, bar, error,
+ *   kernel, closed, truncated, skeleton, live, keys; inside them heatmap, flow,
  *   link (card at the pointer, with `data-aw-row`, `data-aw-column`: positions on the axes), pair, threshold, links,
  *   table, metric, layer, head, mean, special, words, scale, theme, legend, focus-keys, head-name, full-screen
  * - `data-layer`, `data-head` on the buttons of the head grid; `aria-pressed=true` on the chosen one
- * - `data-token` on ribbon buttons and on keys of the focus list: index of the (first) token
+ * - `data-token` on ribbon buttons and on keys of the focus list: index of the (first) token; on ribbon buttons
+ *   `data-aw-masked`, `data-aw-gathered`, `data-aw-pair`; around words `data-aw-pos`, `data-aw-entity`
  * - `data-view` on tabs and on the view's panel
  * - `data-aw-value`: the number behind a text, with all its digits
  * Performance: a mark `aw:drawn` after every drawn matrix, its `detail` being `{ms, size, first, layer, head}`.
@@ -16,69 +19,69 @@
 import { h } from "./draw/dom";
 import { onResize } from "./draw/gauge";
 import { followTheme, ROOT_CLASS } from "./draw/theme";
-import { createMatrix, type Stage } from "./matrix";
-import { explain } from "./source/failure";
-import type { Action, Drawn, Selection, Source, State } from "./types";
+import { createMatrix, type MatrixStore, type Stage } from "./matrix";
+import { headName } from "./names";
+import { saveMenu } from "./save/menu";
+import { explain, type SliceFailure } from "./source/failure";
+import { withHeight } from "./state";
+import type { Activity, Source, State } from "./types";
 import { bar } from "./views/bar";
+import { caption } from "./views/caption";
 import { focus } from "./views/focus";
 import { headGrid } from "./views/headgrid";
-import { VIEWS } from "./views/index";
+import { keyList, listenForKeys } from "./views/keys";
+import { createMessages } from "./views/messages";
+import { rememberPlace } from "./views/place";
+import { createProgress } from "./views/progress";
 import { ribbon } from "./views/ribbon";
+import { newMemory } from "./views/ribbon-tools";
+import { createRunBox } from "./views/run-box";
+import { skeleton } from "./views/skeleton";
+import { tabbed, viewsOf } from "./views/tabs";
 
 /** Below this width (px) the heads stand above the view. */
 const COMPACT = 620;
-
-const KEYS: readonly (readonly [string, string])[] = [
-  ["Tab", "next part"],
-  ["arrows", "move inside a part"],
-  ["3 . 5", "in the heads: layer 3, head 5"],
-  ["Enter", "in the matrix: pin a pair"],
-  ["m", "in the matrix: strongest key of the row"],
-  ["+  −  0", "in the matrix: zoom in, out, show all"],
-  ["Ctrl + wheel", "zoom at the pointer"],
-  ["Esc", "let go of a cell, a pair, a token"],
-  ["?", "these keys"],
-];
+/** What full screen leaves to the chosen view of the screen's height, px, at least. */
+const FULL_LEAST = 240;
+/** A place is kept for a new picture this long (ms), so that the page does not jump. */
+const HOLD_MS = 600;
 
 export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source, act: ((action: Action) => Promise<void>) | null): void;
-  /** The model's own state in words: loading, running, closed. */
-  status(status: string): void;
+  show(source: Source, act: Stage["act"]): void;
+  /** What the kernel does for this widget. */
+  activity(activity: Activity): void;
+  /** Why the kernel gives no answer; null when it does. */
+  contact(failure: SliceFailure | null): void;
   report(message: string, hint?: string): void;
   clearReport(): void;
   dispose(): void;
 }
 
+/** Of heads over many texts there is no matrix. */
+const NO_MATRIX: MatrixStore = { get: () => null, on: () => () => undefined };
+
 export function createFrame(state: State): Frame {
   const abort = new AbortController();
   const { signal } = abort;
-  const part = (name: string): HTMLElement =>
-    h("div", { class: `aw-${name}`, "data-aw-part": name });
+  const part = (name: string, tag: "div" | "p" = "div"): HTMLElement =>
+    h(tag, { class: `aw-${name}`, "data-aw-part": name });
   const parts = {
     ribbon: part("ribbon"),
     heads: part("heads"),
     focus: part("focus"),
     bar: part("bar"),
+    caption: part("caption"),
+    missing: part("missing", "p"),
+    truncated: part("truncated", "p"),
   };
+  parts.missing.setAttribute("role", "status");
   const live = h("div", {
     class: "aw-live",
     role: "status",
     "aria-live": "polite",
     "data-aw-part": "live",
-  });
-  const error = h("div", {
-    class: "aw-error",
-    role: "alert",
-    "data-aw-part": "error",
-    hidden: true,
-  });
-  const progress = h("div", {
-    class: "aw-progress",
-    role: "status",
-    "data-aw-part": "progress",
-    hidden: true,
   });
   const tabs = h("div", {
     class: "aw-tabs",
@@ -87,52 +90,43 @@ export function createFrame(state: State): Frame {
     "data-aw-part": "tabs",
   });
   const panel = h("div", { class: "aw-view", role: "tabpanel", "data-aw-part": "view" });
-  const keys = h(
+  const side = h("div", { class: "aw-side" }, parts.heads, parts.focus);
+  const keys = keyList();
+  const messages = createMessages();
+  const root = h("div", {
+    class: ROOT_CLASS,
+    role: "region",
+    "aria-label": "Attention of one text",
+    // Notebooks bind single letters and arrows: not while the reader is in here.
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const runBox = createRunBox({ root, report, clearReport: messages.clearReport });
+  const progress = createProgress((busy) => root.classList.toggle("aw-busy", busy));
+  const bones = skeleton();
+  const head = h("div", { class: "aw-head" }, runBox.element, progress.element);
+  const body = h(
     "div",
-    {
-      class: "aw-keylist",
-      role: "region",
-      "aria-label": "Keys",
-      "data-aw-part": "keys",
-      hidden: true,
-    },
-    h(
-      "dl",
-      {},
-      ...KEYS.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does))),
-    ),
+    { class: "aw-body" },
+    side,
+    h("div", { class: "aw-main" }, tabs, parts.missing, panel),
   );
-  const root = h(
-    "div",
-    {
-      class: ROOT_CLASS,
-      role: "region",
-      "aria-label": "Attention of one text",
-      // Notebooks bind single letters and arrows: not while the reader is in here.
-      "data-lm-suppress-shortcuts": "true",
-    },
-    error,
-    progress,
-    parts.ribbon,
-    h(
-      "div",
-      { class: "aw-body" },
-      h("div", { class: "aw-side" }, parts.heads, parts.focus),
-      h("div", { class: "aw-main" }, tabs, panel),
-    ),
-    parts.bar,
-    keys,
-    live,
-  );
+  const shown = [parts.ribbon, parts.truncated, body, parts.caption, parts.bar, keys];
+  root.append(messages.element, head, bones, ...shown, live);
+  for (const element of shown) element.hidden = true;
 
   const applyTheme = followTheme(root, () => state.get().theme, signal);
-  const stopTheme = state.on(["theme"], applyTheme);
+  let fullHeight: number | null = null;
+  const screened = withHeight(state, () => fullHeight);
   const applyHeight = (): void => {
-    const { height } = state.get();
+    const { height } = screened.state.get();
     panel.classList.toggle("aw-fixed", height !== null);
     panel.style.setProperty("--aw-view-height", height === null ? null : `${height}px`);
   };
-  const stopHeight = state.on(["height"], applyHeight);
+  const stops = [
+    state.on(["theme"], applyTheme),
+    screened.state.on(["height"], applyHeight),
+    state.on(["chrome"], () => current !== null && show(current.source, current.act)),
+  ];
   applyHeight();
   onResize(root, (width) => root.classList.toggle("aw-compact", width < COMPACT), signal);
 
@@ -140,18 +134,18 @@ export function createFrame(state: State): Frame {
     live.textContent = message;
   };
   function report(message: string, hint = ""): void {
-    const close = h("button", { type: "button", class: "aw-button", "aria-label": "Dismiss" }, "×");
-    close.addEventListener("click", clearReport);
-    error.replaceChildren(
-      h("p", {}, h("strong", {}, message), hint === "" ? null : h("span", {}, ` ${hint}`)),
-      close,
-    );
-    error.hidden = false;
+    messages.report(message, hint, runBox.remedy(hint));
   }
-  function clearReport(): void {
-    error.hidden = true;
-    error.replaceChildren();
+
+  /** The chosen view takes what the other parts leave of a full screen. */
+  function measure(): void {
+    const full = document.fullscreenElement === root;
+    const others = root.scrollHeight - panel.offsetHeight;
+    fullHeight = full ? Math.max(FULL_LEAST, window.innerHeight - others) : null;
+    screened.change();
   }
+  document.addEventListener("fullscreenchange", measure, { signal });
+  window.addEventListener("resize", () => fullHeight !== null && measure(), { signal });
 
   const actions = {
     toggleKeys: () => {
@@ -166,141 +160,129 @@ export function createFrame(state: State): Frame {
         report("Full screen is not allowed here.", explain(reason).message),
       );
     },
-  };
-  root.addEventListener(
-    "keydown",
-    (event) => {
-      const typing = (event.target as Element).matches("input:not([type=range]), textarea, select");
-      if (event.key !== "?" || typing) return;
-      actions.toggleKeys();
-      event.preventDefault();
-      event.stopPropagation();
+    openView: (index: number) => {
+      const view = current === null ? undefined : viewsOf(current.source.meta)[index];
+      if (view !== undefined) state.set({ view });
     },
-    { signal },
-  );
+  };
+  listenForKeys(root, actions, signal);
 
+  const memory = newMemory();
+  let current: { readonly source: Source; readonly act: Stage["act"] } | null = null;
   let stopRun: (() => void) | null = null;
+  let lastActivity: Activity | null = null;
 
   function show(source: Source, act: Stage["act"]): void {
+    const goBack = rememberPlace(root);
+    panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
+    memory.wanted = null;
+    current = { source, act };
+    messages.kernel(null);
+    const { meta } = source;
+    const { chrome } = state.get();
+    const profile = meta.profile !== null;
     const run = new AbortController();
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
-    const base = { source, state, act, report, announce, signal: run.signal };
-    const stage: Stage = { ...base, matrix: createMatrix(source, state, { ...base, busy }) };
-    const disposers = [
-      ribbon(parts.ribbon, stage),
-      headGrid(parts.heads, stage),
-      focus(parts.focus, stage),
-      bar(parts.bar, stage, actions),
-      tabbed(tabs, panel, stage),
-    ];
-    const { truncated } = source.meta;
-    if (truncated !== null) {
-      parts.ribbon.append(
-        h(
-          "p",
-          { class: "aw-notice", "data-aw-part": "truncated" },
-          `Cut: the model reads ${truncated.limit} tokens, the text has ${truncated.length}.`,
-        ),
-      );
+    const base = { source, state: screened.state, act, report, announce, signal: run.signal };
+    const matrix = profile
+      ? NO_MATRIX
+      : createMatrix(source, state, { ...base, busy, report: missing });
+
+    function missing(message: string, hint?: string): void {
+      const { layer, head: chosen, quantity } = state.get();
+      const there = matrix.get();
+      const wanted = quantity === "rollout" ? `Rollout to L${layer}` : headName(layer, chosen);
+      parts.missing.textContent =
+        `${wanted} is not loaded.` +
+        (there === null ? "" : ` The picture shows ${headName(there.layer, there.head)}.`);
+      parts.missing.hidden = false;
+      report(message, hint);
     }
+    const found = matrix.on(() => {
+      parts.missing.hidden = true;
+    });
+
+    root.classList.toggle("aw-bare", !chrome);
+    bones.hidden = true;
+    body.hidden = panel.hidden = false;
+    parts.missing.hidden = true;
+    for (const element of [tabs, side, parts.bar]) element.hidden = !chrome;
+    parts.ribbon.hidden = !chrome || profile;
+    parts.focus.hidden = profile;
+    parts.caption.hidden = chrome;
+    head.hidden = !chrome;
+    runBox.show(meta, chrome ? act : null);
+    if (!chrome) keys.hidden = true;
+    const stage: Stage = { ...base, matrix };
+    const disposers = [found];
+    if (chrome && !profile) {
+      disposers.push(ribbon(parts.ribbon, stage, memory), focus(parts.focus, stage));
+    }
+    if (chrome) disposers.push(headGrid(parts.heads, stage), bar(parts.bar, stage, actions));
+    else disposers.push(caption(parts.caption, stage));
+    const opened = tabbed(tabs, panel, stage);
+    disposers.push(opened.dispose);
+    const save = saveMenu(stage, panel, opened.open);
+    save.hidden = !chrome;
+    tabs.after(save);
+    const { truncated } = meta;
+    parts.truncated.hidden = truncated === null;
+    parts.truncated.textContent =
+      truncated === null
+        ? ""
+        : `Cut: the model reads ${truncated.limit} tokens, the text has ${truncated.length}.`;
     stopRun = () => {
       run.abort();
+      clearTimeout(hold);
       for (const dispose of disposers) dispose();
       stopRun = null;
     };
+    goBack(run.signal);
+    const hold = setTimeout(() => {
+      panel.style.minHeight = "";
+    }, HOLD_MS);
   }
 
   return {
     element: root,
     show,
-    status(status) {
+    activity(activity) {
+      const before = lastActivity;
+      lastActivity = activity;
+      const { status, error } = activity;
       root.dataset.awStatus = status;
-      const words: Record<string, string> = {
-        loading: "Loading the model …",
-        running: "Running the model …",
-        closed: "Closed: the kernel has freed this run. What is on screen stays.",
-      };
-      progress.hidden = words[status] === undefined;
-      progress.textContent = words[status] ?? "";
+      if (status !== "running") memory.wanted = null;
+      const act = current?.act ?? null;
+      const cancel = act === null ? null : () => void act({ kind: "cancel" }).catch(failed);
+      progress.show(activity, cancel);
+      runBox.activity(activity);
+      messages.closed(status === "closed");
+      bones.hidden = current !== null || status === "closed";
+      // An equal error gives no change of the trait: the status tells that it came again.
+      const again = status === "error" && before?.status !== "error";
+      if (error !== null && (again || !sameError(before?.error ?? null, error))) {
+        report(error.message, error.hint);
+      } else if (error === null && before?.error) messages.clearReport();
     },
+    contact: messages.kernel,
     report,
-    clearReport,
+    clearReport: messages.clearReport,
     dispose() {
       stopRun?.();
-      stopTheme();
-      stopHeight();
+      for (const stop of stops) stop();
+      progress.dispose();
+      runBox.dispose();
       abort.abort();
       root.remove();
     },
   };
-}
 
-/** Tabs and the chosen view; one view lives at a time. */
-function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): () => void {
-  const { source, state } = stage;
-  const names = Object.keys(VIEWS).filter((name) => VIEWS[name]!.available(source.meta));
-  const buttons = names.map((name) =>
-    h(
-      "button",
-      { type: "button", role: "tab", class: "aw-tab", "data-view": name },
-      VIEWS[name]!.label,
-    ),
-  );
-  tabs.replaceChildren(...buttons);
-  let stopView: (() => void) | null = null;
-  let drawn: Drawn | null = null;
-  let shown = "";
-
-  function open({ view }: Selection): void {
-    const name = names.includes(view) ? view : names[0]!;
-    buttons.forEach((button, i) => {
-      button.setAttribute("aria-selected", String(names[i] === name));
-      button.tabIndex = names[i] === name ? 0 : -1;
-    });
-    if (name === shown) return;
-    stopView?.();
-    shown = name;
-    const life = new AbortController();
-    const element = h("div", { class: `aw-view-${name}`, "data-view": name });
-    panel.replaceChildren(element);
-    panel.setAttribute("aria-label", VIEWS[name]!.label);
-    const signal = AbortSignal.any([stage.signal, life.signal]);
-    drawn = null;
-    try {
-      drawn = VIEWS[name]!.view(element, { ...stage, signal });
-    } catch (error) {
-      const { message, hint } = explain(error);
-      stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
-    }
-    stopView = () => {
-      life.abort();
-      drawn?.dispose();
-    };
+  function failed(error: unknown): void {
+    const { message, hint } = explain(error);
+    report(message, hint);
   }
-
-  const move = (event: KeyboardEvent): void => {
-    const index = buttons.indexOf(event.target as HTMLButtonElement);
-    const shift = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (index < 0 || shift === undefined) return;
-    const next = (index + shift + names.length) % names.length;
-    state.set({ view: names[next]! });
-    buttons[next]!.focus({ preventScroll: true });
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  const click = (event: MouseEvent): void => {
-    const button = (event.target as Element).closest<HTMLElement>(".aw-tab");
-    if (button !== null) state.set({ view: button.dataset.view! });
-  };
-  tabs.addEventListener("keydown", move, { signal: stage.signal });
-  tabs.addEventListener("click", click, { signal: stage.signal });
-  const stop = state.on(["view"], open);
-  open(state.get());
-  return () => {
-    stop();
-    stopView?.();
-    panel.replaceChildren();
-    tabs.replaceChildren();
-  };
 }
+
+const sameError = (a: Activity["error"], b: Activity["error"]): boolean =>
+  a?.message === b?.message && a?.hint === b?.hint;

@@ -73,7 +73,40 @@ export function fit(selection: Selection, meta: Meta): Partial<Selection> {
     layer: clamp(layer, n_layers),
     head: head === "mean" ? head : clamp(head, n_heads),
     token: token !== null && token >= 0 && token < n ? token : null,
-    group: group.filter((index) => index < n),
+    group: group.filter((index) => index >= 0 && index < n),
     pair: pair?.every((index) => index >= 0 && index < n) ? pair : null,
+  };
+}
+
+/**
+ * The same selection with another height, for as long as `height()` gives one: a full screen is no wish of
+ * the reader's, so it never reaches the traits. `change` tells the listeners of `height`.
+ */
+export function withHeight(
+  state: State,
+  height: () => number | null,
+): { state: State; change: () => void } {
+  const listeners = new Set<(selection: Selection) => void>();
+  const seen = (): Selection => {
+    const own = height();
+    return own === null ? state.get() : { ...state.get(), height: own };
+  };
+  return {
+    state: {
+      get: seen,
+      set: (change) => state.set(change),
+      on(keys, call) {
+        const listener = () => call(seen());
+        if (keys.includes("height")) listeners.add(listener);
+        const stop = state.on(keys, listener);
+        return () => {
+          listeners.delete(listener);
+          stop();
+        };
+      },
+    },
+    change() {
+      for (const listener of [...listeners]) listener(seen());
+    },
   };
 }

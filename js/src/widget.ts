@@ -1,7 +1,7 @@
 /** Entry for notebooks: an anywidget module. State lives per view; nothing is shared between widgets. */
 
 import { createFrame } from "./app";
-import { bindState, type Model } from "./binding";
+import { bindState, type Model, readActivity } from "./binding";
 import { readPack } from "./pack";
 import { explain } from "./source/failure";
 import { type Invoke, KernelSource } from "./source/kernel";
@@ -27,25 +27,27 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
     try {
       const pack = readPack(bytes);
       state.set(fit(state.get(), pack.meta));
-      const source = new KernelSource(pack, experimental.invoke);
-      frame.show(source, (action) => source.act(action));
+      const source = new KernelSource(pack, experimental.invoke, { contact: frame.contact });
+      // Tensors from outside have no model to run.
+      const runs = pack.meta.model.family !== null && pack.meta.profile === null;
+      frame.show(source, runs ? (action) => source.act(action) : null);
     } catch (error) {
       const { message, hint } = explain(error);
       frame.report(message, hint);
     }
   };
-  const showError = () => {
-    const { message, hint } = (model.get("error") ?? {}) as { message?: string; hint?: string };
-    if (message) frame.report(message, hint);
-    else frame.clearReport();
-  };
-  const showStatus = () => frame.status(String(model.get("status") ?? "ready"));
+  const showActivity = () => frame.activity(readActivity(model));
 
-  const listeners = { first_paint: showRun, error: showError, status: showStatus };
+  const listeners: Readonly<Record<string, () => void>> = {
+    first_paint: showRun,
+    error: showActivity,
+    status: showActivity,
+    progress: showActivity,
+    history: showActivity,
+  };
   for (const [trait, listener] of Object.entries(listeners)) model.on(`change:${trait}`, listener);
   showRun();
-  showError();
-  showStatus();
+  showActivity();
 
   let done = false;
   const dispose = () => {

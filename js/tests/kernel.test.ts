@@ -121,9 +121,23 @@ describe("a question to the kernel", () => {
     const source = new KernelSource(pack, invoke);
     await expect(source.slice(weights(0))).rejects.toMatchObject({
       name: "SliceFailure",
-      message: expect.stringContaining("kernel cannot be reached"),
+      message: expect.stringContaining("kernel is gone"),
       hint: expect.stringContaining("Run the cell again"),
     });
+  });
+
+  test("says when the kernel is gone, and when it answers again", async () => {
+    const invoke = vi
+      .fn<Invoke>()
+      .mockRejectedValueOnce(new Error("Cannot send"))
+      .mockResolvedValueOnce([{ ok: false, error: "busy" }, []]);
+    const contact = vi.fn();
+    const source = new KernelSource(pack, invoke, { contact });
+    await expect(source.slice(weights(0))).rejects.toThrow("gone");
+    expect(contact.mock.calls.at(-1)![0]).toMatchObject({ hint: "Run the cell again." });
+    // A refusal is an answer too.
+    await expect(source.slice(weights(0))).rejects.toThrow("busy");
+    expect(contact.mock.calls.at(-1)).toEqual([null]);
   });
 
   test("that failed is asked anew, not remembered", async () => {

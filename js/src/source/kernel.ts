@@ -3,7 +3,7 @@
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "../pack";
 import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray } from "../types";
 import { ByteCache } from "./cache";
-import { explain, SliceFailure } from "./failure";
+import { SliceFailure } from "./failure";
 
 /** anywidget's `experimental.invoke`. */
 export type Invoke = (
@@ -18,9 +18,24 @@ export interface KernelOptions {
   readonly cacheBytes?: number;
   /** Replies above this are refused by the kernel. */
   readonly replyBytes?: number;
+  /** Told why the kernel gives no answer, and null when it answers again. */
+  readonly contact?: (failure: SliceFailure | null) => void;
 }
 
-const DEFAULTS = { timeoutMs: 30_000, cacheBytes: 96e6, replyBytes: 8e6 } as const;
+const DEFAULTS = {
+  timeoutMs: 30_000,
+  cacheBytes: 96e6,
+  replyBytes: 8e6,
+  contact: () => undefined,
+} as const;
+
+const gone = (): SliceFailure =>
+  new SliceFailure("The kernel is gone: what is loaded stays usable.", "Run the cell again.");
+const silent = (): SliceFailure =>
+  new SliceFailure(
+    "The kernel did not answer: it is busy with another cell, or gone. What is loaded stays usable.",
+    "Wait, or run the cell again.",
+  );
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
@@ -189,25 +204,19 @@ export class KernelSource implements Source {
     signal: AbortSignal,
   ): Promise<Slice> {
     const timeout = AbortSignal.timeout(this.#options.timeoutMs);
+    let answer: Awaited<ReturnType<Invoke>>;
     try {
-      const [reply, buffers] = await this.#invoke(name, request, {
-        signal: AbortSignal.any([signal, timeout]),
-      });
-      return readReply(reply, buffers);
+      answer = await this.#invoke(name, request, { signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
-      if (signal.aborted || error instanceof SliceFailure) throw error;
+      if (signal.aborted) throw error;
       // After a restart the host refuses to send: "Cannot send" (JupyterLab).
-      if (!timeout.aborted) {
-        throw new SliceFailure(
-          `The kernel cannot be reached: it was restarted or has stopped (${explain(error).message}).`,
-          "Run the cell again. What is loaded stays usable.",
-        );
-      }
-      throw new SliceFailure(
-        `The kernel did not answer within ${this.#options.timeoutMs / 1000} s.`,
-        "It may be busy with another cell, or gone: wait, or run the cell again. What is loaded stays usable.",
-      );
+      const failure = timeout.aborted ? silent() : gone();
+      this.#options.contact(failure);
+      console.debug("attn-widget:", error);
+      throw failure;
     }
+    this.#options.contact(null);
+    return readReply(...answer);
   }
 
   /** Start something in the kernel; the answer comes by the widget's traits. */

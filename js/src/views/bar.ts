@@ -12,6 +12,8 @@ import type { Scale, Selection, Theme } from "../types";
 /** Colour stops of a CSS gradient: enough that no eye sees them. */
 const STOPS = 17;
 
+const NO_HEAD = "Rollout mixes the heads of all layers up to this one: it has no head to choose.";
+
 export interface BarActions {
   toggleKeys(): void;
   toggleFullScreen(): void;
@@ -20,7 +22,7 @@ export interface BarActions {
 export function bar(element: HTMLElement, stage: Stage, actions: BarActions): () => void {
   const { source, state, signal, matrix } = stage;
   const { n_layers, n_heads } = source.meta.model;
-  const { tokens } = source.meta;
+  const { tokens, profile } = source.meta;
   const stops: (() => void)[] = [];
 
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
@@ -45,16 +47,7 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     );
     act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
     act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
-    const show = () => {
-      const now = get();
-      value.textContent = `${name[0]}${now ?? " mean"}`;
-      value.title = `${name} ${now ?? "mean"} of ${size} (counted from 0)`;
-      less.disabled = now === null || now <= 0;
-      more.disabled = now !== null && now >= size - 1;
-    };
-    stops.push(state.on(["layer", "head"], show));
-    show();
-    return h(
+    const made = h(
       "div",
       {
         class: "aw-stepper",
@@ -66,6 +59,22 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       value,
       more,
     );
+    const show = () => {
+      const now = get();
+      const without = name === "Head" && state.get().quantity === "rollout";
+      value.textContent = without ? "all" : `${name[0]}${now ?? " mean"}`;
+      value.title = `${name} ${now ?? "mean"} of ${size} (counted from 0)`;
+      less.disabled = without || now === null || now <= 0;
+      more.disabled = without || (now !== null && now >= size - 1);
+      setAttributes(made, {
+        title: without ? NO_HEAD : null,
+        "aria-label": without ? `${name}: ${NO_HEAD}` : name,
+      });
+      if (without) value.title = NO_HEAD;
+    };
+    stops.push(state.on(["layer", "head", "quantity"], show));
+    show();
+    return made;
   }
 
   function toggle(
@@ -80,9 +89,14 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       { type: "button", class: "aw-toggle", "data-aw-part": part, title },
       label,
     );
-    const show = () => made.setAttribute("aria-pressed", String(get(state.get())));
+    const show = () => {
+      const without = part === "mean" && state.get().quantity === "rollout";
+      made.disabled = without;
+      made.title = without ? NO_HEAD : title;
+      made.setAttribute("aria-pressed", String(!without && get(state.get())));
+    };
     act(made, "click", () => set(!get(state.get())));
-    stops.push(state.on(["head", "special", "words"], show));
+    stops.push(state.on(["head", "special", "words", "quantity"], show));
     show();
     return made;
   }
@@ -127,22 +141,26 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
         "Hidden special tokens keep their weight: rows then sum to less than 1",
       )
     : null;
-  const words = toggle(
-    "words",
-    "words",
-    (selection) => selection.words,
-    (on) => state.set({ words: on }),
-    "Pieces merged to words: mean over query rows, sum over key columns",
-  );
+  const words =
+    profile === null
+      ? toggle(
+          "words",
+          "words",
+          (selection) => selection.words,
+          (on) => state.set({ words: on }),
+          "Pieces merged to words: mean over query rows, sum over key columns",
+        )
+      : null;
 
   const low = h("span", { class: "aw-number" });
   const high = h("span", { class: "aw-number" });
   const middle = h("span", { class: "aw-number aw-ramp-middle" });
   const gradient = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const quantityName = h("span", {}, "weight");
   const legend = h(
     "div",
-    { class: "aw-ramp", role: "img", "data-aw-part": "legend" },
-    "weight",
+    { class: "aw-ramp", role: "img", "data-aw-part": "legend", hidden: profile !== null },
+    quantityName,
     low,
     h("span", { class: "aw-ramp-track" }, gradient, middle),
     high,
@@ -157,7 +175,11 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
   function explain(): void {
     const shown = matrix.get();
     if (shown === null) return;
-    const { scale } = state.get();
+    const { scale, quantity } = state.get();
+    // Scores are signed: their legend stands in the view that draws them.
+    legend.hidden = quantity === "scores" && shown.scores !== null;
+    const called = shown.quantity === "rollout" ? "rollout" : "weight";
+    quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
     const stopsOfRamp = Array.from(
       { length: STOPS },
@@ -171,7 +193,7 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
     legend.setAttribute(
       "aria-label",
-      `Colour of a weight: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`,
+      `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`,
     );
     legend.title = SCALE_LABELS[scale];
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
@@ -229,11 +251,13 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       { class: "aw-bar-group aw-bar-end" },
       hatched,
       legend,
-      choose<Scale>("Scale of the colours", "scale", [
-        ["head", "0 – head max"],
-        ["unit", "0 – 1"],
-        ["sqrt", "√, head max"],
-      ]),
+      profile === null
+        ? choose<Scale>("Scale of the colours", "scale", [
+            ["head", "0 – head max"],
+            ["unit", "0 – 1"],
+            ["sqrt", "√, head max"],
+          ])
+        : null,
       choose<Theme>("Theme", "theme", [
         ["auto", "auto"],
         ["light", "light"],
@@ -243,7 +267,7 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       full,
     ),
   );
-  stops.push(matrix.on(explain), state.on(["scale"], explain));
+  stops.push(matrix.on(explain), state.on(["scale", "quantity"], explain));
   onTheme(element, explain, signal);
   return () => {
     for (const stop of stops) stop();

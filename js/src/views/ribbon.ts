@@ -2,91 +2,72 @@
 
 import type { Unit } from "../derive/units";
 import { h, setAttributes, step } from "../draw/dom";
-import { exact, formatNumber, visible } from "../draw/format";
+import { exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
+import { explain } from "../source/failure";
+import { buildLine, directionOf, firstUnits, maskedText, sameUnits } from "./ribbon-line";
+import { askForTags, type Tags } from "./ribbon-tags";
+import { cornerToggle, newMemory, type RibbonMemory } from "./ribbon-tools";
 
 /** Height of a line of the ribbon (px): the last one in sight is faded. */
 const LINE = 28;
-const SEGMENT_NAMES = ["A", "B"];
+/** Texts up to this many tokens have their tags shown from the start. */
+const TAGGED_TOKENS = 40;
 
-/** Right to left when the first letter with a direction says so (Unicode Bidirectional Algorithm, P2). */
-export function directionOf(text: string): "ltr" | "rtl" {
-  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
-  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(
-    letter,
-  )
-    ? "rtl"
-    : "ltr";
-}
-
-export function ribbon(element: HTMLElement, stage: Stage): () => void {
-  const { source, state, signal, matrix } = stage;
-  const { tokens } = source.meta;
+export function ribbon(
+  element: HTMLElement,
+  stage: Stage,
+  memory: RibbonMemory = newMemory(),
+): () => void {
+  const { source, state, signal, matrix, act } = stage;
+  const { meta } = source;
+  const { tokens } = meta;
   const scheme = schemeOf(tokens);
-  const paired = source.meta.text_pair !== null;
   const line = h("div", {
     class: "aw-ribbon-line",
     role: "group",
     "aria-label": "Tokens: choose the focus token (query row)",
-    dir: directionOf(source.meta.text ?? ""),
+    dir: directionOf(meta.text),
   });
-  element.append(line);
+  const corner = h("div", {
+    class: "aw-ribbon-corner",
+    role: "group",
+    "aria-label": "Ribbon",
+  });
+  element.append(line, corner);
   let units: readonly Unit[] = [];
   let buttons: HTMLElement[] = [];
   /** What is painted, so that only what changes is touched. */
   let colors: string[] = [];
-  let built: readonly Unit[] | null = null;
+  /** Undefined until they were asked for; null when there are none. */
+  let tags: Tags | null | undefined;
+  let tagging = memory.tags ?? tokens.text.length <= TAGGED_TOKENS;
 
-  function build(next: Matrix): void {
-    if (next.units === built) return;
-    built = next.units;
+  function build(next: readonly Unit[], anyway = false): void {
+    if (next === units && !anyway) return;
+    const same = !anyway && buttons.length > 0 && sameUnits(units, next);
+    units = next;
+    if (same) return;
     colors = [];
     marked = [];
-    units = next.units;
-    const nodes: Node[] = [];
-    let segment = -1;
-    buttons = units.map((unit, i) => {
-      const before = tokens.before[unit.token]!;
-      if (paired && unit.segment !== segment && !unit.special) {
-        segment = unit.segment;
-        const name = SEGMENT_NAMES[segment] ?? String(segment);
-        nodes.push(h("span", { class: "aw-segment", "aria-label": `Segment ${name}` }, name));
-      }
-      // Inline text, not a button element: a word of several pieces keeps its direction and its joins.
-      const button = h(
-        "span",
-        {
-          role: "button",
-          class: `aw-ribbon-token${unit.special ? " aw-special" : ""}`,
-          "data-token": unit.token,
-          "data-aw-segment": unit.segment,
-          "aria-pressed": "false",
-          tabindex: -1,
-        },
-        visible(unit.special ? unit.text : unit.surface),
-      );
-      if (/[\n\r]/.test(before) && i > 0) nodes.push(h("span", { class: "aw-ribbon-break" }));
-      else if (i > 0) {
-        // What the text separates, the ribbon separates; pieces of one word stand together.
-        const apart = /\s/.test(before) || unit.special || units[i - 1]!.special;
-        nodes.push(apart ? document.createTextNode(" ") : h("wbr"));
-      }
-      nodes.push(button);
-      return button;
-    });
-    line.replaceChildren(...nodes);
+    const focused = buttons.indexOf(line.ownerDocument.activeElement as HTMLElement);
+    const built = buildLine(units, meta, tagging ? (tags ?? null) : null);
+    buttons = built.buttons;
+    line.replaceChildren(...built.nodes);
+    line.classList.toggle("aw-tagged", tagging && (tags === undefined ? memory.tagged : !!tags));
+    if (focused >= 0) buttons[focused]?.focus({ preventScroll: true });
     requestAnimationFrame(settle);
   }
 
   function paint(): void {
     const shown = matrix.get();
     if (shown === null) return;
-    build(shown);
+    build(shown.units);
     const { token, scale } = state.get();
     const focus = shown.unitOf(token);
     const { css, rgb } = ramp("weight", modeOf(element));
@@ -105,17 +86,24 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   }
 
   let marked: HTMLElement[] = [];
-  /** Focus token, pinned key, and where Tab enters. */
+  /** Focus token, pinned key, gathered tokens, and where Tab enters. */
   function mark(shown: Matrix): void {
-    const { token, pair } = state.get();
+    const { token, pair, group } = state.get();
     const focus = shown.unitOf(token);
     const key = pair === null ? -1 : shown.unitOf(pair[1]);
+    const gathered = new Set(group.map((index) => shown.unitOf(index)));
     for (const button of marked) {
-      setAttributes(button, { "aria-pressed": "false", "data-aw-pair": null, tabindex: -1 });
+      setAttributes(button, {
+        "aria-pressed": "false",
+        "data-aw-pair": null,
+        "data-aw-gathered": null,
+        tabindex: -1,
+      });
     }
-    marked = [focus, key, 0].flatMap((i) => buttons[i] ?? []);
+    marked = [focus, key, 0, ...gathered].flatMap((i) => buttons[i] ?? []);
     if (focus >= 0) setAttributes(buttons[focus]!, { "aria-pressed": "true" });
     if (key >= 0) setAttributes(buttons[key]!, { "data-aw-pair": true });
+    for (const i of gathered) if (i >= 0) setAttributes(buttons[i]!, { "data-aw-gathered": true });
     const entry = buttons[Math.max(focus, 0)];
     if (entry !== undefined) entry.tabIndex = 0;
   }
@@ -136,18 +124,29 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
 
   /** Names and titles are written when somebody comes to read them: hundreds at every head would be slow. */
   function describe(event: Event): void {
-    const index = buttons.indexOf(event.target as HTMLElement);
+    const from = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
+    const index = from === null ? -1 : buttons.indexOf(from);
     const shown = matrix.get();
     if (index < 0 || shown === null) return;
     const unit = units[index]!;
-    const name = unitLabel(unit, scheme);
+    const was = maskedText(unit, meta);
+    const name = was === null ? unitLabel(unit, scheme) : `[MASK], in the text ${was}`;
     const focus = shown.unitOf(state.get().token);
     const value = focus < 0 ? null : formatNumber(shown.weights[focus * shown.size + index]!);
+    const word = tags?.wordOf(unit.token) ?? null;
+    const tag = word === null ? null : tags!.of(word);
+    const tagged = [tag?.pos, tag?.entity].filter(Boolean).join(", ");
+    const marks = [
+      value === null ? "" : `weight ${value}`,
+      index === focus ? "focus" : "",
+      isGathered(unit) ? "gathered" : "",
+      tagged,
+    ].filter((part) => part !== "");
     setAttributes(buttons[index]!, {
-      "aria-label":
-        value === null ? name : `${name}, weight ${value}${index === focus ? ", focus" : ""}`,
+      "aria-label": [name, ...marks].join(", "),
       title:
         `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
+        (tagged === "" ? "" : `\n${tagged}`) +
         (value === null ? "" : `\nreceives ${value} of the focus token`),
     });
   }
@@ -159,13 +158,56 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
     buttons[index]!.focus({ preventScroll: true });
   }
 
+  const tokensOf = ({ token, end }: Unit): number[] =>
+    Array.from({ length: end - token }, (_, i) => token + i);
+  const isGathered = (unit: Unit): boolean => {
+    const { group } = state.get();
+    return tokensOf(unit).some((token) => group.includes(token));
+  };
+
+  function gather(unit: Unit): void {
+    const mine = tokensOf(unit);
+    const { group } = state.get();
+    const others = group.filter((token) => !mine.includes(token));
+    const next = isGathered(unit) ? others : [...others, ...mine].sort((a, b) => a - b);
+    state.set({ group: next });
+    stage.announce(`${next.length} ${next.length === 1 ? "token" : "tokens"} gathered.`);
+  }
+
+  const masks = (): readonly number[] => memory.wanted ?? meta.masked.map(({ token }) => token);
+
+  function setMasks(next: readonly number[]): void {
+    memory.wanted = next;
+    act?.({ kind: "mask", tokens: next }).catch((error: unknown) => {
+      memory.wanted = null;
+      const { message, hint } = explain(error);
+      stage.report(message, hint);
+    });
+  }
+
+  function mask(unit: Unit): void {
+    if (act === null) return;
+    const mine = tokensOf(unit);
+    const now = masks();
+    const on = !mine.some((token) => now.includes(token));
+    if (on && unit.special) {
+      stage.announce("Special tokens are not masked.");
+      return;
+    }
+    const others = now.filter((token) => !mine.includes(token));
+    setMasks(on ? [...others, ...mine].sort((a, b) => a - b) : others);
+    stage.announce(`${unitLabel(unit, scheme)} ${on ? "masked" : "as in the text"}: running.`);
+  }
+
   line.addEventListener(
     "click",
     (event) => {
       const button = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
-      if (button === null) return;
-      const token = Number(button.dataset.token);
-      state.set({ token: state.get().token === token ? null : token });
+      const unit = button === null ? undefined : units[buttons.indexOf(button)];
+      if (button === null || unit === undefined) return;
+      if (event.ctrlKey || event.metaKey) gather(unit);
+      else if (memory.masking && act !== null) mask(unit);
+      else state.set({ token: state.get().token === unit.token ? null : unit.token });
       button.focus({ preventScroll: true });
     },
     { signal },
@@ -173,29 +215,102 @@ export function ribbon(element: HTMLElement, stage: Stage): () => void {
   line.addEventListener(
     "keydown",
     (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
       const index = buttons.indexOf(event.target as HTMLElement);
-      if (index < 0) return;
-      const next = step(event.key, index, buttons.length);
-      if (next !== null) focusUnit(next);
-      else if (event.key === "Enter" || event.key === " ") buttons[index]!.click();
-      else if (event.key === "Escape") state.set({ token: null });
-      else return;
+      if (index < 0 || event.altKey) return;
+      const unit = units[index]!;
+      const control = event.ctrlKey || event.metaKey;
+      if ((event.key === "Enter" && control) || (event.key === " " && event.shiftKey)) gather(unit);
+      else if (control || event.shiftKey) return;
+      else {
+        // Where the text runs from right to left, left is onwards.
+        const turned = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" }[event.key];
+        const key = line.dir === "rtl" && turned !== undefined ? turned : event.key;
+        const next = step(key, index, buttons.length);
+        if (next !== null) focusUnit(next);
+        else if (event.key === "Enter" || event.key === " ") buttons[index]!.click();
+        else if (event.key === "Escape") state.set({ token: null });
+        else if (event.key === "x" && act !== null) mask(unit);
+        else return;
+      }
       event.preventDefault();
       event.stopPropagation();
     },
     { signal },
   );
 
+  function showTags(on: boolean): void {
+    tagging = on;
+    memory.tags = on;
+    if (on && tags === undefined) ask();
+    build(units, true);
+    paint();
+  }
+
+  let asked = false;
+  function ask(): void {
+    if (asked) return;
+    asked = true;
+    askForTags(stage, (found, reason) => {
+      tags = found;
+      memory.tagged = found !== null;
+      setAttributes(tagToggle, {
+        "aria-disabled": found === null,
+        title: found === null ? reason : `Parts of speech and entities, by ${found.tagger}`,
+      });
+      if (found === null) tagToggle.setAttribute("aria-pressed", "false");
+      if (!tagging) return;
+      build(units, true);
+      paint();
+    });
+  }
+
+  const tagToggle = cornerToggle("tags", "tags", "Parts of speech and entities", tagging, (on) => {
+    if (tags === null) tagToggle.setAttribute("aria-pressed", "false");
+    else showTags(on);
+  });
+  corner.append(tagToggle);
+  if (act !== null) {
+    const maskToggle = cornerToggle(
+      "mask",
+      "mask",
+      "A click on a token masks it and runs again (key x)",
+      memory.masking,
+      (on) => {
+        memory.masking = on;
+        element.classList.toggle("aw-masking", on);
+      },
+    );
+    corner.append(maskToggle);
+    element.classList.toggle("aw-masking", memory.masking);
+    if (meta.masked.length > 0) {
+      const all = h(
+        "button",
+        { type: "button", class: "aw-corner", "data-aw-part": "unmask" },
+        "unmask all",
+      );
+      all.addEventListener("click", () => setMasks([]), { signal });
+      corner.append(all);
+    }
+  }
+
   const stops = [
     matrix.on(paint),
-    state.on(["token", "scale", "pair"], paint),
+    state.on(["token", "scale", "pair", "group"], paint),
     state.on(["token"], settle),
   ];
+  // Words must be asked for; tokens stand here at once, whatever the matrix waits for.
+  if (matrix.get() === null && !state.get().words) build(firstUnits(meta, state.get().special));
+  if (tagging) {
+    const stopWaiting = matrix.on(() => {
+      if (!asked) setTimeout(ask);
+    });
+    stops.push(stopWaiting);
+  }
   onTheme(element, paint, signal);
   onResize(line, settle, signal);
   return () => {
     for (const stop of stops) stop();
+    element.classList.remove("aw-masking");
     element.replaceChildren();
   };
 }

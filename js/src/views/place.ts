@@ -1,0 +1,85 @@
+/** Where the reader is: keyboard focus and scroll positions, found again after everything was drawn anew. */
+
+/** What tells one element of a part from another. */
+const NAMES = [
+  "data-aw-part",
+  "data-view",
+  "data-token",
+  "data-layer",
+  "data-head",
+  "data-metric",
+  "data-rank",
+] as const;
+/** Numbers may have to come from the kernel before a place is there again. */
+const PATIENCE_MS = 1500;
+
+const own = (element: Element): string =>
+  NAMES.filter((name) => element.hasAttribute(name))
+    .map((name) => `[${name}="${CSS.escape(element.getAttribute(name)!)}"]`)
+    .join("");
+
+/** A selector of `element` below `root` that also finds its successor, or null when nothing names it. */
+export function address(element: Element, root: Element): string | null {
+  const steps: string[] = [];
+  for (let at: Element | null = element; at !== null && at !== root; at = at.parentElement) {
+    const name = own(at);
+    if (name !== "") steps.unshift(name);
+    else if (at === element) {
+      const [first] = at.classList;
+      if (first === undefined) return null;
+      steps.unshift(`.${CSS.escape(first)}`);
+    }
+  }
+  return steps.join(" ");
+}
+
+/**
+ * Remember the place inside `root`; the returned function goes back to it, as soon as what was focused or
+ * scrolled stands there again, unless the reader does something first.
+ */
+export function rememberPlace(root: HTMLElement): (signal: AbortSignal) => void {
+  const active = root.ownerDocument.activeElement;
+  let focus =
+    active !== null && active !== root && root.contains(active) ? address(active, root) : null;
+  let scrolls = [...root.querySelectorAll<HTMLElement>("*")]
+    .filter(({ scrollTop, scrollLeft }) => scrollTop > 0 || scrollLeft > 0)
+    .flatMap((element) => {
+      const at = element.matches("textarea, input") ? null : address(element, root);
+      return at === null ? [] : [{ at, top: element.scrollTop, left: element.scrollLeft }];
+    });
+  return (signal) => {
+    if (focus === null && scrolls.length === 0) return;
+    const started = performance.now();
+    const stop = new AbortController();
+    const document = root.ownerDocument;
+    for (const type of ["pointerdown", "wheel", "keydown"] as const) {
+      root.addEventListener(type, () => stop.abort(), { signal: stop.signal, passive: true });
+    }
+    const attempt = (): void => {
+      if (signal.aborted) stop.abort();
+      if (stop.signal.aborted) return;
+      if (focus !== null) {
+        const now = document.activeElement;
+        const found = root.querySelector<HTMLElement>(focus);
+        // The reader went elsewhere meanwhile.
+        if (now !== null && now !== document.body && !root.contains(now)) focus = null;
+        else if (found !== null) {
+          if (found !== now) found.focus({ preventScroll: true });
+          focus = null;
+        }
+      }
+      scrolls = scrolls.filter(({ at, top, left }) => {
+        const found = root.querySelector<HTMLElement>(at);
+        if (found === null) return true;
+        found.scrollTop = top;
+        found.scrollLeft = left;
+        // Not there yet: what it scrolls over is still growing.
+        return Math.abs(found.scrollTop - top) > 1 || Math.abs(found.scrollLeft - left) > 1;
+      });
+      if ((focus === null && scrolls.length === 0) || performance.now() - started > PATIENCE_MS) {
+        stop.abort();
+      } else requestAnimationFrame(attempt);
+    };
+    attempt();
+  };
+}

@@ -1,0 +1,111 @@
+/** The text as nodes: one button a unit, joined and separated as the text joins and separates them. */
+
+import { type Unit, unitsOf } from "../derive/units";
+import { h } from "../draw/dom";
+import { visible } from "../draw/format";
+import type { Meta } from "../types";
+import type { Tags } from "./ribbon-tags";
+
+const SEGMENT_NAMES = ["A", "B"];
+const MASK = "[MASK]";
+
+/** Right to left when the first letter with a direction says so (Unicode Bidirectional Algorithm, P2). */
+export function directionOf(text: string): "ltr" | "rtl" {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(
+    letter,
+  )
+    ? "rtl"
+    : "ltr";
+}
+
+/** What stands in the text where a unit is read as the mask token; null for any other unit. */
+export function maskedText(unit: Unit, meta: Meta): string | null {
+  const hidden = meta.masked.filter(({ token }) => token >= unit.token && token < unit.end);
+  if (hidden.length === 0) return null;
+  return unit.end - unit.token > 1 ? unit.surface : hidden[0]!.text;
+}
+
+function tokenButton(unit: Unit, meta: Meta): HTMLElement {
+  const was = maskedText(unit, meta);
+  const special = unit.special && was === null;
+  // Inline text, not a button element: a word of several pieces keeps its direction and its joins.
+  return h(
+    "span",
+    {
+      role: "button",
+      class: `aw-ribbon-token${special ? " aw-special" : ""}${was === null ? "" : " aw-masked"}`,
+      "data-token": unit.token,
+      "data-aw-segment": unit.segment,
+      "data-aw-masked": was !== null,
+      "aria-pressed": "false",
+      tabindex: -1,
+    },
+    was === null ? visible(unit.special ? unit.text : unit.surface) : MASK,
+    was === null ? null : h("s", { class: "aw-was" }, visible(was)),
+  );
+}
+
+/** The units of a run before anything was asked: single tokens. */
+export const firstUnits = (meta: Meta, special: boolean): Unit[] =>
+  unitsOf(meta.tokens, { special });
+
+export const sameUnits = (a: readonly Unit[], b: readonly Unit[]): boolean =>
+  a.length === b.length &&
+  a.every((unit, i) => unit.token === b[i]!.token && unit.end === b[i]!.end);
+
+/** Buttons of all units, and the nodes of the line in which they stand. */
+export function buildLine(
+  units: readonly Unit[],
+  meta: Meta,
+  tags: Tags | null,
+): { nodes: Node[]; buttons: HTMLElement[] } {
+  const { tokens } = meta;
+  const nodes: Node[] = [];
+  let segment = -1;
+  /** Pieces of one tagged word stand in one box, over the tag. */
+  let box: { readonly word: number; readonly pieces: HTMLElement } | null = null;
+  const buttons = units.map((unit, i) => {
+    const before = tokens.before[unit.token]!;
+    const word = tags?.wordOf(unit.token) ?? null;
+    if (box !== null && box.word !== word) box = null;
+    if (meta.text_pair !== null && unit.segment !== segment && !unit.special) {
+      segment = unit.segment;
+      const name = SEGMENT_NAMES[segment] ?? String(segment);
+      nodes.push(h("span", { class: "aw-segment", title: `Segment ${name}` }, name));
+    }
+    const button = tokenButton(unit, meta);
+    const gap: Node[] = [];
+    if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
+    else if (i > 0) {
+      // What the text separates, the ribbon separates; pieces of one word stand together.
+      const apart = /\s/.test(before) || unit.special || units[i - 1]!.special;
+      gap.push(apart ? document.createTextNode(" ") : h("wbr"));
+    }
+    if (box !== null) {
+      box.pieces.append(...gap, button);
+      return button;
+    }
+    nodes.push(...gap);
+    const tag = word === null ? null : tags!.of(word);
+    if (word === null || tag === null) nodes.push(button);
+    else {
+      const pieces = h("span", { class: "aw-pieces" }, button);
+      box = { word, pieces };
+      nodes.push(
+        h(
+          "span",
+          {
+            class: "aw-word",
+            "data-aw-pos": tag.pos,
+            "data-aw-entity": tag.entity,
+            "data-aw-label": tag.label,
+          },
+          pieces,
+        ),
+      );
+    }
+    return button;
+  });
+  return { nodes, buttons };
+}

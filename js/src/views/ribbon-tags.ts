@@ -1,0 +1,75 @@
+/** Parts of speech and entities of the words, asked for when nobody waits for anything else. */
+
+import type { Stage } from "../matrix";
+import { isAbort } from "../source/failure";
+import type { Slice } from "../types";
+
+export interface Tag {
+  readonly pos: string | null;
+  /** The entity that the word belongs to. */
+  readonly entity: string | null;
+  /** The entity's name, where it ends. */
+  readonly label: string | null;
+}
+
+export interface Tags {
+  /** The word of a token, or null. */
+  wordOf(token: number): number | null;
+  of(word: number): Tag | null;
+  /** Who tagged, for titles. */
+  readonly tagger: string;
+}
+
+const text = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : null;
+
+/** Null when nobody tagged anything. */
+export function readTags({ data }: Slice): Tags | null {
+  const { words, token_word, tagger } = data;
+  if (!Array.isArray(words) || !Array.isArray(token_word)) return null;
+  const found = words.map((word: Record<string, unknown>) => ({
+    pos: text(word.pos),
+    entity: text(word.entity),
+    segment: word.segment,
+  }));
+  if (!found.some(({ pos, entity }) => pos !== null || entity !== null)) return null;
+  const tags = found.map(({ pos, entity, segment }, i) => {
+    const next = found[i + 1];
+    const goes = next?.entity === entity && next?.segment === segment;
+    return { pos, entity, label: goes ? null : entity };
+  });
+  return {
+    wordOf: (token) => (token_word[token] as number | null | undefined) ?? null,
+    of: (word) => tags[word] ?? null,
+    tagger: text(tagger) ?? "",
+  };
+}
+
+const IDLE_MS = 2000;
+
+/** Call `act` when the page has nothing else to do. */
+function whenIdle(act: () => void): void {
+  // Safari 16 has no idle callback.
+  if ("requestIdleCallback" in window) window.requestIdleCallback(act, { timeout: IDLE_MS });
+  else setTimeout(act, IDLE_MS / 10);
+}
+
+/** Ask for the tags once, later; `ready` gets null where there are none, with the reason. */
+export function askForTags(
+  { source, signal }: Pick<Stage, "source" | "signal">,
+  ready: (tags: Tags | null, reason: string) => void,
+): void {
+  whenIdle(() => {
+    if (signal.aborted) return;
+    source.slice({ kind: "language" }, { signal }).then(
+      (slice) => {
+        const notes = slice.data.notes;
+        const said = Array.isArray(notes) ? notes.join(" ") : text(notes);
+        ready(readTags(slice), said || "Nobody tagged this text.");
+      },
+      (error: unknown) => {
+        if (!isAbort(error)) ready(null, "The tags could not be had.");
+      },
+    );
+  });
+}
