@@ -16,10 +16,26 @@ export type LayoutName = "tidy" | "force";
 
 /** Sizes in CSS pixels. */
 export const ROW = 24;
-export const PILL = { height: 20, pad: 8, chevron: 18 } as const;
-const MARGIN = 8;
-const NUMBER_GAP = 6;
-const GAP = { least: 32, most: 128 } as const;
+export const PILL_HEIGHT = 20;
+export const NUMBER_GAP = 6;
+/** Between the end of an edge and its number. */
+const EDGE_GAP = 4;
+const GAP_MOST = 128;
+
+/** What gives way where a panel is narrow, px. */
+export interface Density {
+  readonly label: number;
+  readonly labelMost: number;
+  readonly pad: number;
+  readonly chevron: number;
+  readonly gap: number;
+  readonly margin: number;
+}
+const AIRY: Density = { label: 13, labelMost: 144, pad: 8, chevron: 18, gap: 32, margin: 8 };
+const DENSE: Density = { label: 12, labelMost: 104, pad: 6, chevron: 16, gap: 22, margin: 4 };
+const NARROW = 600;
+export const densityOf = (room: number): Density => (room < NARROW ? DENSE : AIRY);
+
 /** A little air between tokens of different parents, in rows. */
 const COUSINS = 1.25;
 
@@ -47,6 +63,7 @@ export interface TreeLayout {
   readonly name: LayoutName;
   /** Parents before children, in the order in which they are read. */
   readonly boxes: readonly TreeBox[];
+  readonly density: Density;
   readonly width: number;
   readonly height: number;
 }
@@ -68,6 +85,7 @@ export function layoutTree(
   room: number,
   measure: Measure,
 ): TreeLayout {
+  const density = densityOf(room);
   const root = hierarchy(tree.root, (node) => (measure.open(node) ? tree.childrenOf(node) : null));
   const boxOf = new Map<Branch, TreeBox>();
   const boxes: TreeBox[] = [];
@@ -83,7 +101,7 @@ export function layoutTree(
       inner,
       open: inner && measure.open(node),
       parent: branch.parent === null ? null : boxOf.get(branch.parent)!,
-      width: Math.ceil(width) + 2 * PILL.pad + (inner ? PILL.chevron : 0),
+      width: Math.ceil(width) + 2 * density.pad + (inner ? density.chevron : 0),
       x: 0,
       y: 0,
       bend: 0,
@@ -91,13 +109,18 @@ export function layoutTree(
     boxOf.set(branch, box);
     boxes.push(box);
   });
-  if (name === "tidy") placeTidy(root, boxOf, room);
-  else placeForce(boxes, room);
-  return { name, boxes, ...frame(boxes, name) };
+  if (name === "tidy") placeTidy(root, boxOf, room, density);
+  else placeForce(boxes, room, density);
+  return { name, boxes, density, ...frame(boxes, name, density) };
 }
 
 /** Columns by depth, wide enough for their longest label: labels never meet. */
-function placeTidy(root: Branch, boxOf: ReadonlyMap<Branch, TreeBox>, room: number): void {
+function placeTidy(
+  root: Branch,
+  boxOf: ReadonlyMap<Branch, TreeBox>,
+  room: number,
+  { gap: least, margin }: Density,
+): void {
   const placed = tidyTree<TreeNode>()
     .nodeSize([ROW, 1])
     .separation((a, b) => (a.parent === b.parent ? 1 : COUSINS))(root);
@@ -111,12 +134,12 @@ function placeTidy(root: Branch, boxOf: ReadonlyMap<Branch, TreeBox>, room: numb
   }
   const taken = columns.reduce(
     (sum, { numbers, pills }) => sum + pills + (numbers > 0 ? numbers + NUMBER_GAP : 0),
-    2 * MARGIN,
+    2 * margin,
   );
-  const wanted = columns.length > 1 ? (room - taken) / (columns.length - 1) : GAP.least;
-  const gap = Math.floor(Math.min(Math.max(wanted, GAP.least), GAP.most));
+  const wanted = columns.length > 1 ? (room - taken) / (columns.length - 1) : least;
+  const gap = Math.floor(Math.min(Math.max(wanted, least), GAP_MOST));
   const lefts: number[] = [];
-  let x = MARGIN;
+  let x = margin;
   for (const { numbers, pills } of columns) {
     const left: number = x + (numbers > 0 ? numbers + NUMBER_GAP : 0);
     lefts.push(left);
@@ -143,7 +166,7 @@ const AIR = 6;
 const SEPARATIONS = 200;
 
 /** Forces let the tree find its shape: from a fixed start, all steps at once, nothing left to chance. */
-function placeForce(boxes: readonly TreeBox[], room: number): void {
+function placeForce(boxes: readonly TreeBox[], room: number, { margin }: Density): void {
   // Pills are wider than high: forces work in a space in which the average one is round.
   const width = boxes.reduce((sum, box) => sum + box.width, 0) / boxes.length;
   const stretch = Math.min(Math.max(width / (ROW * 1.5), 1), 3);
@@ -180,9 +203,9 @@ function placeForce(boxes: readonly TreeBox[], room: number): void {
     Math.max(...bodies.map(({ x, box }) => x + box.width / 2)),
   ];
   const top = Math.min(...bodies.map(({ y }) => y));
-  const spare = Math.max(0, (room - 2 * MARGIN - (right - left)) / 2);
+  const spare = Math.max(0, (room - 2 * margin - (right - left)) / 2);
   for (const { box, x, y } of bodies) {
-    box.x = Math.round(x - left - box.width / 2 + MARGIN + spare);
+    box.x = Math.round(x - left - box.width / 2 + margin + spare);
     box.y = Math.round(y - top);
   }
 }
@@ -216,17 +239,21 @@ function separate(bodies: readonly Body[]): void {
 }
 
 /** Shift everything into sight, and say how much room it takes. */
-function frame(boxes: readonly TreeBox[], name: LayoutName): Pick<TreeLayout, "width" | "height"> {
+function frame(
+  boxes: readonly TreeBox[],
+  name: LayoutName,
+  { margin }: Density,
+): Pick<TreeLayout, "width" | "height"> {
   const top = boxes.reduce((least, { y }) => Math.min(least, y), Infinity);
   let width = 0;
   let height = 0;
   for (const box of boxes) {
-    box.y = Math.round(box.y - top) + MARGIN + ROW / 2;
+    box.y = Math.round(box.y - top) + margin + ROW / 2;
     if (name === "force") box.bend = box.x + box.width / 2;
     width = Math.max(width, box.x + box.width);
     height = Math.max(height, box.y);
   }
-  return { width: Math.ceil(width + MARGIN), height: Math.ceil(height + ROW / 2 + MARGIN) };
+  return { width: Math.ceil(width + margin), height: Math.ceil(height + ROW / 2 + margin) };
 }
 
 /** The edge to a box from its parent, as an SVG path. */
@@ -238,7 +265,7 @@ export function edgePath(
   if (name === "force") {
     return `M${from.x + from.width / 2},${from.y}L${to.x + to.width / 2},${to.y}`;
   }
-  const end = to.x - to.numberWidth - NUMBER_GAP - 2;
+  const end = to.x - to.numberWidth - NUMBER_GAP - EDGE_GAP;
   const middle = (from.bend + end) / 2;
   return (
     `M${from.x + from.width},${from.y}H${from.bend}` +
