@@ -6,7 +6,7 @@ import {
   edgePath,
   NUMBER_GAP,
   numberPlace,
-  PILL,
+  PILL_HEIGHT,
   ROW,
   type TreeBox,
   type TreeLayout,
