@@ -89,6 +89,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       "data-aw-part": "drill-down",
     },
     h("div", { class: "aw-panel-head" }, heading, legend.element, dismiss),
+    derivation,
     h(
       "div",
       { class: "aw-drill-body" },
@@ -96,7 +97,6 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       h(
         "div",
         { class: "aw-drill-side" },
-        derivation,
         witness,
         h("div", {}, h("h4", { class: "aw-drill-subtitle" }, "Strongest links"), links),
       ),

@@ -22,8 +22,9 @@ export interface GridEvents {
 }
 
 /** Room for the texts, a cell, and the share that lands in no sentence (px). */
-const LABEL = { least: 140, share: 0.42, most: 560, scrolled: 0.34 } as const;
-const CELL = { least: 24, most: 88, printed: 42 } as const;
+const LABEL = { least: 140, share: 0.44, most: 560, scrolled: 0.34 } as const;
+/** `roomy` shows a number at its own size, `printed` a smaller one. */
+const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
 const OUTSIDE = 72;
 const SUM = 44;
 /** Rows up to this many have room for two lines of text at their own size. */
@@ -180,11 +181,15 @@ export class SentenceGrid {
     const room = (label: number, beside: number): number => (width - label - beside) / size;
     // Numbers come first: then the texts, then the column that says that they sum to 1.
     const tries = [
-      { label: Math.max(LABEL.least, width * LABEL.share), beside: mass ? OUTSIDE + SUM : 0 },
-      { label: LABEL.least, beside: mass ? OUTSIDE + SUM : 0 },
-      { label: LABEL.least, beside: mass ? OUTSIDE : 0 },
+      {
+        label: Math.max(LABEL.least, width * LABEL.share),
+        beside: mass ? OUTSIDE + SUM : 0,
+        least: CELL.roomy,
+      },
+      { label: LABEL.least, beside: mass ? OUTSIDE + SUM : 0, least: CELL.roomy },
+      { label: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
     ];
-    const found = tries.find(({ label, beside }) => room(label, beside) >= CELL.printed);
+    const found = tries.find(({ label, beside, least }) => room(label, beside) >= least);
     const beside = (found ?? tries[1]).beside;
     const cell = Math.floor(
       Math.max(CELL.least, Math.min(CELL.most, room((found ?? tries[1]).label, beside))),
@@ -196,6 +201,7 @@ export class SentenceGrid {
         Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
     const { classList, style } = this.element;
     classList.toggle("is-printed", found !== undefined);
+    classList.toggle("is-tight", cell < CELL.roomy);
     classList.toggle("is-tall", found !== undefined || size <= TALL_ROWS);
     classList.toggle("has-outside", mass);
     classList.toggle("has-sum", beside > OUTSIDE);
