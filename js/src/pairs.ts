@@ -1,7 +1,7 @@
 /** One link in full: weight, share, scaled score and raw product, out of the source's own numbers. */
 
-import { dot, rowOf, softmax } from "./derive/matrix";
-import type { Matrix } from "./matrix";
+import { dot, rankOf, rowOf, softmax } from "./derive/matrix";
+import { type Matrix, scoresAbsent } from "./matrix";
 import { isAbort } from "./source/failure";
 import type { Slice, Source } from "./types";
 
@@ -9,14 +9,25 @@ export interface Link {
   readonly weight: number;
   /** Of what this row gives to the units that are shown, 0..1. */
   readonly share: number;
-  /** Null for a word, for the mean head, or where the model does not give it. */
+  /** Place of the weight in its row, 1 = largest. */
+  readonly rank: number;
+  /** Null for a word, for the mean head, for rollout, or where the model does not give it. */
   readonly score: number | null;
   /** `q . k`, before scaling. */
   readonly product: number | null;
   readonly scaling: number | null;
-  /** `exp(score - max)` and the sum over the row: their ratio is the weight. */
+  /** The largest score of the row. */
+  readonly rowMax: number | null;
+  /** `exp(score - rowMax)` and its sum over the row: their ratio is the weight. */
   readonly exponential: number | null;
   readonly sum: number | null;
+  /** The query's and the key's vector, `[head_dim]`. */
+  readonly q: Float32Array | null;
+  readonly k: Float32Array | null;
+  /** Why something above is N/A; null when nothing is. */
+  readonly absent: string | null;
+  /** Numbers are on their way. */
+  readonly pending: boolean;
 }
 
 export interface PairNumbers {
@@ -39,6 +50,13 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
   } | null = null;
   let wanted = "";
 
+  function noScores({ head, quantity }: Matrix, single: boolean): string | null {
+    return quantity === "rollout"
+      ? "rollout mixes the heads of all layers so far and has no scores of its own"
+      : scoresAbsent({ head, words: !single }, source.meta);
+  }
+  const noProducts = has.qkv ? null : "this run holds no queries and keys: q · k is not known";
+
   return {
     of(matrix, row, column) {
       const { weights, size, units } = matrix;
@@ -48,34 +66,41 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const query = units[row]!;
       const key = units[column]!;
       const single = query.end - query.token === 1 && key.end - key.token === 1;
-      const here = known?.layer === matrix.layer && known.head === matrix.head ? known : null;
-      const scores = single
-        ? (here?.scores?.arrays.get("scores")?.data as Float32Array)
-        : undefined;
-      const q = single ? (here?.qkv?.arrays.get("q")?.data as Float32Array) : undefined;
-      const k = here?.qkv?.arrays.get("k")?.data as Float32Array | undefined;
-      const scaling = (here?.qkv?.data.scaling as number | undefined) ?? null;
-      const scoreRow = scores === undefined ? null : rowOf(scores, query.token, n);
+      const same = known?.layer === matrix.layer && known.head === matrix.head;
+      const here = same && single && matrix.quantity === "weights" ? known : null;
+      const array = (slice: Slice | null | undefined, name: string): Float32Array | null =>
+        (slice?.arrays.get(name)?.data as Float32Array | undefined) ?? null;
+      const vector = (name: string, token: number): Float32Array | null => {
+        const all = array(here?.qkv, name);
+        return all === null ? null : rowOf(all, token, head_dim);
+      };
+      const [q, k] = [vector("q", query.token), vector("k", key.token)];
+      const scores = array(here?.scores, "scores");
+      const scoreRow = scores === null ? null : rowOf(scores, query.token, n);
       const opened = scoreRow === null ? null : softmax(scoreRow);
       const score = scoreRow === null ? null : scoreRow[key.token]!;
+      const unscored = noScores(matrix, single);
       return {
         weight,
         share: total > 0 ? weight / total : 0,
+        rank: rankOf(line, column),
         score,
-        product:
-          q === undefined || k === undefined
-            ? null
-            : dot(rowOf(q, query.token, head_dim), rowOf(k, key.token, head_dim)),
-        scaling,
-        exponential: opened === null ? null : Math.exp(score! - opened.max),
+        product: q === null || k === null ? null : dot(q, k),
+        scaling: (here?.qkv?.data.scaling as number | undefined) ?? null,
+        rowMax: opened?.max ?? null,
+        exponential: opened === null || score === null ? null : Math.exp(score - opened.max),
         sum: opened?.sum ?? null,
+        q,
+        k,
+        absent: unscored ?? noProducts,
+        pending: unscored === null && here === null,
       };
     },
     async load(matrix) {
       const { layer, head } = matrix;
       wanted = `${layer}.${head}`;
       const here = known?.layer === layer && known.head === head;
-      if (head === "mean" || (here && known!.complete)) return;
+      if (head === "mean" || matrix.quantity === "rollout" || (here && known!.complete)) return;
       const ask = async (kind: string, held: boolean): Promise<Slice | null> => {
         if (!held) return null;
         try {

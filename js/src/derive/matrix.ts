@@ -7,6 +7,23 @@ export function maximum(matrix: ArrayLike<number>): number {
   return max;
 }
 
+/** Largest distance from zero among the finite values, 0 when there is none. */
+export function magnitude(matrix: Float32Array): number {
+  let most = 0;
+  for (let i = 0; i < matrix.length; i++) {
+    const size = Math.abs(matrix[i]!);
+    if (size > most && size !== Infinity) most = size;
+  }
+  return most;
+}
+
+/** The place of a value among others, 1 = largest; equal values share the better place. */
+export function rankOf(values: ArrayLike<number>, index: number): number {
+  let above = 0;
+  for (let i = 0; i < values.length; i++) if (values[i]! > values[index]!) above++;
+  return above + 1;
+}
+
 /** How much each key receives: the mean over queries of its column, `[columns]`. */
 export function received(matrix: Float32Array, rows: number, columns: number): Float32Array {
   const sums = new Float64Array(columns);
@@ -45,8 +62,8 @@ export function valueOfRank(matrix: Float32Array, k: number, max: number): numbe
 }
 
 /**
- * Level of detail: `[rows, columns]` max-pooled to at most `[outRows, outColumns]`, so that a single sharp
- * link stays visible when a cell is smaller than a pixel.
+ * Level of detail: `[rows, columns]` pooled to at most `[outRows, outColumns]` by the value farthest from
+ * zero, so that a single sharp link stays visible when a cell is smaller than a pixel.
  */
 export function maxPool<T extends Float32Array | Uint8Array>(
   matrix: T,
@@ -63,7 +80,7 @@ export function maxPool<T extends Float32Array | Uint8Array>(
     for (let j = 0; j < columns; j++) {
       const cell = base + column[j]!;
       const value = matrix[i * columns + j]!;
-      if (value > data[cell]!) data[cell] = value;
+      if (Math.abs(value) > Math.abs(data[cell]!)) data[cell] = value;
     }
   }
   return { data, shape: [height, width] };

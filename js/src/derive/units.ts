@@ -105,3 +105,12 @@ export function selectCells(matrix: Float32Array, n: number, units: readonly Uni
   }
   return result;
 }
+
+/** One value a token as seen by units: the sum over each unit's tokens, `[m]`. */
+export function sumsOf(values: Float32Array, units: readonly Unit[]): Float32Array {
+  return Float32Array.from(units, ({ token, end }) => {
+    let sum = 0;
+    for (let i = token; i < end; i++) sum += values[i]!;
+    return sum;
+  });
+}

@@ -1,6 +1,7 @@
 /** Canvases that are sharp on every screen, and images made by lookup table. */
 
 import { RAMP_SIZE } from "./ramp";
+import { signedIndex } from "./scale";
 
 /** Size a canvas in CSS pixels and scale its context to device pixels. */
 export function fitCanvas(
@@ -22,16 +23,32 @@ export function fitCanvas(
   return context;
 }
 
-export const pixelRatio = (): number => window.devicePixelRatio || 1;
+/** While a picture is taken canvases are finer than the screen; see `save/picture.ts`. */
+let least = 1;
 
-/** A canvas of one pixel a cell: `values` from 0 to `top` (or their square roots) by colour table. */
+export const pixelRatio = (): number => Math.max(window.devicePixelRatio || 1, least);
+
+/** Draw canvases with at least `ratio` pixels to a CSS pixel from now on; 1 = as the screen has them. */
+export function drawFiner(ratio: number): void {
+  least = ratio;
+}
+
+export interface Colouring {
+  /** The value that gets the last colour. */
+  readonly top: number;
+  /** Square roots instead of values. */
+  readonly root: boolean;
+  /** From `-top` to `top` around the middle of the table instead of from 0. */
+  readonly signed: boolean;
+}
+
+/** A canvas of one pixel a cell: `values` by colour table. */
 export function heatImage(
   values: Float32Array,
   rows: number,
   columns: number,
   words: Uint32Array,
-  top: number,
-  root: boolean,
+  { top, root, signed }: Colouring,
 ): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -41,9 +58,16 @@ export function heatImage(
   const pixels = new Uint32Array(image.data.buffer);
   const last = RAMP_SIZE - 1;
   const factor = top > 0 ? 1 / top : 0;
-  for (let i = 0; i < pixels.length; i++) {
-    const share = Math.min(values[i]! * factor, 1);
-    pixels[i] = words[Math.round((root ? Math.sqrt(share) : share) * last)]!;
+  if (signed) {
+    for (let i = 0; i < pixels.length; i++) pixels[i] = words[signedIndex(values[i]!, top)]!;
+  } else if (root) {
+    for (let i = 0; i < pixels.length; i++) {
+      pixels[i] = words[Math.round(Math.sqrt(Math.min(values[i]! * factor, 1)) * last)]!;
+    }
+  } else {
+    for (let i = 0; i < pixels.length; i++) {
+      pixels[i] = words[Math.round(Math.min(values[i]! * factor, 1) * last)]!;
+    }
   }
   context.putImageData(image, 0, 0);
   return canvas;
@@ -66,8 +90,23 @@ export function hatching(context: CanvasRenderingContext2D, color: string): Canv
   return context.createPattern(tile, "repeat")!;
 }
 
+/** Cut labels by font, width and text: a pan writes the same ones at every frame. */
+const fitted = new Map<string, string>();
+const FITTED_MOST = 5000;
+
 /** `text` cut with an ellipsis to fit `width`. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const key = `${context.font} ${width} ${text}`;
+  let found = fitted.get(key);
+  if (found === undefined) {
+    if (fitted.size >= FITTED_MOST) fitted.clear();
+    found = cutText(context, text, width);
+    fitted.set(key, found);
+  }
+  return found;
+}
+
+function cutText(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   const characters = [...text];
   let low = 0;

@@ -2,9 +2,9 @@
 
 import { linkHorizontal } from "d3-shape";
 import type { Scale } from "../types";
-import { giveWay, pickLabels } from "./axis";
+import { giveWay, pickLabels, type Track } from "./axis";
 import { fitCanvas, fitText } from "./canvas";
-import type { Cell, Geometry, Highlights } from "./heatmap";
+import type { Cell, Geometry, Highlights } from "./heatmap-types";
 import { ramp } from "./ramp";
 import { rampIndex } from "./scale";
 import type { Palette } from "./theme";
@@ -23,16 +23,28 @@ export interface FlowData {
 
 const LABEL_GAP = 13;
 const PAD = 8;
-const GUTTER_MOST = 96;
+export const GUTTER_MOST = 96;
 const LINE = { least: 0.75, most: 5 } as const;
 const FAINT = 0.12;
 /** A line paler than this is lost on the ground; its width still tells. */
-const PALEST = 48;
+export const PALEST = 48;
 
 interface Link {
   readonly source: [number, number];
   readonly target: [number, number];
 }
+
+/** How wide a link is drawn (px): by its weight, and never wider than half a row. */
+export function linkWidth(value: number, max: number, row: number): number {
+  const thick = Math.min(LINE.most, Math.max(LINE.least, row * 0.5));
+  return LINE.least + (value / (max || 1)) * (thick - LINE.least);
+}
+
+/** Keys stand beside the rows: the window of the columns, on end. */
+export const keyTrack = ({ columns, top, left }: Geometry): Track => ({
+  ...columns,
+  start: columns.start + top - left,
+});
 
 /** Links at or above the threshold inside the window, weakest first: the strongest are drawn last. */
 export function linksAbove(
@@ -72,8 +84,7 @@ export function drawFlow(
   colors: Palette,
 ): number {
   const { top, side, rows } = geometry;
-  const shift = top - geometry.left;
-  const keys = { ...geometry.columns, start: geometry.columns.start + shift };
+  const keys = keyTrack(geometry);
   const context = fitCanvas(canvas, width, top + side + PAD);
   const font = Math.max(10, Math.min(12, Math.floor(rows.size * 0.8)));
   const gutter = Math.min(Math.ceil(data.longest), GUTTER_MOST, width * 0.3) + PAD;
@@ -83,7 +94,7 @@ export function drawFlow(
   const links = linksAbove(data, windowOf(rows, top, top + side), windowOf(keys, top, top + side));
   const { css } = ramp("weight", colors.mode);
   const path = linkHorizontal<Link, [number, number]>().context(context);
-  const { row, hover, pair } = highlights;
+  const { row, hover, pair, group } = highlights;
   const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
   const lit = (i: number, j: number): boolean => {
     if (litRow < 0 && litKey < 0) return true;
@@ -103,8 +114,7 @@ export function drawFlow(
       path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
       context.globalAlpha = pass ? 0.9 : FAINT;
       context.strokeStyle = css[Math.max(PALEST, rampIndex(value, data.max, data.scale))]!;
-      const thick = Math.min(LINE.most, Math.max(LINE.least, rows.size * 0.5));
-      context.lineWidth = LINE.least + (value / (data.max || 1)) * (thick - LINE.least);
+      context.lineWidth = linkWidth(value, data.max, rows.size);
       context.stroke();
     }
   }
@@ -130,8 +140,8 @@ export function drawFlow(
       context.fillText(fitText(context, data.labels[i]!, gutter - PAD + 2), at, y(track, i));
     }
   };
-  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1], from - 6, true);
-  write(keys, [hover?.column ?? -1, pair?.column ?? -1], to + 6, false);
+  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group], from - 6, true);
+  write(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group], to + 6, false);
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "alphabetic";
@@ -145,15 +155,11 @@ export function drawFlow(
 }
 
 /** The query or key under a point of the canvas. */
-export function flowAt(
-  { top, side, rows, columns, left }: Geometry,
-  width: number,
-  x: number,
-  y: number,
-): Cell | null {
+export function flowAt(geometry: Geometry, width: number, x: number, y: number): Cell | null {
+  const { top, side, rows } = geometry;
   if (y < top || y >= top + side) return null;
   const onLeft = x < width / 2;
-  const track = onLeft ? rows : { ...columns, start: columns.start + top - left };
+  const track = onLeft ? rows : keyTrack(geometry);
   const index = Math.floor((y - track.start) / track.size);
   if (index < 0 || index >= track.count) return null;
   return onLeft ? { row: index, column: -1 } : { row: -1, column: index };

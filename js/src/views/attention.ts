@@ -1,18 +1,25 @@
-/** The selected head: heatmap and flow side by side, exact numbers for every link. */
+/** The selected matrix: heatmap and flow side by side, exact numbers for every link. */
 
-import { largest, valueOfRank } from "../derive/matrix";
-import { h, setAttributes } from "../draw/dom";
+import { type Boundary, boundariesOf } from "../derive/boundaries";
+import { gathered } from "../derive/group";
+import { magnitude, valueOfRank } from "../derive/matrix";
+import { h } from "../draw/dom";
 import { drawFlow, flowAt } from "../draw/flow";
 import { formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { type Cell, type Geometry, Heatmap, type Highlights, longestLabel } from "../draw/heatmap";
-import { icon } from "../draw/icon";
+import type { HeatmapData } from "../draw/heatmap-types";
 import { onTheme, type Palette, palette } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
-import { headName, schemeOf, spokenHead, unitLabel } from "../names";
+import { schemeOf, spokenMatrix, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
 import type { Drawn } from "../types";
-import { linkCard, linkStrip } from "./link";
+import { attentionControls } from "./attention-controls";
+import { attentionTable, attentionVector } from "./attention-export";
+import { attendedList, groupStrip, membersOf } from "./attention-group";
+import { moveCell } from "./attention-keys";
+import { askLanguage, type Language } from "./attention-language";
+import { linkCard, linkStrip, type TokenFacts } from "./link";
 import { twinTable } from "./twin";
 
 /** Heatmap and flow stand side by side from this width on (px). */
@@ -23,20 +30,33 @@ const HEIGHT = { least: 240, most: 520 } as const;
 const LINKS_PER_ROW = 2;
 /** More lines than this are a carpet. */
 const LINKS_MOST = 240;
-const SLIDER_STEPS = 1000;
-/** A slider position is the square root of a share of the maximum: small thresholds matter most. */
-const toThreshold = (position: number, max: number): number => (position / SLIDER_STEPS) ** 2 * max;
-const toPosition = (threshold: number, max: number): number =>
-  max > 0 ? Math.round(Math.sqrt(threshold / max) * SLIDER_STEPS) : 0;
+
+/** Scores as a heatmap takes them: what is impossible is hatched and has no number. */
+function scoreCells(
+  scores: Float32Array,
+  allowed: Uint8Array | null,
+): Pick<HeatmapData, "values" | "allowed"> {
+  if (!scores.includes(-Infinity)) return { values: scores, allowed };
+  return {
+    values: scores.map((score) => (score === -Infinity ? 0 : score)),
+    allowed: Uint8Array.from(scores, (score, i) =>
+      score === -Infinity || allowed?.[i] === 0 ? 0 : 1,
+    ),
+  };
+}
 
 export function attention(element: HTMLElement, stage: Stage): Drawn {
   const { source, state, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
   let matrix: Matrix | null = null;
+  let cells: Pick<HeatmapData, "values" | "allowed" | "ramp" | "max"> | null = null;
   let named: Matrix["units"] | null = null;
   let labels: string[] = [];
   let longest: number | null = null;
+  let language: Language | null = null;
+  let boundaries: readonly Boundary[] = [];
+  let linesOn = true;
   let width = 0;
   let wide = true;
   let threshold = 0;
@@ -45,81 +65,46 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   let cursor: Cell | null = null;
   let colors: Palette | null = null;
 
-  const button = (label: string, face: string | SVGElement, act: () => void): HTMLButtonElement => {
-    const made = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": label, title: label },
-      face,
-    );
-    made.addEventListener("click", act, { signal });
-    return made;
+  const facts: TokenFacts = {
+    id: (token) => source.meta.tokens.id[token]!,
+    tags: (token) => language?.tags(token) ?? null,
   };
-  const title = h("h3", { class: "aw-title", "data-aw-part": "head-name" });
-  const subtitle = h("span", { class: "aw-muted" });
-  const slider = h("input", {
-    type: "range",
-    class: "aw-slider",
-    min: 0,
-    max: SLIDER_STEPS,
-    step: 1,
-    "aria-label": "Draw links from this weight on",
-    "data-aw-part": "threshold",
+  const controls = attentionControls(element, stage, {
+    zoom: (factor) => (factor === null ? map.resetZoom() : map.zoomBy(factor)),
+    threshold(value) {
+      threshold = value;
+      share = matrix !== null && matrix.max > 0 ? threshold / matrix.max : null;
+      drawFlowPanel();
+    },
+    picture(name) {
+      element.dataset.awPicture = name;
+      drawFlowPanel();
+    },
+    lines(on) {
+      linesOn = on;
+      redraw();
+    },
   });
-  const sliderText = h("output", { class: "aw-number aw-slider-text", "data-aw-part": "links" });
-  const which = h(
-    "div",
-    { class: "aw-segmented", role: "group", "aria-label": "Picture" },
-    ...(["Matrix", "Flow"] as const).map((name) => {
-      const option = h(
-        "button",
-        { type: "button", "aria-pressed": String(name === "Matrix") },
-        name,
-      );
-      option.addEventListener(
-        "click",
-        () => {
-          element.dataset.awPicture = name.toLowerCase();
-          for (const other of which.children) {
-            other.setAttribute("aria-pressed", String(other === option));
-          }
-          drawFlowPanel();
-        },
-        { signal },
-      );
-      return option;
-    }),
-  );
-  const zoomControls = h(
-    "div",
-    { class: "aw-zoom" },
-    button("Zoom out", "−", () => map.zoomBy(1 / 1.6)),
-    button("Zoom in", "+", () => map.zoomBy(1.6)),
-    button("Show all", icon("fit"), () => map.resetZoom()),
-  );
-  const flowControls = h("label", { class: "aw-flow-controls" }, "links from", slider, sliderText);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
+  const attended = h("div", { "data-aw-part": "received" });
+  const group = h("div", { "data-aw-part": "group" });
   const strip = h("div", { class: "aw-link-strip", "data-aw-part": "pair" });
   const twin = twinTable(
     stage,
     () => matrix,
     () => labels,
   );
-
-  const map = new Heatmap(
-    {
-      hover: (cell) => hover(cell),
-      pick: (cell) => pick(cell),
-      drawn: () => drawFlowPanel(),
-    },
-    signal,
-  );
+  const map = new Heatmap({ hover, pick, drawn: () => drawFlowPanel() }, signal);
   map.element.append(tip);
   const pictures = h("div", { class: "aw-pictures" }, map.element, flow);
   element.dataset.awPicture = "matrix";
   element.append(
-    h("div", { class: "aw-panel-head" }, title, subtitle, which, zoomControls, flowControls),
+    controls.head,
+    controls.tools,
     pictures,
+    attended,
+    group,
     h("div", { class: "aw-below" }, strip, twin.element),
   );
 
@@ -131,24 +116,36 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
       named = next.units;
       labels = next.units.map((unit) => unitLabel(unit, scheme));
       longest = null;
+      findBoundaries();
     }
+    cells =
+      next.scores === null
+        ? { values: next.weights, allowed: next.allowed, ramp: "weight", max: next.max }
+        : {
+            ...scoreCells(next.scores, next.allowed),
+            ramp: "signed",
+            max: magnitude(next.scores),
+          };
+    controls.legend(next.scores === null ? null : cells.max);
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
       share === null
         ? valueOfRank(next.weights, Math.min(LINKS_PER_ROW * next.size, LINKS_MOST), next.max)
         : share * next.max,
     );
-    title.textContent = headName(next.layer, next.head);
-    subtitle.textContent = `${next.size} × ${next.size}, largest ${formatNumber(next.max)}`;
+    controls.show(next);
     map.element.setAttribute(
       "aria-label",
-      `Attention of ${spokenHead(next.layer, next.head)}, ${next.size} by ${next.size}. ` +
-        "Arrow keys move over cells, Enter pins one.",
+      `${next.scores === null ? "Attention" : "Scores"} of ${spokenMatrix(next)}, ` +
+        `${next.size} by ${next.size}. Arrow keys move over cells, Enter pins one.`,
     );
-    flow.setAttribute("aria-label", `Links of ${spokenHead(next.layer, next.head)} as lines`);
+    flow.setAttribute("aria-label", `Links of ${spokenMatrix(next)} as lines`);
     pictures.hidden = next.size === 0;
+    attended.hidden = next.size === 0;
+    attended.replaceChildren(attendedList(stage, next, labels));
     map.light(lit(next));
     map.show(mapData(next));
+    showGroup();
     showPair();
     twin.refresh();
     performance.mark("aw:drawn", {
@@ -160,39 +157,68 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
         head: next.head,
       },
     });
-    void numbers.load(next).then(() => {
-      if (matrix !== next || signal.aborted) return;
+    if (cursor !== null || state.get().pair !== null) loadNumbers();
+  }
+
+  /** Scores, queries and keys are asked for when somebody looks at a pair, not for every head passed by. */
+  function loadNumbers(): void {
+    const asked = matrix;
+    if (asked === null) return;
+    void numbers.load(asked).then(() => {
+      if (matrix !== asked || signal.aborted) return;
       showPair();
       showTip();
     });
   }
 
-  const mapData = (shown: Matrix) => ({
+  const mapData = (shown: Matrix): HeatmapData => ({
     size: shown.size,
-    values: shown.weights,
-    allowed: shown.allowed,
-    max: shown.max,
+    ...cells!,
     scale: state.get().scale,
     labels,
     marginal: shown.received,
     marginalName: "received",
+    boundaries: linesOn ? boundaries : [],
   });
 
-  function lit({ unitOf }: Matrix): Highlights {
-    const { token, pair } = state.get();
+  function findBoundaries(): void {
+    if (matrix === null) return;
+    boundaries = boundariesOf(matrix.units, language?.sentence ?? null);
+    controls.offerLines(
+      boundaries.some(({ kind }) => kind === "sentence"),
+      boundaries.some(({ kind }) => kind === "segment"),
+    );
+  }
+
+  function lit(shown: Matrix): Highlights {
+    const { token, pair, group: tokens } = state.get();
+    const { unitOf } = shown;
     const cell = pair === null ? null : { row: unitOf(pair[0]), column: unitOf(pair[1]) };
     return {
       row: unitOf(token),
       pair: cell !== null && cell.row >= 0 && cell.column >= 0 ? cell : null,
       hover: cursor,
+      group: membersOf(shown, tokens),
     };
+  }
+
+  function redraw(): void {
+    if (matrix !== null) map.show(mapData(matrix));
   }
 
   function mark(): void {
     if (matrix === null) return;
     map.highlight(lit(matrix));
     drawFlowPanel();
+    showGroup();
     showPair();
+    if (state.get().pair !== null) loadNumbers();
+  }
+
+  function showGroup(): void {
+    if (matrix === null) return;
+    const found = groupStrip(stage, matrix, labels);
+    group.replaceChildren(...(found === null ? [] : [found]));
   }
 
   function showPair(): void {
@@ -200,24 +226,30 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     if (matrix === null) return;
     const [row, column] =
       pair === null ? [-1, -1] : [matrix.unitOf(pair[0]), matrix.unitOf(pair[1])];
+    const hint =
+      matrix.size === 0
+        ? "Only special tokens, and these are hidden: switch them on below."
+        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
+          "Ctrl + click labels to add tokens up.";
     strip.replaceChildren(
       row < 0 || column < 0
-        ? h(
-            "p",
-            { class: "aw-hint" },
-            matrix.size === 0
-              ? "Only special tokens, and these are hidden: switch them on below."
-              : "Hover for numbers; click a cell to pin it and open its arithmetic.",
-          )
-        : linkStrip(matrix, row, column, labels, numbers.of(matrix, row, column), () =>
-            state.set({ pair: null }),
+        ? h("p", { class: "aw-hint" }, hint)
+        : linkStrip(
+            element,
+            matrix,
+            row,
+            column,
+            labels,
+            numbers.of(matrix, row, column),
+            facts,
+            () => state.set({ pair: null }),
           ),
     );
   }
 
   function setThreshold(value: number): void {
     threshold = value;
-    slider.value = String(toPosition(value, matrix?.max ?? 1));
+    controls.threshold(value, matrix?.max ?? 1);
   }
 
   /** Beside the heatmap its rows are the flow's; alone it needs no room for column labels. */
@@ -234,34 +266,31 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     };
   }
 
+  const flowWidth = (geometry: Geometry): number =>
+    wide
+      ? Math.max(FLOW.least, Math.min(FLOW.most, width - geometry.left - geometry.side - FLOW.gap))
+      : width;
+
+  const flowData = (shown: Matrix, widest: number) => ({
+    size: shown.size,
+    values: shown.weights,
+    max: shown.max,
+    scale: state.get().scale,
+    labels,
+    longest: widest,
+    received: shown.received,
+    threshold,
+  });
+
   function drawFlowPanel(): void {
     const geometry = flowGeometry();
     if (matrix === null || geometry === null || width === 0) return;
-    const room = wide ? width - geometry.left - geometry.side - FLOW.gap : width;
-    const flowWidth = Math.max(FLOW.least, Math.min(FLOW.most, room));
+    if (!wide && element.dataset.awPicture === "matrix") return;
     colors ??= palette(element);
     longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
-    const { scale } = state.get();
-    const drawn = drawFlow(
-      flow,
-      wide ? flowWidth : width,
-      {
-        size: matrix.size,
-        values: matrix.weights,
-        max: matrix.max,
-        scale,
-        labels,
-        longest,
-        received: matrix.received,
-        threshold,
-      },
-      geometry,
-      lit(matrix),
-      colors,
-    );
-    sliderText.textContent = `${formatNumber(threshold)} · ${drawn} links`;
-    setAttributes(sliderText, { "data-aw-value": drawn, title: `${drawn} links are drawn` });
-    slider.setAttribute("aria-valuetext", `${formatNumber(threshold)}, ${drawn} links`);
+    const data = flowData(matrix, longest);
+    const drawn = drawFlow(flow, flowWidth(geometry), data, geometry, lit(matrix), colors);
+    controls.links(threshold, drawn);
   }
 
   function hover(cell: Cell | null): void {
@@ -270,6 +299,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     map.highlight({ hover: cell });
     drawFlowPanel();
     showTip();
+    if (cell !== null && cell.row >= 0 && cell.column >= 0) loadNumbers();
   }
 
   function showTip(): void {
@@ -277,18 +307,12 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
       tip.hidden = true;
       return;
     }
-    tip.replaceChildren(
-      linkCard(
-        matrix,
-        cursor.row,
-        cursor.column,
-        labels,
-        numbers.of(matrix, cursor.row, cursor.column),
-      ),
-    );
+    const { row, column } = cursor;
+    const link = numbers.of(matrix, row, column);
+    tip.replaceChildren(linkCard(matrix, row, column, labels, link, facts));
     tip.hidden = false;
     const box = map.boxOf(cursor)!;
-    const room = map.element.parentElement!.clientWidth;
+    const room = pictures.clientWidth;
     const [w, tall] = [tip.offsetWidth, tip.offsetHeight];
     const right = box.x + box.size + 12;
     const x = right + w <= room ? right : Math.max(0, box.x - w - 12);
@@ -296,10 +320,25 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 
-  function pick({ row, column }: Cell): void {
-    if (matrix === null || row < 0) return;
-    const token = matrix.units[row]!.token;
-    if (column < 0) {
+  function gather(unit: number): void {
+    const token = matrix!.units[unit]!.token;
+    const change = gathered(state.get().group, token);
+    state.set({ group: change });
+    const count = `${change.length} ${change.length === 1 ? "token" : "tokens"}`;
+    stage.announce(
+      `${labels[unit]} ${change.includes(token) ? "added to" : "taken from"} the group: ${count}`,
+    );
+  }
+
+  /** A cell pins its pair, a label makes its token the focus; with Ctrl or Cmd both join the group. */
+  function pick({ row, column }: Cell, gathering = false): void {
+    if (matrix === null) return;
+    if (gathering) {
+      gather(column >= 0 ? column : row);
+      return;
+    }
+    const token = matrix.units[row >= 0 ? row : column]!.token;
+    if (row < 0 || column < 0) {
       state.set({ token: state.get().token === token ? null : token });
       return;
     }
@@ -310,78 +349,65 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   }
 
   function say(): void {
-    if (matrix === null || cursor === null) return;
+    if (matrix === null || cursor === null || cells === null) return;
     const { row, column } = cursor;
-    const weight = matrix.weights[row * matrix.size + column]!;
-    const impossible = matrix.allowed !== null && matrix.allowed[row * matrix.size + column] === 0;
-    stage.announce(
-      `${labels[row]} to ${labels[column]}: ${impossible ? "impossible, masked" : formatNumber(weight)}`,
-    );
+    const at = row * matrix.size + column;
+    const value =
+      cells.allowed?.[at] === 0 ? "impossible, masked" : formatNumber(cells.values[at]!);
+    stage.announce(`${labels[row]} to ${labels[column]}: ${value}`);
   }
 
+  /** Let go of one thing after another; false when nothing is held. */
+  function letGo(): boolean {
+    const { pair, group: tokens } = state.get();
+    if (cursor !== null) hover(null);
+    else if (pair !== null) state.set({ pair: null });
+    else if (tokens.length > 0) state.set({ group: [] });
+    else return false;
+    return true;
+  }
+
+  element.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || event.target === map.element || !letGo()) return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
   map.element.addEventListener(
     "keydown",
     (event) => {
-      if (matrix === null || event.ctrlKey || event.metaKey || event.altKey) return;
-      const last = matrix.size - 1;
+      if (matrix === null || matrix.size === 0 || event.altKey) return;
       const { row, column } = cursor ?? {
-        row: Math.max(0, matrix.unitOf(state.get().token)),
+        row: matrix.unitOf(state.get().token),
         column: 0,
       };
       const at = { row: Math.max(row, 0), column: Math.max(column, 0) };
-      const page = Math.max(1, Math.round(last / 10));
-      const moves: Record<string, () => Cell> = {
-        ArrowLeft: () => ({ ...at, column: at.column - 1 }),
-        ArrowRight: () => ({ ...at, column: at.column + (cursor === null ? 0 : 1) }),
-        ArrowUp: () => ({ ...at, row: at.row - 1 }),
-        ArrowDown: () => ({ ...at, row: at.row + 1 }),
-        PageUp: () => ({ ...at, row: at.row - page }),
-        PageDown: () => ({ ...at, row: at.row + page }),
-        Home: () => ({ ...at, column: 0 }),
-        End: () => ({ ...at, column: last }),
-        // The strongest key of this row.
-        m: () => ({
-          ...at,
-          column: largest(
-            matrix!.weights.subarray(at.row * matrix!.size, (at.row + 1) * matrix!.size),
-            1,
-          )[0]!,
-        }),
-      };
-      const move = moves[event.key];
-      if (move !== undefined) {
-        const next = move();
-        const cell = {
-          row: Math.min(Math.max(next.row, 0), last),
-          column: Math.min(Math.max(next.column, 0), last),
-        };
-        hover(cell);
-        map.reveal(cell);
-        say();
-      } else if (event.key === "Enter" || event.key === " ") pick(at);
-      else if (event.key === "+" || event.key === "=") map.zoomBy(1.6);
-      else if (event.key === "-") map.zoomBy(1 / 1.6);
-      else if (event.key === "0") map.resetZoom();
-      else if (event.key === "Escape" && (cursor !== null || state.get().pair !== null)) {
-        if (cursor !== null) hover(null);
-        else state.set({ pair: null });
-      } else return;
+      const control = event.ctrlKey || event.metaKey;
+      if ((control && event.key === "Enter") || (event.shiftKey && event.key === " ")) {
+        pick(at, true);
+      } else if (control) return;
+      else {
+        const cell = moveCell(event.key, at, matrix, cursor === null);
+        if (cell !== null) {
+          hover(cell);
+          map.reveal(cell);
+          say();
+        } else if (event.key === "Enter" || event.key === " ") pick(at);
+        else if (event.key === "+" || event.key === "=") map.zoomBy(1.6);
+        else if (event.key === "-") map.zoomBy(1 / 1.6);
+        else if (event.key === "0") map.resetZoom();
+        else if (event.key !== "Escape" || !letGo()) return;
+      }
       event.preventDefault();
       event.stopPropagation();
     },
     { signal },
   );
   map.element.addEventListener("blur", () => hover(null), { signal });
-  slider.addEventListener(
-    "input",
-    () => {
-      threshold = toThreshold(Number(slider.value), matrix?.max ?? 1);
-      share = matrix !== null && matrix.max > 0 ? threshold / matrix.max : null;
-      drawFlowPanel();
-    },
-    { signal },
-  );
-  const overFlow = (event: PointerEvent | MouseEvent): Cell | null => {
+  const overFlow = (event: MouseEvent): Cell | null => {
     const box = flow.getBoundingClientRect();
     const geometry = flowGeometry();
     return (
@@ -394,7 +420,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     "click",
     (event) => {
       const cell = overFlow(event);
-      if (cell !== null && cell.row >= 0) pick(cell);
+      if (cell !== null) pick(cell, event.ctrlKey || event.metaKey);
     },
     { signal },
   );
@@ -411,11 +437,8 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
 
   const stops = [
     stage.matrix.on(show),
-    state.on(["token", "pair"], mark),
-    state.on(["scale"], () => {
-      if (matrix !== null) map.show(mapData(matrix));
-      mark();
-    }),
+    state.on(["token", "pair", "group"], mark),
+    state.on(["scale"], redraw),
     state.on(["height"], () => layout(width)),
   ];
   onResize(element, layout, signal);
@@ -424,15 +447,37 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     () => {
       colors = null;
       map.recolor();
+      if (matrix?.scores != null && cells !== null) controls.legend(cells.max);
+      showPair();
     },
     signal,
   );
+  askLanguage(source, signal, (found) => {
+    language = found;
+    findBoundaries();
+    if (boundaries.length > 0) redraw();
+    showPair();
+    showTip();
+  });
   return {
     dispose() {
       for (const stop of stops) stop();
       element.classList.remove("aw-wide");
       element.replaceChildren();
     },
-    table: () => null,
+    table: () => (matrix === null ? null : attentionTable(stage, matrix)),
+    svg() {
+      const geometry = map.geometry;
+      if (matrix === null || geometry === null || matrix.size === 0) return null;
+      colors ??= palette(element);
+      longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+      return attentionVector(
+        mapData(matrix),
+        flowData(matrix, longest),
+        { ...geometry, flowWidth: flowWidth(geometry), gap: wide ? FLOW.gap : 0 },
+        lit(matrix),
+        colors,
+      );
+    },
   };
 }

@@ -1,17 +1,26 @@
 /** The focus token's row as a short list: its strongest keys, or, without one, the keys that receive most. */
 
 import { largest, rowOf } from "../derive/matrix";
+import { sumsOf } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import type { Stage } from "../matrix";
+import type { Matrix, Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
+import { explain, isAbort } from "../source/failure";
 
 const KEYS = 10;
 /** A bar paler than this is lost on the ground; its width still tells. */
 const PALEST = 48;
+
+/** Attention flow of the focus token: `waiting`, refused with a reason, or one value a token of the text. */
+type Flow = { readonly token: number } & (
+  | { readonly state: "waiting" }
+  | { readonly state: "refused"; readonly reason: string }
+  | { readonly state: "known"; readonly values: Float32Array }
+);
 
 export function focus(element: HTMLElement, stage: Stage): () => void {
   const { source, state, matrix, signal } = stage;
@@ -19,7 +28,71 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
   const title = h("h3", { class: "aw-title" });
   const list = h("ol", { class: "aw-rowkeys", "data-aw-part": "focus-keys" });
   const rest = h("p", { class: "aw-hint" });
-  element.append(h("div", { class: "aw-panel-head" }, title), list, rest);
+  const flowBox = h("div", { class: "aw-focus-flow", "data-aw-part": "focus-flow" });
+  element.append(h("div", { class: "aw-panel-head" }, title), list, rest, flowBox);
+  /** Asked for by a button, since it takes a maximum flow for every token; then kept up for other tokens. */
+  let wanted = false;
+  let flow: Flow | null = null;
+
+  /** The focus token where flow can be had: in rollout. */
+  const flowToken = (shown: Matrix): number | null =>
+    shown.quantity === "rollout" && shown.unitOf(state.get().token) >= 0 ? state.get().token : null;
+
+  function askFlow(token: number): void {
+    flow = { token, state: "waiting" };
+    source
+      .slice({ kind: "flow", token }, { signal })
+      .then(
+        ({ arrays }): Flow => ({
+          token,
+          state: "known",
+          values: arrays.get("flow")!.data as Float32Array,
+        }),
+      )
+      .catch((error: unknown): Flow | null => {
+        if (isAbort(error)) return null;
+        const { message, hint } = explain(error);
+        return { token, state: "refused", reason: `${message} ${hint}`.trim() };
+      })
+      .then((found) => {
+        if (found === null || signal.aborted || flow?.token !== token) return;
+        flow = found;
+        draw();
+      });
+  }
+
+  /** The legend of the second bar, the offer to make it, or why there is none. */
+  function showFlow(token: number | null): void {
+    flowBox.hidden = token === null;
+    if (token === null) return;
+    if (!wanted) {
+      const offer = h("button", { type: "button", class: "aw-button aw-text-button" });
+      offer.textContent = "Compare with flow (max-flow)";
+      offer.title =
+        "Attention flow (Abnar & Zuidema 2020): the maximum flow from this token in the last layer to " +
+        "each input token, through all layers";
+      offer.addEventListener("click", () => {
+        wanted = true;
+        draw();
+      });
+      flowBox.replaceChildren(offer);
+      return;
+    }
+    const line = (...content: (Node | string)[]): HTMLElement =>
+      h("p", { class: "aw-hint aw-flow-key" }, ...content);
+    if (flow?.state === "refused") flowBox.replaceChildren(line(`Flow N/A: ${flow.reason}`));
+    else {
+      const mark = (name: string): HTMLElement =>
+        h("i", { class: `aw-flow-mark ${name}`, "aria-hidden": "true" });
+      flowBox.replaceChildren(
+        line(mark("is-rollout"), "rollout"),
+        line(
+          mark("is-flow"),
+          flow?.state === "known" ? "flow (max-flow), all layers" : "flow (max-flow) …",
+        ),
+      );
+    }
+  }
 
   function draw(): void {
     const shown = matrix.get();
@@ -27,48 +100,81 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const { token, pair, scale } = state.get();
     const row = shown.unitOf(token);
     const name = (i: number): string => unitLabel(shown.units[i]!, scheme);
+    const rolled = shown.quantity === "rollout";
     const values = row >= 0 ? rowOf(shown.weights, row, shown.size) : shown.received;
     const top = row >= 0 ? shown.max : values.reduce((a, b) => Math.max(a, b), 0);
     const heading =
-      row >= 0 ? [h("bdi", { dir: "ltr" }, name(row)), " attends to"] : ["Most received"];
+      row >= 0
+        ? [h("bdi", { dir: "ltr" }, name(row)), rolled ? " comes from" : " attends to"]
+        : [rolled ? "Most taken from" : "Most received"];
     title.replaceChildren(...heading);
+
+    const asked = flowToken(shown);
+    if (wanted && asked !== null && flow?.token !== asked) askFlow(asked);
+    showFlow(asked);
+    const flows =
+      asked !== null && flow?.state === "known" && flow.token === asked
+        ? sumsOf(flow.values, shown.units)
+        : null;
+    const flowTop = flows?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
+
     const { css } = ramp("weight", modeOf(element));
     // What the mask forbids is no weight of 0: it is not there.
     const possible = (i: number): boolean =>
       row < 0 || shown.allowed === null || shown.allowed[row * shown.size + i] !== 0;
     const chosen = largest(values, KEYS).filter(possible);
     const masked = shown.units.filter((_, i) => !possible(i)).length;
+    const bar = (value: number, most: number, flowing: boolean): HTMLElement => {
+      const made = h("span", {
+        class: `aw-rowkey-bar${flowing ? " aw-rowkey-flow" : ""}`,
+        "aria-hidden": "true",
+      });
+      made.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
+      // Only weights have the colour of a weight.
+      if (row >= 0 && !flowing) {
+        made.style.background = css[Math.max(PALEST, rampIndex(value, most, scale))]!;
+      }
+      return made;
+    };
+    const figure = (value: number): HTMLElement =>
+      h(
+        "span",
+        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+        formatNumber(value),
+      );
+    list.classList.toggle("aw-with-flow", flows !== null);
     list.replaceChildren(
       ...chosen.map((i) => {
         const value = values[i]!;
-        const bar = h("span", { class: "aw-rowkey-bar", "aria-hidden": "true" });
-        bar.style.width = `${top > 0 ? (100 * value) / top : 0}%`;
-        // Only weights have the colour of a weight.
-        if (row >= 0) bar.style.background = css[Math.max(PALEST, rampIndex(value, top, scale))]!;
+        const unit = shown.units[i]!;
+        const pressed =
+          row >= 0 &&
+          pair !== null &&
+          pair[0] === shown.units[row]!.token &&
+          shown.unitOf(pair[1]) === i;
+        const flowing = flows === null ? [] : [flows[i]!];
         const button = h(
           "button",
           {
             type: "button",
             class: "aw-rowkey",
-            "data-token": shown.units[i]!.token,
-            "aria-pressed": String(
-              row >= 0 &&
-                pair !== null &&
-                pair[0] === shown.units[row]!.token &&
-                shown.unitOf(pair[1]) === i,
-            ),
+            "data-token": unit.token,
+            "aria-pressed": String(pressed),
+            title: `position ${unit.token}`,
           },
           h("bdi", { class: "aw-rowkey-name", dir: "ltr" }, name(i)),
-          h("span", { class: "aw-rowkey-track" }, bar),
           h(
             "span",
-            { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-            formatNumber(value),
+            { class: "aw-rowkey-track" },
+            bar(value, top, false),
+            ...flowing.map((amount) => bar(amount, flowTop, true)),
           ),
+          h("span", { class: "aw-rowkey-numbers" }, figure(value), ...flowing.map(figure)),
         );
         button.addEventListener("click", () => {
-          const key = shown.units[i]!.token;
-          state.set(row >= 0 ? { pair: [shown.units[row]!.token, key] } : { token: key });
+          state.set(
+            row >= 0 ? { pair: [shown.units[row]!.token, unit.token] } : { token: unit.token },
+          );
         });
         return h("li", {}, button);
       }),

@@ -1,9 +1,21 @@
 /** One link in numbers: the card at the pointer, and the strip with its arithmetic. */
 
 import { h } from "../draw/dom";
-import { ABSENT, exact, formatNumber, formatPercent } from "../draw/format";
+import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../draw/format";
 import type { Matrix } from "../matrix";
 import type { Link } from "../pairs";
+import { vectorStrips } from "./link-vectors";
+
+/** What a token is besides its text; null where nothing is known. */
+export interface TokenFacts {
+  id(token: number): number;
+  /** `NOUN, entity PERSON`. */
+  tags(token: number): string | null;
+}
+
+/** Digits of the arithmetic: enough that every step gives the next one as it is written. */
+const DIGITS = { score: 6, exponential: 4, sum: 5 } as const;
+const WAITING = "…";
 
 function figure(name: string, value: number | null, text?: string): HTMLElement {
   return h(
@@ -12,72 +24,143 @@ function figure(name: string, value: number | null, text?: string): HTMLElement 
     h("dt", {}, name),
     h(
       "dd",
-      { class: "aw-number", "data-aw-value": value === null ? null : exact(value) },
-      value === null ? ABSENT : (text ?? formatNumber(value)),
+      {
+        class: "aw-number",
+        "data-aw-value": value === null ? null : exact(value),
+        title: value === null ? null : exact(value),
+      },
+      text ?? (value === null ? ABSENT : formatNumber(value)),
     ),
   );
 }
 
-function heading(
+/** `cat · 2 · id 4937 · NOUN`: one end of a link. */
+function end(
   { units }: Matrix,
-  row: number,
-  column: number,
-  labels: readonly string[],
+  index: number,
+  label: string,
+  facts: TokenFacts,
+  role: string,
 ): HTMLElement {
-  const name = (index: number): HTMLElement => {
-    const unit = units[index]!;
-    const readable = unit.surface !== labels[index] && !unit.special ? unit.surface : null;
-    return h(
-      "span",
-      { class: "aw-link-end" },
-      h("bdi", { dir: "ltr" }, labels[index]!),
-      readable === null ? null : h("bdi", { class: "aw-muted" }, readable),
-    );
-  };
-  const at = `position ${units[row]!.token} to ${units[column]!.token}`;
+  const unit = units[index]!;
+  const readable = unit.surface !== label && !unit.special ? unit.surface : null;
+  const pieces = unit.end - unit.token;
+  const details = [
+    pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
+    ...(pieces > 1 ? [] : [`id ${facts.id(unit.token)}`]),
+    ...[facts.tags(unit.token)].filter((tags) => tags !== null),
+  ];
   return h(
     "div",
-    { class: "aw-link-ends", title: at },
-    name(row),
-    h("span", { class: "aw-muted" }, "→"),
-    name(column),
-    h("span", { class: "aw-muted aw-link-at" }, `${units[row]!.token} → ${units[column]!.token}`),
+    { class: "aw-link-end" },
+    h("span", { class: "aw-muted aw-link-role" }, role),
+    h("bdi", { dir: "ltr", class: "aw-link-name" }, label),
+    readable === null ? null : h("bdi", { class: "aw-muted" }, readable),
+    h("span", { class: "aw-muted aw-link-at" }, details.join(" · ")),
   );
 }
 
-/** The card at the pointer. */
+function ends(
+  matrix: Matrix,
+  row: number,
+  column: number,
+  labels: readonly string[],
+  facts: TokenFacts,
+): HTMLElement {
+  return h(
+    "div",
+    { class: "aw-link-ends" },
+    end(matrix, row, labels[row]!, facts, "query"),
+    end(matrix, column, labels[column]!, facts, "key"),
+  );
+}
+
+const isImpossible = ({ allowed, size }: Matrix, row: number, column: number): boolean =>
+  allowed !== null && allowed[row * size + column] === 0;
+
+/** The card at the pointer; where scores are what the colours show, the score comes first. */
 export function linkCard(
   matrix: Matrix,
   row: number,
   column: number,
   labels: readonly string[],
   link: Link,
+  facts: TokenFacts,
 ): HTMLElement {
-  const impossible = matrix.allowed !== null && matrix.allowed[row * matrix.size + column] === 0;
+  const waiting = link.pending ? WAITING : undefined;
+  const possible = matrix.allowed?.subarray(row * matrix.size, (row + 1) * matrix.size);
+  const keys = possible?.reduce((sum, one) => sum + Math.sign(one), 0) ?? matrix.size;
+  const weight = figure(matrix.quantity === "rollout" ? "rollout" : "weight", link.weight);
+  const score = figure("scaled score", link.score, link.score === null ? waiting : undefined);
+  const share = figure("share of row", link.share, formatPercent(link.share));
+  const rank = h("span", { class: "aw-muted" }, ` ${formatOrdinal(link.rank)} of ${keys}`);
+  share.querySelector("dd")!.append(rank);
+  const product = figure("q · k", link.product, link.product === null ? waiting : undefined);
   return h(
     "div",
     { class: "aw-link-card", "data-aw-part": "link", "data-aw-row": row, "data-aw-column": column },
-    heading(matrix, row, column, labels),
-    impossible
+    ends(matrix, row, column, labels, facts),
+    isImpossible(matrix, row, column)
       ? h("p", { class: "aw-muted" }, "masked: this query cannot see this key")
       : h(
           "dl",
           { class: "aw-figures" },
-          figure("weight", link.weight),
-          figure("share of row", link.share, formatPercent(link.share)),
-          figure("scaled score", link.score),
-          figure("q · k", link.product),
+          ...(matrix.scores === null
+            ? [weight, share, score, product]
+            : [score, weight, share, product]),
         ),
+    link.absent === null ? null : h("p", { class: "aw-muted aw-link-why" }, `N/A: ${link.absent}.`),
   );
+}
+
+const sign = (text: string): HTMLElement =>
+  h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
+
+/** From the dot product to the weight, every number as the next step takes it. */
+function chain(matrix: Matrix, link: Link): HTMLElement[] {
+  const steps: HTMLElement[] = [];
+  const { product, scaling, score, rowMax, exponential, sum } = link;
+  const long = (value: number): string => formatNumber(value, DIGITS.score);
+  if (product !== null && scaling !== null && score !== null) {
+    const bias = score - product * scaling;
+    const exactly = Math.abs(bias) < 1e-4 * Math.max(1, Math.abs(score));
+    steps.push(
+      figure("q · k", product, long(product)),
+      sign("×"),
+      figure("scale", scaling, long(scaling)),
+      ...(exactly ? [] : [sign("+"), figure("mask, bias", bias, long(bias))]),
+      sign("="),
+    );
+  }
+  if (score !== null && rowMax !== null && exponential !== null && sum !== null) {
+    steps.push(
+      figure("scaled score", score, long(score)),
+      sign("−"),
+      figure("row max", rowMax, long(rowMax)),
+      sign("→"),
+      figure("exp(score − max)", exponential, formatNumber(exponential, DIGITS.exponential)),
+      sign("÷"),
+      figure("sum of the row", sum, formatNumber(sum, DIGITS.sum)),
+      sign("="),
+    );
+  }
+  steps.push(figure(matrix.quantity === "rollout" ? "rollout" : "weight", link.weight));
+  // Where a row is shown whole, share and weight are one number.
+  if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
+    steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
+  }
+  return steps;
 }
 
 /** The pinned pair: how the weight comes about. */
 export function linkStrip(
+  host: Element,
   matrix: Matrix,
   row: number,
   column: number,
   labels: readonly string[],
   link: Link,
+  facts: TokenFacts,
   unpin: () => void,
 ): HTMLElement {
   const close = h(
@@ -86,48 +169,18 @@ export function linkStrip(
     "×",
   );
   close.addEventListener("click", unpin);
-  const sign = (text: string): HTMLElement =>
-    h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
-  const steps: (HTMLElement | null)[] = [];
-  const scaled = link.product !== null && link.scaling !== null && link.score !== null;
-  if (scaled) {
-    const bias = link.score! - link.product! * link.scaling!;
-    const exactly = Math.abs(bias) < 1e-4 * Math.max(1, Math.abs(link.score!));
-    steps.push(
-      figure("q · k", link.product),
-      sign("×"),
-      figure("scale", link.scaling),
-      ...(exactly ? [] : [sign("+"), figure("mask, bias", bias)]),
-      sign("="),
-    );
+  const heading = ends(matrix, row, column, labels, facts);
+  if (isImpossible(matrix, row, column)) {
+    const why = h("p", { class: "aw-muted" }, "Masked: this query cannot see this key.");
+    return h("div", { class: "aw-pinned" }, heading, why, close);
   }
-  if (link.score !== null) {
-    steps.push(
-      figure("scaled score", link.score),
-      sign("→"),
-      figure("exp(score − max)", link.exponential),
-      sign("÷"),
-      figure("sum of the row", link.sum),
-      sign("="),
-    );
-  }
-  steps.push(figure("weight", link.weight));
-  // Where a row is shown whole, share and weight are one number.
-  if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
-    steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
-  }
-  const why =
-    matrix.head === "mean"
-      ? "The mean head averages weights; it has no scores of its own."
-      : link.score === null && matrix.units.some(({ token, end }) => end - token > 1)
-        ? "Words average several rows and columns; single tokens have scores."
-        : null;
   return h(
     "div",
     { class: "aw-pinned" },
-    heading(matrix, row, column, labels),
-    h("dl", { class: "aw-figures aw-chain" }, ...steps),
-    why === null ? null : h("span", { class: "aw-muted" }, why),
+    heading,
+    link.q === null || link.k === null ? null : vectorStrips(host, link.q, link.k),
+    h("dl", { class: "aw-figures aw-chain" }, ...chain(matrix, link)),
+    link.absent === null ? null : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
     close,
   );
 }

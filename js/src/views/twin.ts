@@ -7,17 +7,16 @@ import type { Matrix, Stage } from "../matrix";
 /** A table of this many rows and columns is still one that somebody reads. */
 const MOST = 40;
 
+/** What the cells are, as the table's name has it. */
+const nameOf = ({ quantity, scores }: Matrix): string =>
+  scores !== null ? "Scaled scores" : quantity === "rollout" ? "Rollout" : "Weights";
+
 export function twinTable(
   { state, signal }: Stage,
   matrix: () => Matrix | null,
   labels: () => readonly string[],
 ): { element: HTMLElement; refresh(): void } {
-  const body = h("div", {
-    class: "aw-table-scroll",
-    tabindex: 0,
-    role: "region",
-    "aria-label": "Weights",
-  });
+  const body = h("div", { class: "aw-table-scroll", tabindex: 0, role: "region" });
   const element = h(
     "details",
     { class: "aw-twin", "data-aw-part": "table" },
@@ -25,26 +24,37 @@ export function twinTable(
     body,
   );
 
+  function cell(shown: Matrix, index: number): HTMLElement {
+    const value = (shown.scores ?? shown.weights)[index]!;
+    return (shown.allowed !== null && shown.allowed[index] === 0) || value === -Infinity
+      ? h("td", { class: "aw-number" }, "masked")
+      : h(
+          "td",
+          { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+          formatNumber(value),
+        );
+  }
+
   function build(): void {
     const shown = matrix();
     if (!element.open || shown === null) {
-      body.replaceChildren();
+      if (body.firstChild !== null) body.replaceChildren();
       return;
     }
     const names = labels();
-    const { size, weights, allowed } = shown;
+    const { size } = shown;
     const count = Math.min(size, MOST);
     // Rows and columns around the focus token when the matrix is larger than a table can be.
     const focus = Math.max(0, shown.unitOf(state.get().token));
     const first = Math.max(0, Math.min(focus - Math.floor(MOST / 2), size - count));
     const range = Array.from({ length: count }, (_, i) => first + i);
-    const caption =
-      size > count ? `Rows and columns ${first} to ${first + count - 1} of ${size}` : "";
+    const part = size > count ? `, ${first} to ${first + count - 1} of ${size}` : "";
+    body.setAttribute("aria-label", nameOf(shown));
     body.replaceChildren(
       h(
         "table",
         { class: "aw-table" },
-        h("caption", {}, caption || "Weights: rows are queries, columns are keys"),
+        h("caption", {}, `${nameOf(shown)}: rows are queries, columns are keys${part}`),
         h(
           "thead",
           {},
@@ -63,16 +73,7 @@ export function twinTable(
               "tr",
               {},
               h("th", { scope: "row" }, h("bdi", {}, names[i]!)),
-              ...range.map((j) => {
-                const value = weights[i * size + j]!;
-                return allowed !== null && allowed[i * size + j] === 0
-                  ? h("td", { class: "aw-number" }, "masked")
-                  : h(
-                      "td",
-                      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-                      formatNumber(value),
-                    );
-              }),
+              ...range.map((j) => cell(shown, i * size + j)),
             ),
           ),
         ),

@@ -1,0 +1,28 @@
+/** Where a new sentence or a new segment begins on an axis. */
+
+import type { Unit } from "./units";
+
+export interface Boundary {
+  /** Between units `at - 1` and `at`. */
+  readonly at: number;
+  readonly kind: "sentence" | "segment";
+}
+
+/** A segment's boundary hides a sentence's in the same place; special tokens stand in no sentence. */
+export function boundariesOf(
+  units: readonly Unit[],
+  tokenSentence: readonly (number | null)[] | null,
+): Boundary[] {
+  const found: Boundary[] = [];
+  let sentence: number | null = null;
+  for (let at = 0; at < units.length; at++) {
+    const unit = units[at]!;
+    const own = tokenSentence?.[unit.token] ?? null;
+    if (at > 0 && unit.segment !== units[at - 1]!.segment) found.push({ at, kind: "segment" });
+    else if (own !== null && sentence !== null && own !== sentence) {
+      found.push({ at, kind: "sentence" });
+    }
+    if (own !== null) sentence = own;
+  }
+  return found;
+}

@@ -1,0 +1,184 @@
+/** Cells as one image, drawn anew only when the numbers, the colours or the level of detail change. */
+
+import { maxPool } from "../derive/matrix";
+import { hatching, heatImage, pixelRatio } from "./canvas";
+import { type Geometry, GRID_FROM, type HeatmapData, MARGINAL } from "./heatmap-types";
+import { ramp } from "./ramp";
+import type { Palette } from "./theme";
+
+/** Opaque for a forbidden cell, clear for any other. */
+const FORBIDDEN = Uint32Array.from({ length: 256 }, (_, i) => (i > 0 ? 0xffffffff : 0));
+
+/**
+ * How many pixels a side of the image has: one a cell, or, where a cell is smaller than a device pixel, as
+ * many as the map has whole device pixels. Never more: an image that is shrunk on its way to the screen
+ * loses columns, and with them a link.
+ */
+export function imagePixels(size: number, extent: number, ratio: number): number {
+  return Math.max(1, Math.min(size, Math.floor(extent * ratio)));
+}
+
+export class CellPainter {
+  #image: { canvas: HTMLCanvasElement; pixels: number; mode: string } | null = null;
+  #forbidden: HTMLCanvasElement | null = null;
+  #sheet = document.createElement("canvas");
+
+  forgetCells(): void {
+    this.#image = null;
+  }
+
+  forgetMask(): void {
+    this.#forbidden = null;
+  }
+
+  paint(context: CanvasRenderingContext2D, g: Geometry, data: HeatmapData, colors: Palette): void {
+    const { size } = data;
+    const ratio = pixelRatio();
+    const extent = g.rows.size * size;
+    const pixels = imagePixels(size, extent, ratio);
+    if (this.#image?.pixels !== pixels || this.#image.mode !== colors.mode) {
+      const pooled = maxPool(data.values, [size, size], [pixels, pixels]);
+      const { words } = ramp(data.ramp, colors.mode);
+      const signed = data.ramp === "signed";
+      const canvas = heatImage(pooled.data, pixels, pixels, words, {
+        top: data.scale === "unit" && !signed ? 1 : data.max,
+        root: data.scale === "sqrt",
+        signed,
+      });
+      this.#image = { canvas, pixels, mode: colors.mode };
+    }
+    context.save();
+    context.beginPath();
+    context.rect(g.left, g.top, g.side, g.side);
+    context.clip();
+    context.imageSmoothingEnabled = false;
+    // On whole device pixels, and pooled images at their own size: every pixel of the image is one on screen.
+    const whole = (value: number): number => Math.round(value * ratio) / ratio;
+    const drawn = pixels < size ? pixels / ratio : extent;
+    context.drawImage(
+      this.#image.canvas,
+      whole(g.columns.start),
+      whole(g.rows.start),
+      drawn,
+      drawn,
+    );
+    if (data.allowed !== null) this.#paintMask(context, g, data.allowed, size, colors);
+    if (g.rows.size >= GRID_FROM) paintGrid(context, g, size, colors);
+    context.restore();
+  }
+
+  #paintMask(
+    context: CanvasRenderingContext2D,
+    g: Geometry,
+    allowed: Uint8Array,
+    size: number,
+    colors: Palette,
+  ): void {
+    this.#forbidden ??= heatImage(
+      Float32Array.from(allowed, (value) => (value === 0 ? 1 : 0)),
+      size,
+      size,
+      FORBIDDEN,
+      { top: 1, root: false, signed: false },
+    );
+    const ratio = pixelRatio();
+    const extent = g.rows.size * size;
+    const sheet = this.#sheet;
+    sheet.width = Math.round(g.side * ratio);
+    sheet.height = sheet.width;
+    const pen = sheet.getContext("2d")!;
+    pen.scale(ratio, ratio);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(this.#forbidden, g.columns.start - g.left, g.rows.start - g.top, extent, extent);
+    pen.globalCompositeOperation = "source-in";
+    pen.fillStyle = colors.ground;
+    pen.fillRect(0, 0, g.side, g.side);
+    pen.globalCompositeOperation = "source-atop";
+    pen.fillStyle = hatching(pen, colors.muted);
+    pen.fillRect(0, 0, g.side, g.side);
+    context.drawImage(sheet, g.left, g.top, g.side, g.side);
+  }
+}
+
+function paintGrid(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  size: number,
+  colors: Palette,
+): void {
+  context.fillStyle = colors.ground;
+  for (let i = 1; i < size; i++) {
+    context.fillRect(Math.round(g.columns.start + i * g.columns.size), g.top, 1, g.side);
+    context.fillRect(g.left, Math.round(g.rows.start + i * g.rows.size), g.side, 1);
+  }
+}
+
+/** Where a sentence (dashed) or a segment (solid) begins: ink with a rim, to be seen on any colour. */
+export function paintBoundaries(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  data: HeatmapData,
+  colors: Palette,
+): void {
+  context.save();
+  context.beginPath();
+  context.rect(g.left, g.top, g.side, g.side);
+  context.clip();
+  for (const { at, kind } of data.boundaries) {
+    const x = Math.round(g.columns.start + at * g.columns.size) + 0.5;
+    const y = Math.round(g.rows.start + at * g.rows.size) + 0.5;
+    for (const [color, width, alpha] of [
+      [colors.ground, 3, 0.6],
+      [colors.ink, 1, 0.8],
+    ] as const) {
+      context.strokeStyle = color;
+      context.lineWidth = width;
+      context.globalAlpha = alpha;
+      context.setLineDash(kind === "sentence" ? [4, 3] : []);
+      context.beginPath();
+      context.moveTo(x, g.top);
+      context.lineTo(x, g.top + g.side);
+      context.moveTo(g.left, y);
+      context.lineTo(g.left + g.side, y);
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/** A bar below each column. */
+export function paintMarginal(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  { marginal, marginalName, size }: HeatmapData,
+  colors: Palette,
+  nameEnd: number,
+): void {
+  const foot = g.top + g.side + MARGINAL.gap + MARGINAL.height;
+  let most = 0;
+  for (let j = 0; j < size; j++) most = Math.max(most, marginal[j]!);
+  context.save();
+  context.beginPath();
+  context.rect(g.left, g.top + g.side, g.side, MARGINAL.gap + MARGINAL.height + 1);
+  context.clip();
+  context.fillStyle = colors.line;
+  context.fillRect(g.left, foot, g.side, 1);
+  context.fillStyle = colors.muted;
+  const width = g.columns.size;
+  const inset = width >= GRID_FROM ? 1 : 0;
+  const first = Math.max(0, Math.floor((g.left - g.columns.start) / width));
+  const last = Math.min(size, Math.ceil((g.left + g.side - g.columns.start) / width));
+  context.beginPath();
+  for (let j = first; j < last; j++) {
+    const tall = most > 0 ? (marginal[j]! / most) * MARGINAL.height : 0;
+    const x = g.columns.start + j * width;
+    context.rect(x + inset, foot - tall, Math.max(width - inset, 0.5), tall);
+  }
+  context.fill();
+  context.restore();
+  context.font = `10px ${colors.font}`;
+  context.fillStyle = colors.muted;
+  context.textAlign = "right";
+  context.textBaseline = "alphabetic";
+  context.fillText(marginalName, nameEnd, foot);
+}

@@ -1,0 +1,89 @@
+/** What the attention view gives away: its cells in long form, and the picture as a vector. */
+
+import type { FlowData } from "../draw/flow";
+import { flowNodes, heatmapNodes, node } from "../draw/heatmap-svg";
+import {
+  type Geometry,
+  GUTTER_PAD,
+  type HeatmapData,
+  type Highlights,
+  MARGINAL,
+} from "../draw/heatmap-types";
+import type { Palette } from "../draw/theme";
+import { type Matrix, type Stage, scoresAbsent } from "../matrix";
+import type { Table } from "../types";
+
+const COLUMNS = ["query", "key", "query_token", "key_token", "weight"] as const;
+
+/** One row a cell, in the order of the text; `null` where the mask forbids one. */
+export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number): Table {
+  const { units, size, weights, allowed } = matrix;
+  const rows: (string | number | null)[][] = [];
+  for (let i = 0; i < size; i++) {
+    for (let j = 0; j < size; j++) {
+      const [query, key] = [units[i]!, units[j]!];
+      const possible = allowed === null || allowed[i * size + j] !== 0;
+      const row = [
+        query.token,
+        key.token,
+        query.text,
+        key.text,
+        possible ? weights[i * size + j]! : null,
+      ];
+      if (scores !== null) row.push(possible ? scores[query.token * n + key.token]! : null);
+      rows.push(row);
+    }
+  }
+  return { columns: scores === null ? COLUMNS : [...COLUMNS, "score"], rows };
+}
+
+/** Weights, and scores where this head has them. */
+export async function attentionTable(
+  { source, state, signal }: Stage,
+  matrix: Matrix,
+): Promise<Table> {
+  const { layer, head, quantity } = matrix;
+  const n = source.meta.tokens.text.length;
+  const scored =
+    quantity === "weights" &&
+    scoresAbsent({ head, words: state.get().words }, source.meta) === null;
+  if (!scored) return cellTable(matrix, null, n);
+  const { arrays } = await source.slice({ kind: "scores", layer, head }, { signal });
+  return cellTable(matrix, arrays.get("scores")!.data as Float32Array, n);
+}
+
+/** Heatmap and flow in one drawing, complete in itself. */
+export function attentionVector(
+  data: HeatmapData,
+  links: FlowData,
+  g: Geometry & { readonly flowWidth: number; readonly gap: number },
+  highlights: Highlights,
+  colors: Palette,
+): SVGSVGElement {
+  const map = g.left + g.side + 1;
+  const beside = g.gap > 0;
+  const width = Math.ceil(map + (beside ? g.gap + g.flowWidth : 0));
+  const height = Math.ceil(g.top + g.side + MARGINAL.gap + MARGINAL.height + GUTTER_PAD);
+  const picture = node(
+    "svg",
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      "font-family": colors.font,
+    },
+    node("rect", { width, height, fill: colors.ground }),
+    heatmapNodes(data, g, highlights, colors),
+  );
+  if (beside) {
+    picture.append(
+      node(
+        "g",
+        { transform: `translate(${map + g.gap} 0)` },
+        flowNodes(links, g, highlights, g.flowWidth, colors),
+      ),
+    );
+  }
+  return picture;
+}

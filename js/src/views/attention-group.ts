@@ -1,0 +1,129 @@
+/** Below the picture: who is attended to most, and what the gathered tokens receive and give together. */
+
+import { groupSums } from "../derive/group";
+import { largest } from "../derive/matrix";
+import { h } from "../draw/dom";
+import { exact, formatNumber } from "../draw/format";
+import type { Matrix, Stage } from "../matrix";
+
+/** Names in the list of the most attended, keys in that of a group. */
+const MOST = { attended: 5, given: 3, named: 8 } as const;
+
+export const number = (value: number): HTMLElement =>
+  h(
+    "span",
+    { class: "aw-number aw-strong", "data-aw-value": exact(value), title: exact(value) },
+    formatNumber(value),
+  );
+
+const named = (label: string): HTMLElement => h("bdi", { dir: "ltr" }, label);
+
+/** `Most attended: [SEP] 0.420, cat 0.113 ...`: the column means, largest first; a click shows that token's row. */
+export function attendedList(
+  { state }: Stage,
+  matrix: Matrix,
+  labels: readonly string[],
+): HTMLElement {
+  const chosen = largest(matrix.received, MOST.attended);
+  return h(
+    "div",
+    { class: "aw-attended" },
+    h(
+      "span",
+      { class: "aw-muted", title: "Mean over all queries of what each key receives" },
+      matrix.quantity === "rollout" ? "Most taken from" : "Most attended",
+    ),
+    h(
+      "ol",
+      { class: "aw-attended-list" },
+      ...chosen.map((i) => {
+        const { token } = matrix.units[i]!;
+        const button = h(
+          "button",
+          {
+            type: "button",
+            class: "aw-attended-token",
+            "data-token": token,
+            title: `position ${token}`,
+          },
+          named(labels[i]!),
+          " ",
+          number(matrix.received[i]!),
+        );
+        button.addEventListener("click", () => state.set({ token }));
+        return h("li", {}, button);
+      }),
+    ),
+  );
+}
+
+/** The units of a group that are on screen. */
+export function membersOf({ unitOf }: Matrix, group: readonly number[]): number[] {
+  return [...new Set(group.map((token) => unitOf(token)).filter((unit) => unit >= 0))];
+}
+
+/** What a group of tokens receives and gives; null without a group. */
+export function groupStrip(
+  { state }: Stage,
+  matrix: Matrix,
+  labels: readonly string[],
+): HTMLElement | null {
+  const { group, token } = state.get();
+  if (group.length === 0) return null;
+  const members = membersOf(matrix, group);
+  const clear = h("button", { type: "button", class: "aw-button aw-text-button" }, "Clear");
+  clear.addEventListener("click", () => state.set({ group: [] }));
+  const hidden = group.filter((one) => matrix.unitOf(one) < 0).length;
+  const head = h(
+    "div",
+    { class: "aw-group-head" },
+    h("strong", {}, members.length === 1 ? "1 token: " : `${members.length} tokens: `),
+    ...members
+      .slice(0, MOST.named)
+      .flatMap((i, place) => [...(place > 0 ? [", "] : []), named(labels[i]!)]),
+    members.length > MOST.named ? ` and ${members.length - MOST.named} more` : null,
+    clear,
+  );
+  const note =
+    hidden === 0
+      ? null
+      : h("p", { class: "aw-muted" }, `${hidden} of the group not shown, and not counted.`);
+  if (members.length === 0) return h("div", { class: "aw-group" }, head, note);
+
+  const row = matrix.unitOf(token);
+  const sums = groupSums(matrix.weights, matrix.size, members, row);
+  const keys = largest(sums.given, MOST.given);
+  const line = (...content: (HTMLElement | string)[]): HTMLElement => h("p", {}, ...content);
+  return h(
+    "div",
+    { class: "aw-group" },
+    head,
+    sums.fromRow === null
+      ? null
+      : line(
+          "Together they receive ",
+          number(sums.fromRow),
+          " of the row of ",
+          named(labels[row]!),
+          " (sum over these keys).",
+        ),
+    line(
+      "On average over all queries they receive ",
+      number(sums.received),
+      ", and from one another ",
+      number(sums.within),
+      ".",
+    ),
+    line(
+      "Together they give most to ",
+      ...keys.flatMap((i, place) => [
+        ...(place > 0 ? [", "] : []),
+        named(labels[i]!),
+        " ",
+        number(sums.given[i]!),
+      ]),
+      " (mean of their rows).",
+    ),
+    note,
+  );
+}
