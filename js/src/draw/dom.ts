@@ -21,7 +21,9 @@ export function setAttributes(element: Element, attributes: Attributes): void {
     if (value === null || value === undefined || value === false) element.removeAttribute(name);
     else {
       const text = value === true ? "" : String(value);
-      if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+      // Through the object model: a saved page's security policy forbids style attributes.
+      if (name === "style") (element as HTMLElement | SVGElement).style.cssText = text;
+      else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
     }
   }
 }
