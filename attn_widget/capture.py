@@ -7,7 +7,7 @@ keys, values and mask on the way. Families that do not dispatch to it are seen b
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from attn_widget.encoding import Encoding
 
 ATTENTION = "attn_widget"
+Progress = Callable[[int, int], None]
 KEPT_LOGITS = 64 * 2**20  # bytes of float32 logits that a trace keeps: 512 tokens of 32,768 entries
 _active = threading.local()
 
 
-def capture(encoder: Encoder, encoding: Encoding) -> Trace:
+def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None = None) -> Trace:
     """Run the model once and keep what attention was computed from.
 
     Parameters
@@ -38,6 +39,9 @@ def capture(encoder: Encoder, encoding: Encoding) -> Trace:
     encoder : Encoder
         Its model is left as it was: mode, attention implementation, hooks.
     encoding : Encoding
+    progress : callable, optional
+        Called with ``(layers done, n_layers)`` as each layer begins to attend and at the end, on
+        this thread; an exception that it raises ends the pass and comes out of here.
 
     Returns
     -------
@@ -61,7 +65,10 @@ def capture(encoder: Encoder, encoding: Encoding) -> Trace:
     with encoder.lock:
         mechanism = encoder.family.mechanism or _supported(encoder.model)
         run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
-        return run(encoder, encoding)
+        trace = run(encoder, encoding, progress)
+    if progress is not None:
+        progress(encoder.n_layers, encoder.n_layers)
+    return trace
 
 
 def _supported(model: Any) -> str:
@@ -72,13 +79,27 @@ def _supported(model: Any) -> str:
 # The registered attention function
 
 
+class _Recorder:
+    """What the registered attention function was called with, layer by layer."""
+
+    def __init__(self, n_layers: int, progress: Progress | None) -> None:
+        self.layers: list[LayerQKV] = []
+        self._n_layers = n_layers
+        self._progress = progress
+
+    def begin_layer(self) -> None:
+        if self._progress is not None:
+            self._progress(min(len(self.layers), self._n_layers), self._n_layers)
+
+
 def _attention(
     module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
 ) -> tuple[Any, None]:
     """`sdpa`, with a note of what it was called with while this thread is capturing."""
-    recorder: list[LayerQKV] | None = getattr(_active, "recorder", None)
+    recorder: _Recorder | None = getattr(_active, "recorder", None)
     if recorder is not None:
-        recorder.append(_layer(module, query, key, value, attention_mask, kwargs))
+        recorder.begin_layer()
+        recorder.layers.append(_layer(module, query, key, value, attention_mask, kwargs))
     return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
 
 
@@ -145,8 +166,8 @@ def _split(allowed: Any, bias: Any) -> tuple[Any, Any]:
     return (None if allowed is None or bool(allowed.all()) else allowed), bias
 
 
-def _capture_dispatched(encoder: Encoder, encoding: Encoding) -> Trace:
-    recorder: list[LayerQKV] = []
+def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
+    recorder = _Recorder(encoder.n_layers, progress)
     with running(encoder, ATTENTION):
         _active.recorder = recorder
         try:
@@ -154,7 +175,7 @@ def _capture_dispatched(encoder: Encoder, encoding: Encoding) -> Trace:
         finally:
             _active.recorder = None
     n = encoding.n_tokens
-    layers = [layer for layer in recorder if layer.query.shape[1] == layer.key.shape[1] == n]
+    layers = [layer for layer in recorder.layers if layer.query.shape[1] == layer.key.shape[1] == n]
     if not layers or len({layer.query.shape for layer in layers}) != 1:
         raise _unseen(encoder)
     _normalized(layers)
@@ -175,9 +196,11 @@ def _unseen(encoder: Encoder) -> NotAvailableError:
 class _SoftmaxTap(TorchFunctionMode):
     """Keeps input and output of every softmax over [1, H, n, n]."""
 
-    def __init__(self, n_tokens: int) -> None:
+    def __init__(self, n_tokens: int, n_layers: int, progress: Progress | None) -> None:
         super().__init__()
         self.n_tokens = n_tokens
+        self.n_layers = n_layers
+        self.progress = progress
         self.seen: list[tuple[Any, Any]] = []
 
     def __torch_function__(
@@ -188,16 +211,18 @@ class _SoftmaxTap(TorchFunctionMode):
             scores = args[0] if args else (kwargs or {})["input"]
             n = self.n_tokens
             if scores.dim() == 4 and scores.shape[0] == 1 and scores.shape[2:] == (n, n):
+                if self.progress is not None:
+                    self.progress(min(len(self.seen), self.n_layers), self.n_layers)
                 self.seen.append((scores[0], result[0]))
         return result
 
 
-def _capture_softmax(encoder: Encoder, encoding: Encoding) -> Trace:
+def _capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
     if getattr(encoder.model.config, "talking_head", False):
         raise NotAvailableError(
             f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
         )
-    tap = _SoftmaxTap(encoding.n_tokens)
+    tap = _SoftmaxTap(encoding.n_tokens, encoder.n_layers, progress)
     with running(encoder, "eager"), _projections(encoder) as parts, tap:
         outputs = _forward(encoder, encoding)
     if len({scores.shape for scores, _ in tap.seen}) != 1 or len(tap.seen) != encoder.n_layers:
