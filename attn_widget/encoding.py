@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.tokens import Token
 
 if TYPE_CHECKING:
@@ -15,6 +17,24 @@ if TYPE_CHECKING:
 
 METASPACE = "▁"  # SentencePiece's stand-in for a space
 MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A token that is read as the mask token.
+
+    Attributes
+    ----------
+    token : int
+        Its position.
+    text : str
+    id : int
+        What stands there in the text, as the tokenizer has it.
+    """
+
+    token: int
+    text: str
+    id: int
 
 
 @dataclass(frozen=True)
@@ -32,6 +52,8 @@ class Encoding:
         ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``; on the CPU.
     truncated : dict or None
         ``{"limit": int, "length": int}`` in tokens when the text was cut, special tokens included.
+    masked : tuple of Masked
+        Tokens that `mask` has replaced, in order; ``tokens`` and ``inputs`` have the mask token there.
     """
 
     text: str
@@ -39,10 +61,19 @@ class Encoding:
     tokens: tuple[Token, ...]
     inputs: dict[str, torch.Tensor]
     truncated: dict[str, int] | None = None
+    masked: tuple[Masked, ...] = ()
 
     @property
     def n_tokens(self) -> int:
         return len(self.tokens)
+
+    @property
+    def text_ids(self) -> list[int]:
+        """The id of every token of the text itself, also where the model reads the mask token."""
+        ids = [token.id for token in self.tokens]
+        for hidden in self.masked:
+            ids[hidden.token] = hidden.id
+        return ids
 
     def __repr__(self) -> str:
         cut = "" if self.truncated is None else f" of {self.truncated['length']}"
@@ -115,6 +146,86 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
                 "Give at least one word.",
             )
     return Encoding(text, text_pair, tokens, _tensors(encoder, batch), truncated)
+
+
+def check_mask(
+    encoder: Encoder, tokens: Sequence[Token], positions: Iterable[int]
+) -> tuple[int, ...]:
+    """``positions`` as tokens that `mask` can replace: sorted, each once.
+
+    Raises
+    ------
+    InputTypeError
+        Not a sequence of int.
+    InputError
+        A position out of range, or of a special token.
+    NotAvailableError
+        The tokenizer has no mask token.
+    """
+    try:
+        wanted = list(positions)
+        given = [operator.index(position) for position in wanted]
+        if any(isinstance(position, bool) for position in wanted):
+            raise TypeError
+    except TypeError:
+        raise InputTypeError(
+            f"The tokens to mask are {str(positions)[:80]!r}, expected a list of positions.",
+            "[2, 3] masks the tokens at positions 2 and 3, [] takes all masks off.",
+        ) from None
+    chosen = sorted(set(given))
+    if chosen and (encoder.mask_token_id is None or encoder.mask_token_id >= encoder.n_embeddings):
+        raise NotAvailableError(
+            f"{encoder.name} has no mask token, so no token can be masked.",
+            "Load a checkpoint that was trained with one, such as the embedded model.",
+        )
+    for position in chosen:
+        if not 0 <= position < len(tokens):
+            raise InputError(
+                f"There is no token {position} to mask, expected 0 to {len(tokens) - 1} (0-based)."
+            )
+        if tokens[position].special:
+            raise InputError(
+                f"Token {position} is {tokens[position].text}, which the tokenizer added.",
+                "Only tokens of the text can be masked.",
+            )
+    return tuple(chosen)
+
+
+def mask(encoder: Encoder, encoding: Encoding, positions: Iterable[int]) -> Encoding:
+    """The same text with the tokens at ``positions`` read as the mask token.
+
+    Nothing is tokenized again: the ids are replaced, so that every other token stays what and where
+    it was. The positions are those of the text, whatever ``encoding`` has masked already. A masked
+    token has the ``text`` and ``id`` of the mask token; its offsets and ``surface`` stay those of
+    the text.
+
+    Raises
+    ------
+    InputTypeError, InputError, NotAvailableError
+        As `check_mask` says.
+
+    Examples
+    --------
+    >>> from attn_widget.encoder import load
+    >>> encoder = load(progress=False)
+    >>> masked = mask(encoder, encoder.encode("Cats purr."), [1])
+    >>> [token.text for token in masked.tokens], masked.masked[0].text
+    (['[CLS]', '[MASK]', 'pu', '##rr', '.', '[SEP]'], 'cats')
+    """
+    chosen = check_mask(encoder, encoding.tokens, positions)
+    tokens = list(encoding.tokens)
+    for hidden in encoding.masked:
+        tokens[hidden.token] = replace(tokens[hidden.token], text=hidden.text, id=hidden.id)
+    masked = tuple(Masked(i, tokens[i].text, tokens[i].id) for i in chosen)
+    for i in chosen:
+        mask_id = encoder.mask_token_id
+        assert mask_id is not None  # `check_mask` has refused a tokenizer without one
+        tokens[i] = replace(tokens[i], text=encoder.tokenizer.mask_token, id=mask_id)
+    ids = encoding.inputs["input_ids"].clone()
+    for i, token in enumerate(tokens):
+        ids[0, i] = token.id
+    inputs = {**encoding.inputs, "input_ids": ids}
+    return replace(encoding, tokens=tuple(tokens), inputs=inputs, masked=masked)
 
 
 def _tokenize(encoder: Encoder, text: str, text_pair: str | None, limit: int | None) -> Any:
