@@ -6,7 +6,7 @@ Names follow definitions, section 8. Nothing here is kept in the trace: it is as
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attn_widget.encoding import Encoding
 
 Floats = NDArray[np.float32]
+Recorded = dict[tuple[str, str], list[Any]]  # (part, "in" or "out") -> one tensor for each call
 
 
 @dataclass(frozen=True)
@@ -136,19 +137,69 @@ def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     """
     if isinstance(layer, bool) or not 0 <= layer < encoder.n_layers:
         raise InputError(f"layer is {layer!r}, expected 0 to {encoder.n_layers - 1} (0-based).")
+    found: list[LayerParts] = []
+    _visit(encoder, encoding, [layer], found.append)
+    return found[0]
+
+
+def visit_layers(encoder: Encoder, encoding: Encoding, visit: Callable[[LayerParts], None]) -> None:
+    """Run the model once more and show what each layer computes to ``visit``, first layer first.
+
+    The parts of one layer are held at a time.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known.
+    """
+    _visit(encoder, encoding, range(encoder.n_layers), visit)
+
+
+def _visit(
+    encoder: Encoder,
+    encoding: Encoding,
+    wanted: Collection[int],
+    visit: Callable[[LayerParts], None],
+) -> None:
     block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
     if block is None or layers is None:
         raise _unknown(encoder)
-    module = layers[layer]
-    uses = sum(other is module for other in layers)
-    turn = sum(other is module for other in layers[:layer])
+    thread = threading.get_ident()
     names = _names(block)
-    modules = {"layer": module, **{key: module.get_submodule(name) for key, name in names.items()}}
-    with _recording(modules) as seen:
+
+    def hook(indices: list[int], seen: Recorded) -> Any:
+        """Called when a layer is done, and with it all of its parts."""
+        turns = iter(indices)
+
+        def finish(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
+            if threading.get_ident() != thread:
+                return
+            index = next(turns)
+            if index in wanted:
+                given, made = _ends(args, kwargs, output)
+                seen["layer", "in"], seen["layer", "out"] = [given], [made]
+                visit(_layer_parts(index, block, seen))
+            for calls in seen.values():
+                calls.clear()
+
+        return finish
+
+    uses: dict[Any, list[int]] = {}  # a module that is shared is several layers
+    for index, module in enumerate(layers):
+        uses.setdefault(module, []).append(index)
+    with ExitStack() as stack:
+        for module, indices in uses.items():
+            if any(index in wanted for index in indices):
+                parts = {key: module.get_submodule(name) for key, name in names.items()}
+                seen = stack.enter_context(_recording(parts))
+                handle = module.register_forward_hook(hook(indices, seen), with_kwargs=True)
+                stack.callback(handle.remove)
         _forward(encoder, encoding)
 
+
+def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
     def part(key: str, side: str) -> Floats:
-        return _turn(seen[key, side], turn, uses)
+        return _joined(seen[key, side])
 
     return LayerParts(
         layer=layer,
@@ -182,23 +233,32 @@ def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
         _forward(encoder, encoding)
 
     def part(name: str) -> Floats | None:
-        return _turn(seen[name, "out"], 0, 1) if name in modules else None
+        return _joined(seen[name, "out"]) if name in modules else None
 
-    reasons = dict(known.reasons)
-    position, segment = part("position"), part("segment")
-    if position is not None:
-        reasons.pop("position", None)
-    if segment is not None:
-        reasons.pop("segment", None)
     return EmbeddingParts(
-        token=_turn(seen["token", "out"], 0, 1),
-        position=position,
-        segment=segment,
-        sum=_turn(seen["norm", "in"], 0, 1),
-        norm=_turn(seen["norm", "out"], 0, 1),
-        output=_turn(seen["layer", "in"][:1], 0, 1),
-        reasons=reasons,
+        token=_joined(seen["token", "out"]),
+        position=part("position"),
+        segment=part("segment"),
+        sum=_joined(seen["norm", "in"]),
+        norm=_joined(seen["norm", "out"]),
+        output=_joined(seen["layer", "in"][:1]),
+        reasons=missing_embeddings(encoder),
     )
+
+
+def missing_embeddings(encoder: Encoder) -> dict[str, str]:
+    """Which embeddings the model lacks and why; found without running it.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose embeddings are not known.
+    """
+    known = encoder.family.embeddings
+    if known is None:
+        raise _unknown(encoder)
+    found = _embedding_modules(encoder, known)
+    return {part: why for part, why in known.reasons if found[part] is None}
 
 
 def position_table(encoder: Encoder) -> Floats:
@@ -298,20 +358,17 @@ def _forward(encoder: Encoder, encoding: Encoding) -> None:
 
 
 @contextmanager
-def _recording(modules: dict[str, Any]) -> Generator[dict[tuple[str, str], list[Any]]]:
+def _recording(modules: dict[str, Any]) -> Generator[Recorded]:
     """Record input and output of modules by hooks: ``seen[key, "in" or "out"]``, one for each call."""
-    seen: dict[tuple[str, str], list[Any]] = {
-        (k, side): [] for k in modules for side in ("in", "out")
-    }
+    seen: Recorded = {(key, side): [] for key in modules for side in ("in", "out")}
     thread = threading.get_ident()
 
     def hook(key: str) -> Any:
         def keep(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
             if threading.get_ident() == thread:
-                given = args[0] if args else next(iter(kwargs.values()))
-                made = output[0] if isinstance(output, tuple) else output
-                seen[key, "in"].append(given[0])
-                seen[key, "out"].append(made[0])
+                given, made = _ends(args, kwargs, output)
+                seen[key, "in"].append(given)
+                seen[key, "out"].append(made)
 
         return keep
 
@@ -322,10 +379,15 @@ def _recording(modules: dict[str, Any]) -> Generator[dict[tuple[str, str], list[
         yield seen
 
 
-def _turn(calls: list[Any], turn: int, uses: int) -> Floats:
-    """What a module saw in its ``turn``-th use; a feed-forward in chunks is called once for each."""
+def _ends(args: Any, kwargs: Any, output: Any) -> tuple[Any, Any]:
+    """A module's first input and its output, of the one text that runs."""
+    given = args[0] if args else next(iter(kwargs.values()))
+    made = output[0] if isinstance(output, tuple) else output
+    return given[0], made[0]
+
+
+def _joined(calls: list[Any]) -> Floats:
+    """What a module saw; a feed-forward in chunks is called once for each."""
     import torch
 
-    chunks = len(calls) // uses
-    mine = calls[turn * chunks : (turn + 1) * chunks]
-    return (mine[0] if chunks == 1 else torch.cat(mine)).float().cpu().numpy()
+    return (calls[0] if len(calls) == 1 else torch.cat(calls)).float().cpu().numpy()

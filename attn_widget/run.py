@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,13 @@ from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, su
 if TYPE_CHECKING:
     import torch
 
+    from attn_widget.capture import Progress
     from attn_widget.encoder import Encoder, Encoding
     from attn_widget.inside import EmbeddingParts, LayerParts
     from attn_widget.trace import Trace
 
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
-
-Progress = Callable[[int, int], None]
+KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no second pass
 
 
 class Run:
@@ -45,9 +46,32 @@ class Run:
         self.encoding = encoding
         self.trace = trace
         self._predictions: dict[tuple[Mode, int], Predictions] = {}
+        self._guessed: dict[int, dict[str, NDArray[Any]]] = {}
+        self._lock = threading.RLock()  # of what is kept; the encoder has its own
+
+    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Run:
+        """The same text run with ``tokens`` read as the mask token; see `attn_widget.encoding.mask`.
+
+        Parameters
+        ----------
+        tokens : iterable of int
+            Positions of the text, whatever this run has masked.
+        progress : callable, optional
+            See `attn_widget.capture.capture`.
+        """
+        from attn_widget.capture import capture
+        from attn_widget.encoding import mask
+
+        encoding = mask(self.encoder, self.encoding, tokens)
+        return Run(self.encoder, encoding, capture(self.encoder, encoding, progress=progress))
 
     def predictions(
-        self, top_k: int = 5, mode: Mode = "as_is", *, progress: Progress | None = None
+        self,
+        top_k: int = 5,
+        mode: Mode = "as_is",
+        *,
+        rows: slice | None = None,
+        progress: Progress | None = None,
     ) -> Predictions:
         """The masked-LM head's best ``top_k`` tokens for every position.
 
@@ -56,9 +80,19 @@ class Run:
         top_k : int
             1 to the size of the vocabulary.
         mode : {"as_is", "masked"}
-            ``"masked"`` replaces each position by the mask token in turn: n copies, in batches.
+            ``"masked"`` replaces each position by the mask token in turn: a copy of the text for
+            each, in batches. What was computed is kept.
+        rows : slice, optional
+            These positions alone; in mode ``"masked"`` no other one is computed.
         progress : callable, optional
-            Called with ``(done, n)`` after each batch; an exception that it raises cancels the work.
+            Called with ``(done, positions)`` after each batch; an exception that it raises cancels
+            the work, and what was done is kept.
+
+        Returns
+        -------
+        Predictions
+            For ``rows``. ``original_rank`` and ``original_probability`` are of the token that stands
+            in the text, also where this run has masked it.
 
         Raises
         ------
@@ -70,16 +104,24 @@ class Run:
         self._check(mode)
         if not 1 <= top_k <= self.encoder.vocab_size:
             raise InputError(f"top_k is {top_k}, expected 1 to {self.encoder.vocab_size}.")
-        if (mode, top_k) not in self._predictions:
-            ids = np.asarray([token.id for token in self.trace.tokens])
+        n = self.trace.n_tokens
+        wanted = range(n)[rows or slice(None)]
+        if not wanted:
+            raise InputError(f"rows is {rows}, which holds none of the {n} positions.")
+        with self._lock:
+            if len(wanted) == n and (mode, top_k) in self._predictions:
+                return self._predictions[mode, top_k]
             if mode == "as_is":
-                arrays = summarize(self.trace.logits_tensor(), ids, top_k)
+                ids = np.asarray(self.encoding.text_ids)[rows or slice(None)]
+                arrays = summarize(self.trace.logits_tensor(rows or slice(None)), ids, top_k)
             else:
-                arrays = self._masked(ids, top_k, progress)
+                arrays = self._masked(wanted, top_k, progress)
             tokens = [self.encoder.token_texts(row) for row in arrays["ids"].tolist()]
-            found = Predictions(mode=mode, tokens=tokens, positions=self.trace.tokens, **arrays)
-            self._predictions[mode, top_k] = found
-        return self._predictions[mode, top_k]
+            positions = tuple(self.trace.tokens[i] for i in wanted)
+            found = Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
+            if len(wanted) == n:
+                self._predictions[mode, top_k] = found
+            return found
 
     def softmax(
         self,
@@ -150,11 +192,23 @@ class Run:
 
         return inside(self.encoder, self.encoding, layer)
 
+    def visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
+        """Every layer's parts in one pass; see `attn_widget.inside.visit_layers`."""
+        from attn_widget.inside import visit_layers
+
+        visit_layers(self.encoder, self.encoding, visit)
+
     def embeddings(self) -> EmbeddingParts:
         """See `attn_widget.inside.embedding_parts`."""
         from attn_widget.inside import embedding_parts
 
         return embedding_parts(self.encoder, self.encoding)
+
+    def missing_embeddings(self) -> dict[str, str]:
+        """See `attn_widget.inside.missing_embeddings`."""
+        from attn_widget.inside import missing_embeddings
+
+        return missing_embeddings(self.encoder)
 
     def positions(self) -> NDArray[np.float32]:
         """See `attn_widget.inside.position_table`."""
@@ -182,16 +236,26 @@ class Run:
             )
 
     def _masked(
-        self, ids: NDArray[np.int64], top_k: int, progress: Progress | None
+        self, wanted: range, top_k: int, progress: Progress | None
     ) -> dict[str, NDArray[Any]]:
-        """`summarize` over all positions, each masked in its own copy of the input."""
-        n = self.trace.n_tokens
-        parts: list[dict[str, NDArray[Any]]] = []
-        for positions in chunks(n, max(1, MASKED_TOKENS_AT_ONCE // n)):
-            parts.append(summarize(self._masked_logits(positions), ids[positions], top_k))
+        """`summarize` over positions, each masked in its own copy of the input."""
+        kept = min(max(top_k, KEPT_GUESSES), self.encoder.vocab_size)
+        ids = np.asarray(self.encoding.text_ids)
+        store = self._guessed.setdefault(kept, {})
+        done = store.setdefault("done", np.zeros(len(ids), dtype=np.bool_))
+        missing = [i for i in wanted if not done[i]]
+        finished = len(wanted) - len(missing)
+        for batch in chunks(missing, max(1, MASKED_TOKENS_AT_ONCE // len(ids))):
+            for name, part in summarize(self._masked_logits(batch), ids[batch], kept).items():
+                whole = store.setdefault(name, np.zeros((len(ids), *part.shape[1:]), part.dtype))
+                whole[batch] = part
+            done[batch] = True
+            finished += len(batch)
             if progress is not None:
-                progress(positions[-1] + 1, n)
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+                progress(finished, len(wanted))
+        found = {name: whole[list(wanted)] for name, whole in store.items() if name != "done"}
+        by_rank = ("ids", "logits", "probabilities")
+        return {name: a[:, :top_k] if name in by_rank else a for name, a in found.items()}
 
     def _masked_logits(self, positions: list[int]) -> torch.Tensor:
         """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
@@ -209,7 +273,7 @@ class Run:
         return forward_ids(self.encoder, copies, **extra, positions=places)
 
 
-def chunks(n: int, size: int) -> Iterator[list[int]]:
-    """``0 .. n - 1`` in lists of at most ``size``."""
-    for start in range(0, n, size):
-        yield list(range(start, min(n, start + size)))
+def chunks(items: list[int], size: int) -> Iterator[list[int]]:
+    """``items`` in lists of at most ``size``."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

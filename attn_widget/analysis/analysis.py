@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -11,7 +12,13 @@ import numpy as np
 from attn_widget.analysis.arrays import Float32, Head, Tau
 from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.flow import attention_flow
-from attn_widget.analysis.hidden import HiddenPath, Residuals, hidden_path, residuals
+from attn_widget.analysis.hidden import (
+    HiddenPath,
+    Residuals,
+    hidden_path,
+    residual_bars,
+    residuals,
+)
 from attn_widget.analysis.influence import Influence, influence_tree
 from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
 from attn_widget.analysis.merge import MergedTrace, group_tokens
@@ -32,11 +39,13 @@ from attn_widget.analysis.tables import dataframe, head_records
 from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
+    from attn_widget.capture import Progress
     from attn_widget.classification import ClassProbabilities
+    from attn_widget.encoding import Masked
     from attn_widget.inside import EmbeddingParts, LayerParts
     from attn_widget.language import Language, Word
     from attn_widget.predictions import Mode, Predictions, Softmax
-    from attn_widget.run import Progress, Run
+    from attn_widget.run import Run
     from attn_widget.tokens import Token
     from attn_widget.trace import Trace
 
@@ -77,8 +86,9 @@ class Analysis:
         self.run = run
         self.text = text if run is None else run.encoding.text
         self.text_pair = text_pair if run is None else run.encoding.text_pair
-        self.lock: Any = threading.RLock() if run is None else run.encoder.lock
+        self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         self.base: Analysis | None = None
+        self._unmasked: Analysis | None = None
         self._tagger = tagger
         self._find_language: Callable[[], Language] = self._annotate
         self._cache: dict[object, Any] = {}
@@ -112,6 +122,11 @@ class Analysis:
     def truncated(self) -> dict[str, int] | None:
         """``{"limit", "length"}`` in tokens when the text was cut, else None."""
         return None if self.run is None else self.run.encoding.truncated
+
+    @property
+    def masked(self) -> tuple[Masked, ...]:
+        """Tokens that `mask` has replaced, with what stands there in the text; of the base, in a view."""
+        return () if self.run is None else self.run.encoding.masked
 
     @property
     def vocab_size(self) -> int:
@@ -170,6 +185,60 @@ class Analysis:
         key = ("view", words, special, renormalize)
         return self._once(key, lambda: self._make_view(words, special, renormalize))
 
+    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Analysis:
+        """The same text run again with these tokens read as the mask token: an intervention.
+
+        The ids are replaced after tokenizing, so everything else stays what and where it was. Words,
+        sentences and tags are those of the text, and so is the token of which predictions give the
+        rank and probability.
+
+        Parameters
+        ----------
+        tokens : iterable of int
+            Positions of the text, whatever is masked here already; ``[]`` takes all masks off.
+        progress : callable, optional
+            Called with ``(layers done, n_layers)``; an exception that it raises cancels the run.
+
+        Returns
+        -------
+        Analysis
+            ``masked`` names what was replaced. Without masks, the analysis of the text itself.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A position that is not there, or of a special token.
+        NotAvailableError
+            Tensors from outside, a tokenizer without a mask token, or a view.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> a = analyze("the cat sat on the mat", progress=False)
+        >>> b = a.mask([2])
+        >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
+        (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
+        """
+        run = self._running("another run", where="Masks are for the model's own tokens")
+        original = self._unmasked or self
+        chosen = self.check_mask(tokens)
+        if chosen == tuple(hidden.token for hidden in self.masked):
+            return self
+        if not chosen:
+            return original
+        again = run.mask(chosen, progress=progress)
+        found = Analysis(again.trace, run=again, tagger=self._tagger)
+        found._unmasked = original
+        found._find_language = lambda: relabel(original.language, again.trace.tokens)
+        return found
+
+    def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
+        """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""
+        from attn_widget.encoding import check_mask
+
+        run = self._running("another run", where="Masks are for the model's own tokens")
+        return check_mask(run.encoder, self.trace.tokens, tokens)
+
     # Attention of one head
 
     def attention(
@@ -190,8 +259,7 @@ class Analysis:
         InputError
             A layer or head that is not there.
         """
-        with self.lock:
-            return self.trace.weights(layer, head, rows, cols)
+        return self.trace.weights(layer, head, rows, cols)
 
     def scores(
         self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
@@ -205,8 +273,7 @@ class Analysis:
         NotAvailableError
             For ``"mean"``, and where only weights are known.
         """
-        with self.lock:
-            return self.trace.scores(layer, head, rows, cols)
+        return self.trace.scores(layer, head, rows, cols)
 
     def queries(self, layer: int, head: int) -> Float32:
         """Queries of one head, float32 [n, head_dim]."""
@@ -271,7 +338,11 @@ class Analysis:
         NotAvailableError
             Nothing tells the heads apart.
         """
-        return self._once(("roles", seed), lambda: head_roles(self.specialization.zscores(), seed))
+        key = ("roles", seed)
+        if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
+            found = head_roles(self.specialization.zscores(), seed)
+            return self._once(key, lambda: found)
+        return self._cache[key]
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head``, every metric (needs pandas)."""
@@ -390,9 +461,13 @@ class Analysis:
     def residuals(self) -> Residuals:
         """How much attention and FFN change each token in every layer, ``||out - in|| / ||in||``."""
         run = self._running("layers", of_tokens=True)
-        return self._once(
-            "residuals", lambda: residuals(run.inside(i) for i in range(self.n_layers))
-        )
+
+        def find() -> Residuals:
+            bars: list[tuple[Float32, Float32]] = []
+            run.visit_layers(lambda parts: bars.append(residual_bars(parts)))
+            return residuals(bars)
+
+        return self._once("residuals", find)
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -405,12 +480,16 @@ class Analysis:
         return self._once("positions", self._running("position embeddings").positions)
 
     def predictions(
-        self, top_k: int = 5, mode: Mode = "as_is", *, progress: Progress | None = None
+        self,
+        top_k: int = 5,
+        mode: Mode = "as_is",
+        *,
+        rows: slice | None = None,
+        progress: Progress | None = None,
     ) -> Predictions:
-        """What the masked-LM head says at every position; see `Run.predictions`."""
+        """What the masked-LM head says at every position, or at ``rows``; see `Run.predictions`."""
         run = self._running("predictions", of_tokens=True)
-        with self.lock:
-            return run.predictions(top_k, mode, progress=progress)
+        return run.predictions(top_k, mode, rows=rows, progress=progress)
 
     def softmax(
         self,
@@ -421,8 +500,7 @@ class Analysis:
     ) -> Softmax:
         """The softmax over the vocabulary at one position, opened up; see `Run.softmax`."""
         run = self._running("predictions", of_tokens=True)
-        with self.lock:
-            return run.softmax(position, token_ids, mode, top_k)
+        return run.softmax(position, token_ids, mode, top_k)
 
     @property
     def classification(self) -> ClassProbabilities | None:
@@ -502,7 +580,6 @@ class Analysis:
             trace, run=self.run, language=merged, text=self.text, text_pair=self.text_pair
         )
         view.base = self
-        view.lock = self.lock
         view._find_language = lambda: merge_language(self.language, groups, words=words)
         return view
 
@@ -512,16 +589,23 @@ class Analysis:
             return "Ask the analysis that this view was made from: its base."
         return "Use analyze(text, model=...)."
 
-    def _running(self, what: str, *, of_tokens: bool = False) -> Run:
-        """The run, where it can be asked for ``what``."""
+    def _running(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
+        """The run, where it can be asked for ``what``; ``where`` is said of a view instead."""
         if self.run is None:
             raise NotAvailableError(
                 f"Attention tensors were given, and no model to ask for {what}.",
                 "Use analyze(text, model=...).",
             )
-        if of_tokens and self.base is not None:
-            raise NotAvailableError(
-                f"The model's {what} are for its own tokens, and this view changes them.",
-                self._where_to_ask,
-            )
+        if (of_tokens or where) and self.base is not None:
+            where = where or f"The model's {what} are for its own tokens"
+            raise NotAvailableError(f"{where}, and this view changes them.", self._where_to_ask)
         return self.run
+
+
+def relabel(language: Language, tokens: Sequence[Token]) -> Language:
+    """The same words, sentences and tags over tokens of which some have another text and id."""
+    renamed = tuple(
+        replace(tagged, text=token.text, id=token.id)
+        for tagged, token in zip(language.tokens, tokens, strict=True)
+    )
+    return replace(language, tokens=renamed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -123,7 +123,7 @@ class Residuals:
 
 
 class _Halves(Protocol):
-    """What `residuals` reads of a layer; see `attn_widget.inside.LayerParts`."""
+    """What `residual_bars` reads of a layer; see `attn_widget.inside.LayerParts`."""
 
     @property
     def pre_norm(self) -> bool: ...
@@ -141,26 +141,27 @@ class _Halves(Protocol):
     def ffn_norm(self) -> Float32: ...
 
 
-def residuals(layers: Iterable[_Halves]) -> Residuals:
-    """The residual bars of every layer.
+def residual_bars(layer: _Halves) -> tuple[Float32, Float32]:
+    """How much attention, and how much the FFN, changes each token in one layer, float32 [n] each.
 
     What enters a half is its residual sum less what the half adds, so that it is right too where a
     bottleneck narrows the layer's input first (MobileBERT).
 
     Parameters
     ----------
-    layers : iterable of LayerParts
+    layer : LayerParts
     """
-    attention: list[Float32] = []
-    ffn: list[Float32] = []
-    for layer in layers:
-        into_attention = layer.attention_sum - layer.attention_output
-        into_ffn = layer.ffn_sum - layer.ffn_output
-        out = (layer.attention_sum, layer.ffn_sum)
-        if not layer.pre_norm:
-            out = (layer.attention_norm, layer.ffn_norm)
-        attention.append(residual_ratio(into_attention, out[0]))
-        ffn.append(residual_ratio(into_ffn, out[1]))
+    into_attention = layer.attention_sum - layer.attention_output
+    into_ffn = layer.ffn_sum - layer.ffn_output
+    out = (layer.attention_sum, layer.ffn_sum)
+    if not layer.pre_norm:
+        out = (layer.attention_norm, layer.ffn_norm)
+    return residual_ratio(into_attention, out[0]), residual_ratio(into_ffn, out[1])
+
+
+def residuals(bars: Sequence[tuple[Float32, Float32]]) -> Residuals:
+    """The `residual_bars` of every layer, first layer first."""
+    attention, ffn = zip(*bars, strict=True)
     return Residuals(np.stack(attention), np.stack(ffn))
 
 
