@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from attn_widget.corpus import Profile, profile
     from attn_widget.encoder import Encoder, load, unload
     from attn_widget.errors import AttnWidgetError
+    from attn_widget.export.page import as_html, to_html
+    from attn_widget.export.report import report
     from attn_widget.widget import AttentionWidget, close_all
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.
@@ -25,10 +27,13 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Encoder": "attn_widget.encoder",
     "Profile": "attn_widget.corpus",
+    "as_html": "attn_widget.export.page",
     "close_all": "attn_widget.widget",
     "from_attentions": "attn_widget.analysis.external",
     "load": "attn_widget.encoder",
     "profile": "attn_widget.corpus",
+    "report": "attn_widget.export.report",
+    "to_html": "attn_widget.export.page",
     "unload": "attn_widget.encoder",
 }
 
@@ -40,11 +45,14 @@ __all__ = [
     "Profile",
     "__version__",
     "analyze",
+    "as_html",
     "close_all",
     "from_attentions",
     "load",
     "profile",
+    "report",
     "show",
+    "to_html",
     "unload",
 ]
 

@@ -1,4 +1,4 @@
-"""`python -m attn_widget "text"`: predictions on the screen, or with ``--json`` the whole analysis."""
+"""`attn-widget "text"`: predictions on the screen, the whole analysis as JSON, or a page that stays alive."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from attn_widget.errors import AttnWidgetError
+from attn_widget.errors import AttnWidgetError, InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,7 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="attn-widget", description="See inside a BERT-family model."
     )
-    parser.add_argument("text")
+    parser.add_argument("text", nargs="?")
+    parser.add_argument("--file", metavar="FILE", help="texts, one a line (- reads standard input)")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
+    )
+    parser.add_argument("--title", help="of the page")
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
     parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
     parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
@@ -27,33 +34,84 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
+    if (options.text is None) == (options.file is None):
+        parser.error("give a text, or --file with texts")
+    if options.file is not None and options.output is None:
+        parser.error("--file needs -o PAGE")
+    if options.file is not None and options.pair is not None:
+        parser.error("--pair goes with one text")
+    try:
+        if options.output is not None:
+            write_pages(options)
+        else:
+            print_analysis(options)
+    except (AttnWidgetError, OSError) as error:
+        print(f"attn-widget: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def write_pages(options: argparse.Namespace) -> None:
+    """One text as a page, or the lines of a file as a report."""
+    from attn_widget.export.page import saved_run, write_page
+    from attn_widget.export.report import report
+    from attn_widget.show import analyze
+
+    run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
+    if options.file is None:
+        analysis = analyze(options.text, options.pair, **run)
+        saved = saved_run(analysis, {}, title=options.title)
+        path = write_page(options.output, [saved], options.title or saved.title, "stack")
+    else:
+        texts = read_lines(options.file)
+        path = report(texts, options.output, title=options.title, **run)
+    print(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+
+
+def read_lines(name: str) -> list[str]:
+    """The lines of a UTF-8 file that are not blank.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is no text, or all of it is blank.
+    """
+    try:
+        whole = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name!r} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name!r} is not UTF-8.", "Save it as UTF-8 text.") from error
+    lines = [line.strip() for line in whole.splitlines() if line.strip()]
+    if not lines:
+        raise InputError(f"{name!r} holds no text.", "Give one text a line.")
+    return lines
+
+
+def print_analysis(options: argparse.Namespace) -> None:
+    """Predictions as a table, or the whole analysis as JSON."""
     from attn_widget.analysis.document import document
     from attn_widget.show import analyze
     from attn_widget.widget.pack import to_json
 
     mode = "masked" if options.masked else "as_is"
-    try:
-        analysis = analyze(
-            options.text,
-            options.pair,
-            model=options.model,
-            truncation=options.truncation,
-            progress=not options.json,
-        )
-        if options.json:
-            whole = to_json(document(analysis, top_k=options.top_k, mode=mode))
-            print(json.dumps(whole, ensure_ascii=True, allow_nan=False))
-            return 0
-        predictions = analysis.predictions(options.top_k, mode)
-    except AttnWidgetError as error:
-        print(f"attn-widget: {error}", file=sys.stderr)
-        return 2
+    analysis = analyze(
+        options.text,
+        options.pair,
+        model=options.model,
+        truncation=options.truncation,
+        progress=not options.json,
+    )
+    if options.json:
+        whole = to_json(document(analysis, top_k=options.top_k, mode=mode))
+        print(json.dumps(whole, ensure_ascii=True, allow_nan=False))
+        return
+    predictions = analysis.predictions(options.top_k, mode)
     for token, words, probabilities in zip(
         analysis.tokens, predictions.tokens, predictions.probabilities, strict=True
     ):
         row = "  ".join(f"{word} {p:.3f}" for word, p in zip(words, probabilities, strict=True))
         print(f"{token.text:12}  {row}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""to_html(), as_html(), report(): pages that stay alive without a kernel and without a network.
+"""to_html() and as_html(): pages that stay alive without a kernel and without a network.
 
 The layout of the file is in ``docs/architecture.md``, section "Saved pages".
 """
@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Layout = Literal["stack", "report"]
 
-FORMAT = "AWP1"
 TITLE = "attn_widget"
 TITLE_CHARACTERS = 120
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
@@ -69,40 +68,46 @@ class SavedRun:
 
 
 def saved_run(
-    widget: AttentionWidget,
+    analysis: Analysis,
+    selection: Mapping[str, Any],
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
     views: Sequence[str] | None = None,
     title: str | None = None,
 ) -> SavedRun:
-    """Pack what a widget shows.
+    """Pack a run with what is selected in it.
 
     Raises
     ------
     InputError
-        A closed widget; a layer, head or view that is not there.
+        A layer, head or view that is not there.
     """
-    analysis = widget.analysis
     kept = check_views(views)
-    selection = {name: getattr(widget, name) for name in widget.trait_names() if name in SELECTED}
-    if selection["view"] not in kept:
-        selection["view"] = kept[0]
+    chosen = {**DEFAULTS, **selection}
+    if chosen["view"] not in kept:
+        chosen["view"] = kept[0]
     found = snapshot(
         analysis,
         layers=check_indices("layers", layers, analysis.n_layers),
         heads=check_indices("heads", heads, analysis.n_heads),
         views=kept,
-        selection=selection,
+        selection=chosen,
         title=title or "",
     )
     return SavedRun(title or title_of(analysis), analysis.n_tokens, found)
+
+
+def selection_of(widget: AttentionWidget) -> dict[str, Any]:
+    """The widget's traits that a page begins with."""
+    return {name: getattr(widget, name) for name in SELECTED}
 
 
 SELECTED = (
     "layer", "head", "token", "pair", "metric", "view", "quantity", "group", "top_k", "depth",
     "special", "words", "scale", "theme", "height", "chrome",
 )  # fmt: skip
+DEFAULTS = {"layer": 0, "head": 0, "view": "attention"}
 
 
 def to_html(
@@ -160,14 +165,22 @@ def to_html(
                 "Give what show() returns.",
             )
     runs = (
-        saved_run(widget, layers=layers, heads=heads, views=views, title=title) for widget in every
+        saved_run(
+            widget.analysis,
+            selection_of(widget),
+            layers=layers,
+            heads=heads,
+            views=views,
+            title=title,
+        )
+        for widget in every
     )
     return write_page(path, runs, title or TITLE, "stack")
 
 
 def page_html(widget: AttentionWidget, *, title: str | None = None) -> str:
     """The page of one widget as text, for an iframe."""
-    run = saved_run(widget, title=title)
+    run = saved_run(widget.analysis, selection_of(widget), title=title)
     parts = page_parts([run], title or TITLE, "stack")
     return b"".join(parts).decode("utf-8")
 
