@@ -1,0 +1,109 @@
+"""The matrix on screen: weights, scores or rollout between the tokens or words that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.analysis.arrays import Bool, Float32
+from attn_widget.errors import NotAvailableError
+from attn_widget.export.units import Unit, project, project_allowed, spans, units_of
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class ShownMatrix:
+    """What the page calls its matrix (``js/src/matrix.ts``).
+
+    Attributes
+    ----------
+    units : list of m Unit
+    weights : float32 [m, m]
+        Attention weights, or rollout.
+    allowed : bool [m, m] or None
+        False where the model's mask forbids a cell; None: every cell is possible.
+    scores : float32 [m, m] or None
+        Scaled scores, where this selection has them.
+    rollout : bool
+    """
+
+    units: list[Unit]
+    weights: Float32
+    allowed: Bool | None
+    scores: Float32 | None
+    rollout: bool
+
+
+def scores_absent(analysis: Analysis, head: Any, *, merged: bool, rollout: bool) -> str | None:
+    """Why a selection has no scores; None when it has."""
+    if rollout:
+        return "rollout mixes heads and layers"
+    if not analysis.trace.has_scores:
+        return "this run holds weights alone, its scores were not recorded"
+    if head == "mean":
+        return "the mean head averages weights and has no scores of its own"
+    if merged:
+        return "a word averages several rows and columns; single tokens have scores"
+    return None
+
+
+def shown_matrix(analysis: Analysis, selection: Any, *, words_have_scores: bool) -> ShownMatrix:
+    """The matrix of a selection (the traits `layer`, `head`, `quantity`, `words`, `special`).
+
+    Parameters
+    ----------
+    words_have_scores : bool
+        Whether scores are there with words switched on, as long as no word has several tokens.
+    """
+    layer, head = selection.layer, selection.head
+    rollout = selection.quantity == "rollout"
+    units = units_of(analysis, words=selection.words, special=selection.special)
+    whole = analysis.rollout(layer) if rollout else analysis.attention(layer, head)
+    mask = None if rollout else analysis.trace.allowed(layer)
+    several = any(unit.end - unit.token > 1 for unit in units)
+    merged = several if words_have_scores else selection.words
+    scores = None
+    if scores_absent(analysis, head, merged=merged, rollout=rollout) is None:
+        scores = at_units(analysis.scores(layer, head), units)
+    return ShownMatrix(
+        units,
+        project(whole, units),
+        None if mask is None else project_allowed(mask, units),
+        scores,
+        rollout,
+    )
+
+
+def at_units(scores: Float32, units: Sequence[Unit]) -> Float32:
+    """Scores between single tokens, float32 [m, m]: nothing is averaged."""
+    first, _ = spans(units)
+    return scores[np.ix_(first, first)]
+
+
+def shown_values(analysis: Analysis, selection: Any) -> Float32:
+    """The numbers that the matrix on screen has, float32 [m, m]; NaN where the mask forbids a cell.
+
+    Raises
+    ------
+    NotAvailableError
+        Scores are selected and there are none.
+    """
+    shown = shown_matrix(analysis, selection, words_have_scores=False)
+    values = shown.weights
+    if selection.quantity == "scores":
+        if shown.scores is None:
+            reason = scores_absent(
+                analysis, selection.head, merged=selection.words, rollout=shown.rollout
+            )
+            raise NotAvailableError(
+                f"The selection has no scores: {reason}.", "Set quantity to 'weights'."
+            )
+        values = shown.scores
+    if shown.allowed is None:
+        return values.copy()
+    return np.where(shown.allowed, values, np.float32(np.nan))

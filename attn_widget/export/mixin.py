@@ -1,0 +1,295 @@
+"""What a widget can save of itself from Python: the twins of the page's menu."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.export.files import destination, write
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Float32
+    from attn_widget.export.text import Table
+
+WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
+SCALES = (0.5, 8.0)  # pixels to a CSS pixel
+PICTURE_THEMES = ("light", "dark")
+
+
+class Exports:
+    """Methods of a widget that write what it shows; all follow its selection (traits)."""
+
+    if TYPE_CHECKING:
+        view: Any
+        theme: Any
+        first_paint: Any
+
+        @property
+        def analysis(self) -> Analysis: ...
+
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, view: str | None = None
+    ) -> str | None:
+        """The table of a view as CSV: what "CSV" in the menu of the page saves.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A file that ends with ``.csv``; without it the text is returned.
+        view : str, optional
+            The view that is chosen by default.
+
+        Returns
+        -------
+        str or None
+            The text when `path` is None: RFC 4180, all digits of every number, N/A an empty field.
+            A text that a spreadsheet would take for a formula gets a single quote in front.
+
+        Raises
+        ------
+        InputError
+            An unknown view, a missing folder or another suffix.
+        NotAvailableError
+            The view has no numbers for this run.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", layer=3, head=5, progress=False)
+        >>> w.to_csv().splitlines()[0]
+        'query,key,query_token,key_token,weight,score'
+        >>> w.close()
+        """
+        from attn_widget.export.text import to_csv
+
+        target = None if path is None else destination(path, ".csv")
+        return self._give(to_csv(self._table(self._view(view))), target)
+
+    def to_json(
+        self, path: str | os.PathLike[str] | None = None, view: str | None = None
+    ) -> str | None:
+        """The table of a view with its caption as JSON: what "JSON" in the menu of the page saves.
+
+        ``view, model, revision, text, text_pair, masked, profile, layer, head, definition, options,
+        versions, columns, rows``; N/A is null.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A file that ends with ``.json``; without it the text is returned.
+        view : str, optional
+            The view that is chosen by default.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `to_csv`.
+        """
+        from attn_widget.export.text import to_json
+
+        target = None if path is None else destination(path, ".json")
+        name = self._view(view)
+        return self._give(to_json(self._caption(name), self._table(name)), target)
+
+    def to_dataframe(self, view: str | None = None) -> Any:
+        """The table of a view as a pandas DataFrame; N/A is NaN (needs the extra ``pandas``).
+
+        Parameters
+        ----------
+        view : str, optional
+            The view that is chosen by default.
+
+        Raises
+        ------
+        InputError
+            An unknown view.
+        NotAvailableError
+            pandas is not installed, or the view has no numbers for this run.
+        """
+        from attn_widget.analysis.tables import dataframe
+
+        table = self._table(self._view(view))
+        records = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+        return dataframe(records).reindex(columns=list(table.columns))
+
+    def to_numpy(self) -> Float32:
+        """The matrix of the Attention view, float32 [m, m]: rows are queries, columns keys.
+
+        Weights, scores or rollout (`quantity`) of the selected layer and head, between the tokens or
+        words that are shown (`words`, `special`); NaN where the model's mask forbids a cell.
+
+        Raises
+        ------
+        NotAvailableError
+            Scores are selected, and this head or selection has none.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", layer=3, head=5, progress=False)
+        >>> w.to_numpy().shape
+        (5, 5)
+        >>> w.special = False
+        >>> w.to_numpy().shape
+        (3, 3)
+        >>> w.close()
+        """
+        from attn_widget.export.matrix import shown_values
+
+        return shown_values(self.analysis, self)
+
+    def save_png(
+        self,
+        path: str | os.PathLike[str],
+        view: str | None = None,
+        *,
+        width: int = 1000,
+        scale: float = 2,
+        theme: str | None = None,
+    ) -> None:
+        """Save the picture of a view with its caption, drawn in a headless browser as the page draws it.
+
+        Needs the extra ``images`` (``pip install "attn-widget[images]"``) and Chromium, Google Chrome
+        or Microsoft Edge; nothing leaves the machine. Works in scripts and in notebooks.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.png``.
+        view : str, optional
+            The view that is chosen by default.
+        width : int
+            Of the picture in CSS px, 320 to 4000; the file has ``width * scale`` pixels.
+        scale : float
+            Pixels to a CSS pixel, 0.5 to 8.
+        theme : {"light", "dark"}, optional
+            By default the widget's; ``"auto"`` is light.
+
+        Raises
+        ------
+        InputError
+            A path, view or size that cannot be used.
+        NotAvailableError
+            playwright or a browser is missing, or there is nothing to draw.
+        """
+        if not isinstance(width, int) or width not in WIDTHS:
+            raise InputError(
+                f"width is {width!r}, expected an int from {WIDTHS[0]} to {WIDTHS[-1]} (CSS px)."
+            )
+        low, high = SCALES
+        if not isinstance(scale, (int, float)) or not low <= scale <= high:
+            raise InputError(f"scale is {scale!r}, expected {low} to {high}.")
+        target = destination(path, ".png")
+        write(target, self._draw("png", view, width, scale, theme))
+
+    def save_svg(
+        self, path: str | os.PathLike[str], view: str | None = None, *, width: int = 1000
+    ) -> None:
+        """Save the drawing of a view with its caption as SVG, where the view is drawn in lines.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.svg``.
+        view : str, optional
+            The view that is chosen by default.
+        width : int
+            Of the view in CSS px, 320 to 4000.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `save_png`; also where the view is drawn in pixels.
+        """
+        if not isinstance(width, int) or width not in WIDTHS:
+            raise InputError(
+                f"width is {width!r}, expected an int from {WIDTHS[0]} to {WIDTHS[-1]} (CSS px)."
+            )
+        target = destination(path, ".svg")
+        write(target, self._draw("svg", view, width, 1, None))
+
+    # -- how -----------------------------------------------------------------------------------
+
+    def _view(self, view: str | None) -> str:
+        from attn_widget.export.metadata import DEFINITIONS
+
+        if view is None:
+            return str(self.view)
+        if view not in DEFINITIONS:
+            close = difflib.get_close_matches(str(view), DEFINITIONS, n=1)
+            raise InputError(
+                f"There is no view {view!r}.",
+                f"Did you mean {close[0]!r}?" if close else f"Views: {', '.join(DEFINITIONS)}.",
+            )
+        return view
+
+    def _meta(self) -> Mapping[str, Any]:
+        from attn_widget.widget.pack import unpack
+
+        if not self.first_paint:
+            raise InputError("This widget is closed.", "Call show() again to make a new one.")
+        return unpack(self.first_paint)[0]
+
+    def _caption(self, view: str) -> dict[str, Any]:
+        from attn_widget.export.metadata import caption
+
+        return caption(self._meta(), self, view)
+
+    def _table(self, view: str) -> Table:
+        from attn_widget.export.tables import TABLES
+
+        analysis = self.analysis
+        if view not in TABLES:
+            raise NotAvailableError(f"The view {view!r} has no table.")
+        with analysis.lock:
+            return TABLES[view](analysis, self)
+
+    def _give(self, text: str, target: Any) -> str | None:
+        if target is None:
+            return text
+        write(target, text.encode("utf-8"))
+        return None
+
+    def _draw(
+        self,
+        format: str,  # noqa: A002
+        view: str | None,
+        width: int,
+        scale: float,
+        theme: str | None,
+    ) -> bytes:
+        from attn_widget.export.browser import draw
+        from attn_widget.export.mount import page_traits
+
+        name = self._view(view)
+        if theme not in (None, *PICTURE_THEMES):
+            close = difflib.get_close_matches(str(theme), PICTURE_THEMES, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else ""
+            raise InputError(f"theme is {theme!r}, expected 'light' or 'dark'.", hint)
+        self._meta()  # refuses a closed widget
+        shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
+        asked: dict[str, Any] = {
+            "view": name, "theme": shown, "chrome": False, "status": "ready",
+            "error": {}, "progress": {}, "history": [],
+        }  # fmt: skip
+        traits = page_traits(self)
+        traits.update({key: value for key, value in asked.items() if key in traits})
+        return draw(
+            format,
+            view=name,
+            traits=traits,
+            paint=self.first_paint,
+            answer=self._answer,
+            width=width,
+            scale=scale,
+        )
+
+    def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
+        if name != "slice":
+            return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
+        ask: Any = self
+        return ask.slice(request, [])

@@ -1,0 +1,113 @@
+"""The built page without a notebook: a stand-in for the host's model, in a page of a browser.
+
+`save_png` draws with it, and so do the tests and the pictures of the documentation.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.widget.widget import bundle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# With what anywidget gives a module: get, set, on, off, save_changes, invoke. `window.answer` must be
+# there; `window.save` and `window.changes` are used where they are.
+MOUNT = """async ({source, css, traits, paint, width, pollMs}) => {
+  const decode = text => new DataView(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
+  const values = {...traits, first_paint: decode(paint)};
+  const listeners = new Map();
+  const unsaved = new Set();
+  const fire = name => (listeners.get(`change:${name}`) ?? []).forEach(f => f());
+  const model = {
+    get: name => values[name],
+    set: (name, value) => { values[name] = value; unsaved.add(name); fire(name); },
+    save_changes() {
+      const names = [...unsaved];
+      unsaved.clear();
+      window.save?.(JSON.stringify(Object.fromEntries(names.map(name => [name, values[name]]))));
+    },
+    on: (event, f) => listeners.set(event, [...(listeners.get(event) ?? []), f]),
+    off: (event, f) => listeners.set(event, (listeners.get(event) ?? []).filter(g => g !== f)),
+    send() {},
+  };
+  window.aw = {model, values, asking: 0, asked: performance.now()};
+  const invoke = async (name, request) => {
+    window.aw.asking++;
+    try {
+      const [reply, buffers] = JSON.parse(await window.answer(name, JSON.stringify(request)));
+      return [reply, buffers.map(decode)];
+    } finally {
+      window.aw.asking--;
+      window.aw.asked = performance.now();
+    }
+  };
+  const take = async () => {
+    for (const [name, value] of JSON.parse(await window.changes())) {
+      values[name] = name === "first_paint" ? decode(value) : value;
+      fire(name);
+    }
+    setTimeout(take, pollMs);
+  };
+  document.documentElement.lang = "en";
+  document.title = "attn_widget";
+  document.body.style.margin = "0";
+  const style = document.createElement("style");
+  style.textContent = css;
+  document.head.append(style);
+  const cell = document.createElement("main");
+  cell.style.width = `${width}px`;
+  document.body.append(cell);
+  const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+  const {default: widget} = await import(url);
+  const signal = new AbortController().signal;
+  const experimental = {invoke};
+  await widget.initialize?.({model, experimental, signal});
+  performance.mark("reply");
+  await widget.render({model, el: cell, experimental, signal});
+  if (window.changes !== undefined) void take();
+}"""
+POLL_MS = 40  # between two looks at what Python changed
+# Of ipywidgets, or sent in another way.
+NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
+
+
+def page_traits(widget: Any) -> dict[str, Any]:
+    """The synced traits that the page reads, by name."""
+    names = (name for name in widget.trait_names(sync=True) if not name.startswith("_"))
+    return {name: getattr(widget, name) for name in names if name not in NOT_THE_PAGES}
+
+
+def encode_reply(reply: object, buffers: list[bytes]) -> str:
+    """What ``window.answer`` gives back."""
+    return json.dumps([reply, [base64.b64encode(data).decode() for data in buffers]])
+
+
+def mount_page(page: Page, traits: Mapping[str, Any], paint: bytes, *, width: int) -> None:
+    """Put the bundle on ``page`` (where ``window.answer`` is exposed) and render one view of it.
+
+    Parameters
+    ----------
+    page : playwright.sync_api.Page
+    traits : mapping
+        See `page_traits`.
+    paint : bytes
+        The packed first paint.
+    width : int
+        Of the widget, CSS px.
+    """
+    page.evaluate(
+        MOUNT,
+        {
+            "source": bundle("widget.js"),
+            "css": bundle("widget.css"),
+            "traits": dict(traits),
+            "paint": base64.b64encode(paint).decode(),
+            "width": width,
+            "pollMs": POLL_MS,
+        },
+    )

@@ -1,0 +1,193 @@
+"""The table of every view under a widget's selection: the rows that the page's own menu saves.
+
+Columns stand in ``docs/architecture.md`` ("The page"); a view's own switches (mode of predictions,
+aggregation of sentences ...) are as they are when the view is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import regex
+
+from attn_widget.analysis.arrays import Float32
+from attn_widget.analysis.influence import influence_tree
+from attn_widget.errors import NotAvailableError
+from attn_widget.export.matrix import shown_matrix
+from attn_widget.export.text import Cell, Table
+from attn_widget.export.units import Unit
+from attn_widget.widget.paint import TOP_K
+from attn_widget.widget.slices import opened_classes
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+Row = tuple[Cell, ...]
+
+LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+
+
+def cell(value: float | None) -> float | None:
+    """A number of a table; None where it is not finite."""
+    return value if value is not None and np.isfinite(value) else None
+
+
+def attention_table(analysis: Analysis, selection: Any) -> Table:
+    """One row a cell: ``query, key, query_token, key_token, weight``, and ``score`` where the head has it."""
+    shown = shown_matrix(analysis, selection, words_have_scores=False)
+    weights = shown.weights.astype(np.float64)
+    columns = [weights]
+    if shown.scores is not None:
+        columns.append(shown.scores.astype(np.float64))
+    if shown.allowed is not None:
+        columns = [np.where(shown.allowed, values, np.nan) for values in columns]
+    lists = [values.tolist() for values in columns]
+    rows: list[Row] = [
+        (
+            query.token,
+            key.token,
+            query.text,
+            key.text,
+            *(cell(values[i][j]) for values in lists),
+        )
+        for i, query in enumerate(shown.units)
+        for j, key in enumerate(shown.units)
+    ]
+    names = ("query", "key", "query_token", "key_token", "weight", "score")
+    return Table(names[: 4 + len(columns)], rows)
+
+
+def heads_table(analysis: Analysis, _selection: Any) -> Table:
+    """One row a head: ``layer, head``, the metrics, the specialisation (raw)."""
+    figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
+    figures.update(analysis.specialization.raw)
+    return by_head(figures)
+
+
+def by_head(figures: Mapping[str, Float32]) -> Table:
+    """One row a head with a column for each figure, float32 [L, H]."""
+    lists = [values.astype(np.float64).tolist() for values in figures.values()]
+    n_layers, n_heads = next(iter(figures.values())).shape
+    rows: list[Row] = [
+        (layer, head, *(cell(values[layer][head]) for values in lists))
+        for layer in range(n_layers)
+        for head in range(n_heads)
+    ]
+    return Table(("layer", "head", *figures), rows)
+
+
+def tree_table(analysis: Analysis, selection: Any) -> Table:
+    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``."""
+    shown = shown_matrix(analysis, selection, words_have_scores=True)
+    units = shown.units
+    columns = (
+        *("parent", "token", "parent_token", "child_token"),
+        *("depth", "weight", "product", "score"),
+    )
+    if not units:
+        raise NotAvailableError(
+            "No tokens are shown: the text has only special ones.", "Set special to True."
+        )
+    allowed = shown.allowed
+    if shown.rollout and any(
+        analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
+    ):
+        allowed = shown.weights > 0  # exactly 0 where no path through the layers is allowed
+    root = root_of(units, selection.token)
+    whole = influence_tree(
+        shown.weights,
+        root,
+        top_k=selection.top_k,
+        depth=selection.depth,
+        scores=shown.scores,
+        allowed=allowed,
+    )
+    rows: list[Row] = []
+    for node in whole.walk():
+        parent = units[node.token]
+        for child in node.children:
+            unit = units[child.token]
+            rows.append(
+                (
+                    *(parent.token, unit.token, parent.text, unit.text),
+                    *(child.depth, child.weight, child.product, child.score),
+                )
+            )
+    return Table(columns, rows)
+
+
+def root_of(units: list[Unit], token: int | None) -> int:
+    """Where the tree starts: the unit of the focus token, else the first word."""
+    if token is not None:
+        for i, unit in enumerate(units):
+            if unit.token <= token < unit.end:
+                return i
+    plain = [i for i, unit in enumerate(units) if not unit.special]
+    named = [i for i in plain if LETTER_OR_NUMBER.search(units[i].surface)]
+    return next(iter(named or plain), 0)
+
+
+def sentences_table(analysis: Analysis, _selection: Any) -> Table:
+    """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
+    found = analysis.sentences
+    values = found.matrix("mass").astype(np.float64).tolist()
+    rows: list[Row] = [
+        (a, b, first, second, cell(values[a][b]))
+        for a, first in enumerate(found.texts)
+        for b, second in enumerate(found.texts)
+    ]
+    if not rows:
+        raise NotAvailableError(found.note or "No sentence was found in the text.")
+    return Table(("a", "b", "a_text", "b_text", "value"), rows)
+
+
+def predictions_table(analysis: Analysis, selection: Any) -> Table:
+    """One row a guess: the top five of every position that is shown, as is."""
+    columns = (
+        *("position", "token", "rank", "prediction", "probability", "logit"),
+        *("original_rank", "original_probability"),
+    )
+    found = analysis.predictions(top_k=TOP_K)
+    rows: list[Row] = [
+        tuple(record[name] for name in columns)
+        for record in found.to_records()
+        if selection.special or not analysis.tokens[record["position"]].special
+    ]
+    return Table(columns, rows)
+
+
+def task_table(analysis: Analysis, _selection: Any) -> Table:
+    """One row a class: ``row, label, logit, exp, sum, probability``."""
+    found = analysis.classification
+    if found is None:
+        raise NotAvailableError(
+            "This model has no classifier.",
+            "Load a checkpoint for sequence or token classification, or question answering.",
+        )
+    arrays = {name: values.astype(np.float64) for name, values in opened_classes(found).items()}
+    # Over positions (question answering) there is a sum for each column, else one for each row.
+    over_positions = found.axis == 0
+    rows: list[Row] = [
+        (
+            r,
+            label,
+            *(float(arrays[name][r, c]) for name in ("logits", "exp")),
+            float(arrays["sum"][c if over_positions else r]),
+            float(arrays["probabilities"][r, c]),
+        )
+        for r in range(len(arrays["logits"]))
+        for c, label in enumerate(found.labels)
+    ]
+    return Table(("row", "label", "logit", "exp", "sum", "probability"), rows)
+
+
+TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
+    "attention": attention_table,
+    "heads": heads_table,
+    "tree": tree_table,
+    "sentences": sentences_table,
+    "predictions": predictions_table,
+    "task": task_table,
+}
