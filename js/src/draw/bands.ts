@@ -1,0 +1,294 @@
+/** Aligned strips of cells, one below the other, with one cursor through all of them. */
+
+import { h, setAttributes } from "./dom";
+import { exact } from "./format";
+import { type Mode, RAMP_SIZE, ramp } from "./ramp";
+import { signedIndex } from "./scale";
+import { svg } from "./strip";
+
+export interface Band {
+  /** What `data-tensor` says. */
+  readonly key: string;
+  readonly label: string;
+  /** A figure beside the label, with what it is. */
+  readonly aside: { readonly text: string; readonly value: number; readonly title: string } | null;
+  /** Null where the model has no such tensor; NaN and infinities are cells that cannot be. */
+  readonly values: ArrayLike<number> | null;
+  /** Why there are none. */
+  readonly missing: string | null;
+  /** Signed values diverge from zero; weights begin there. */
+  readonly ramp: "signed" | "weight";
+  /** Where the ramp ends. */
+  readonly top: number;
+  readonly lit: boolean;
+  /** Begins a group of its own. */
+  readonly apart: boolean;
+}
+
+export interface BandsData {
+  readonly bands: readonly Band[];
+  readonly total: number;
+  readonly window: readonly [number, number];
+  readonly cursor: number;
+  /** Colours by square root of the magnitude. */
+  readonly root: boolean;
+  /** What an index is called on the axis. */
+  name(index: number): string;
+  /** What the numbers at an index say, for readers who listen. */
+  spoken(index: number): string;
+  readonly axis: string;
+}
+
+const LEFT = 104;
+const RIGHT = 60;
+const AXIS = 18;
+const APART = 8;
+const GAP = 3;
+const TALL = { most: 22, least: 10, room: 190 } as const;
+const CELL_MOST = 48;
+/** Room for a character of an axis label, and the most that one may take. */
+const LABEL_ROOM = 7;
+const LABEL_MOST = 7;
+const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+export class Bands {
+  readonly element: HTMLElement;
+  #svg = svg("svg", { class: "aw-bands-picture", "aria-hidden": "true" });
+  #cursor = svg("rect", { class: "aw-bands-cursor", rx: 1.5 });
+  #data: BandsData | null = null;
+  #width = 0;
+  #tall: number = TALL.most;
+  #mode: Mode = "light";
+
+  constructor(
+    /** The cursor moved; the owner shows the window that holds it. */
+    readonly move: (index: number) => void,
+    signal: AbortSignal,
+  ) {
+    this.element = h("div", {
+      class: "aw-bands",
+      role: "slider",
+      tabindex: 0,
+      "aria-orientation": "horizontal",
+      "data-aw-part": "strips",
+    });
+    this.element.append(this.#svg);
+    const at = (event: Event): void => {
+      const index = this.#indexAt((event as PointerEvent).clientX);
+      if (index !== null && index !== this.#data?.cursor) this.move(index);
+    };
+    this.element.addEventListener("pointermove", at, { signal });
+    this.element.addEventListener("pointerdown", at, { signal });
+    this.element.addEventListener("keydown", (event) => this.#key(event), { signal });
+  }
+
+  /** Left end and width of the cells: what stands above may align with them. */
+  get cells(): { left: number; width: number } {
+    return { left: LEFT, width: this.#cell * this.#count };
+  }
+
+  get #count(): number {
+    const [start, stop] = this.#data?.window ?? [0, 1];
+    return Math.max(1, stop - start);
+  }
+
+  get #cell(): number {
+    return Math.min((this.#width - LEFT - RIGHT) / this.#count, CELL_MOST);
+  }
+
+  show(data: BandsData, mode: Mode): void {
+    this.#data = data;
+    this.#mode = mode;
+    this.#draw();
+  }
+
+  resize(width: number): void {
+    this.#width = width;
+    this.#draw();
+  }
+
+  /** Another cursor in the same window. */
+  point(cursor: number): void {
+    if (this.#data === null) return;
+    this.#data = { ...this.#data, cursor };
+    this.#place();
+  }
+
+  #draw(): void {
+    const data = this.#data;
+    if (data === null || this.#width === 0) return;
+    const { bands } = data;
+    this.#tall = Math.max(TALL.least, Math.min(TALL.most, TALL.room / bands.length - GAP));
+    const gaps = bands.filter(({ apart }) => apart).length * APART;
+    const height = bands.length * (this.#tall + GAP) + gaps + AXIS;
+    setAttributes(this.#svg, {
+      width: this.#width,
+      height,
+      viewBox: `0 0 ${this.#width} ${height}`,
+    });
+    let y = 2;
+    const drawn = bands.map((band) => {
+      if (band.apart) y += APART;
+      const element = this.#band(band, data, y);
+      y += this.#tall + GAP;
+      return element;
+    });
+    this.#svg.replaceChildren(...drawn, this.#axis(data, y), this.#cursor);
+    setAttributes(this.#cursor, { y: 0, height: y });
+    this.#place();
+  }
+
+  #band(band: Band, { window: [start, stop], root }: BandsData, y: number): SVGElement {
+    const tall = this.#tall;
+    const group = svg("g", {
+      class: `aw-band${band.lit ? " is-lit" : ""}`,
+      "data-aw-part": "strip",
+      "data-tensor": band.key,
+    });
+    const write = (x: number, name: string, text: string, anchor: string): SVGElement => {
+      const element = svg("text", { x, y: y + tall / 2 + 4, class: name, "text-anchor": anchor });
+      element.textContent = text;
+      return element;
+    };
+    group.append(write(LEFT - 8, "aw-band-label", band.label, "end"));
+    if (band.values === null) {
+      const line = svg("path", { class: "aw-band-absent", d: `M${LEFT} ${y + tall / 2}h10` });
+      group.append(
+        line,
+        write(LEFT + 16, "aw-band-reason", band.missing ?? "not in this model", "start"),
+      );
+      return group;
+    }
+    const { css } = ramp(band.ramp, this.#mode);
+    const cell = this.#cell;
+    const gap = cell >= 5 ? 1 : 0;
+    const cells = svg("g", {});
+    for (let i = start; i < Math.min(stop, band.values.length); i++) {
+      const value = band.values[i]!;
+      const x = LEFT + (i - start) * cell;
+      if (!Number.isFinite(value)) {
+        cells.append(
+          svg("path", {
+            class: "aw-band-masked",
+            d: `M${x + 1} ${y + tall}L${x + cell - 1} ${y}`,
+            "data-dimension": i,
+          }),
+        );
+        continue;
+      }
+      const share = band.top > 0 ? Math.min(Math.abs(value) / band.top, 1) : 0;
+      const shown = Math.sign(value) * (root ? Math.sqrt(share) : share);
+      const index =
+        band.ramp === "signed" ? signedIndex(shown, 1) : Math.round(shown * (RAMP_SIZE - 1));
+      cells.append(
+        svg("rect", {
+          x: +x.toFixed(2),
+          y,
+          width: +(cell - gap).toFixed(2),
+          height: tall,
+          fill: css[index]!,
+          "data-dimension": i,
+          "data-aw-value": exact(value),
+        }),
+      );
+    }
+    const outline = svg("rect", {
+      class: "aw-band-outline",
+      x: LEFT - 0.5,
+      y: y - 0.5,
+      width: +(cell * (stop - start) - gap + 1).toFixed(2),
+      height: tall + 1,
+    });
+    group.append(cells, outline);
+    if (band.aside !== null) {
+      const text = write(
+        LEFT + cell * (stop - start) + 6,
+        "aw-band-aside",
+        band.aside.text,
+        "start",
+      );
+      text.setAttribute("data-aw-value", exact(band.aside.value));
+      const title = svg("title", {});
+      title.textContent = band.aside.title;
+      text.append(title);
+      group.append(text);
+    }
+    return group;
+  }
+
+  #axis({ window: [start, stop], name }: BandsData, y: number): SVGElement {
+    const group = svg("g", { class: "aw-bands-axis" });
+    const cell = this.#cell;
+    const widest = Math.min(
+      LABEL_MOST,
+      Math.max(...Array.from({ length: stop - start }, (_, i) => name(start + i).length)),
+    );
+    const every = STEPS.find((step) => step * cell >= widest * LABEL_ROOM) ?? stop;
+    const room = Math.max(1, Math.floor((every * cell) / LABEL_ROOM));
+    for (let i = start; i < stop; i++) {
+      if (i % every !== 0) continue;
+      const text = name(i);
+      const label = svg("text", {
+        x: +(LEFT + (i - start + 0.5) * cell).toFixed(2),
+        y: y + 13,
+        "text-anchor": "middle",
+      });
+      label.textContent = text.length > room ? `${[...text].slice(0, room - 1).join("")}…` : text;
+      group.append(label);
+    }
+    return group;
+  }
+
+  #place(): void {
+    const data = this.#data;
+    if (data === null) return;
+    const {
+      cursor,
+      window: [start, stop],
+      total,
+    } = data;
+    const inside = cursor >= start && cursor < stop;
+    const cell = this.#cell;
+    setAttributes(this.#cursor, {
+      x: +(LEFT + (cursor - start) * cell - 1).toFixed(2),
+      width: +Math.max(cell + (cell >= 5 ? 1 : 2), 3).toFixed(2),
+      visibility: inside ? "visible" : "hidden",
+    });
+    setAttributes(this.element, {
+      "aria-label": data.axis,
+      "aria-valuemin": 0,
+      "aria-valuemax": total - 1,
+      "aria-valuenow": cursor,
+      "aria-valuetext": data.spoken(cursor),
+    });
+  }
+
+  #indexAt(clientX: number): number | null {
+    const data = this.#data;
+    if (data === null) return null;
+    const x = clientX - this.#svg.getBoundingClientRect().left - LEFT;
+    const index = data.window[0] + Math.floor(x / this.#cell);
+    return x >= 0 && index < data.window[1] ? index : null;
+  }
+
+  #key(event: KeyboardEvent): void {
+    const data = this.#data;
+    if (data === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { cursor, total } = data;
+    const moves: Record<string, number> = {
+      ArrowLeft: cursor - 1,
+      ArrowDown: cursor - 1,
+      ArrowRight: cursor + 1,
+      ArrowUp: cursor + 1,
+      PageUp: cursor + this.#count,
+      PageDown: cursor - this.#count,
+      Home: 0,
+      End: total - 1,
+    };
+    const next = moves[event.key];
+    if (next === undefined) return;
+    this.move(Math.min(Math.max(next, 0), total - 1));
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,395 @@
+/** The stages that are strips: embeddings, Q K V, scores and weights, attention's output, the FFN. */
+
+import { countActive, length, topOf } from "../derive/dimensions";
+import { h } from "../draw/dom";
+import { exact, formatCount, formatNumber, tokenLabel } from "../draw/format";
+import { schemeOf } from "../names";
+import {
+  at,
+  type Content,
+  ofDimensions,
+  type Place,
+  type Strip,
+  strip,
+  type Term,
+} from "./inside-content";
+import { firstWindow } from "./inside-data";
+import { positionTables } from "./inside-positions";
+
+const TOP_UNITS = 8;
+const CONTRIBUTIONS = 4;
+/** Float32 sums of two numbers agree to this share of the larger one. */
+const CLOSES = 1e-4;
+
+type Sized = Strip & { readonly size: number };
+
+function figure(label: string, value: number | null, text?: string): HTMLElement {
+  return h(
+    "div",
+    { class: "aw-figure" },
+    h("dt", {}, label),
+    h(
+      "dd",
+      {
+        class: "aw-number",
+        "data-aw-value": value === null ? null : exact(value),
+        title: value === null ? null : exact(value),
+      },
+      value === null ? "–" : (text ?? formatNumber(value)),
+    ),
+  );
+}
+
+export async function embeddings(place: Place): Promise<Content> {
+  const { arch, box } = place;
+  const names = ["token", "position", "segment", "sum", "norm"] as const;
+  const labels = {
+    token: "token",
+    position: "position",
+    segment: "segment",
+    sum: "sum",
+    norm: "LayerNorm",
+  };
+  const strips: Sized[] = await Promise.all(
+    names.map((name) =>
+      strip(place, name, labels[name], name === "norm" ? "LayerNorm" : "embeddings, sum"),
+    ),
+  );
+  if (arch.embedding !== arch.hidden)
+    strips.push(await strip(place, "output", "projection", "projection"));
+  const [token, position, segment, sum, norm] = strips;
+  const terms = (i: number): Term[] => {
+    const parts = [token, position, segment].filter((part) => part!.missing === null);
+    return [
+      ...parts.map(
+        (part, k): Term => ({ sign: k === 0 ? "" : "+", label: part!.label, value: at(part, i) }),
+      ),
+      { sign: "=", label: "sum", value: at(sum, i) },
+      { sign: "→", label: "LayerNorm", value: at(norm, i) },
+      ...(strips[5] === undefined
+        ? []
+        : [{ sign: "→", label: "projection", value: at(strips[5], i) } as const]),
+    ];
+  };
+  const below = box.id === "position" ? [positionTables(place)] : [];
+  return ofDimensions(strips, firstWindow("token"), terms, { below });
+}
+
+/** What only a single head has, while the mean head is chosen. */
+function needsHead({ stage }: Place): Content {
+  const { n_heads } = stage.source.meta.model;
+  const choose = h(
+    "div",
+    { class: "aw-inside-heads", role: "group", "aria-label": "Choose a head" },
+    ...Array.from({ length: n_heads }, (_, head) => {
+      const button = h("button", { type: "button", class: "aw-inside-chip" }, `H${head}`);
+      button.addEventListener("click", () => stage.state.set({ head }));
+      return button;
+    }),
+  );
+  const text = h(
+    "p",
+    { class: "aw-view-note" },
+    "The mean head averages weights; it has no queries, keys, values, scores or output of its own. Choose a head:",
+  );
+  return ofDimensions([], 1, () => [], { below: [text, choose] });
+}
+
+export async function qkv(place: Place): Promise<Content> {
+  const { layer, head } = place;
+  if (head === null) return needsHead(place);
+  const strips = await Promise.all(
+    (["query", "key", "value"] as const).map((name) =>
+      strip(place, name, name, "query, key, value", { layer, head }),
+    ),
+  );
+  const signs = ["", "·", "·"] as const;
+  return ofDimensions(strips, firstWindow("query"), (i) =>
+    strips.map((one, k): Term => ({ sign: signs[k]!, label: one.label, value: at(one, i) })),
+  );
+}
+
+function keyNames({ stage }: Place): (index: number) => string {
+  const { tokens } = stage.source.meta;
+  const scheme = schemeOf(tokens);
+  const labels = tokens.text.map((text, i) => tokenLabel(text, scheme, tokens.surface[i]).text);
+  return (index) => labels[index] ?? "";
+}
+
+export async function scores(place: Place): Promise<Content> {
+  const { stage, layer, head, token, signal, box } = place;
+  const { source } = stage;
+  const { has } = source.meta.model;
+  const asked = { layer, ...(head === null ? {} : { head }) };
+  const rows = [token, token + 1];
+  const [weights, raw] = await Promise.all([
+    source.slice({ kind: "weights", layer, head: head ?? "mean", rows }, { signal }),
+    head === null || !has.scores
+      ? null
+      : source.slice({ kind: "scores", layer, head, rows }, { signal }),
+  ]);
+  const weight = weights.arrays.get("weights")!.data as Float32Array;
+  const allowed = weights.arrays.get("allowed")?.data;
+  const score = (raw?.arrays.get("scores")?.data ?? null) as Float32Array | null;
+  const noScores =
+    head === null
+      ? "the mean head averages weights; it has no scores"
+      : (box.missing ?? "not known");
+  // What the mask forbids is no weight of 0.
+  const possible = Float32Array.from(weight, (value, i) =>
+    allowed?.[i] === 0 ? Number.NaN : value,
+  );
+  const strips: Strip[] = [
+    {
+      tensor: "scores",
+      label: "score",
+      group: "score",
+      ramp: "signed",
+      values: score,
+      missing: score === null ? noScores : null,
+      ...asked,
+    },
+    {
+      tensor: "weights",
+      label: "weight",
+      group: "weight",
+      ramp: "weight",
+      values: possible,
+      missing: null,
+      ...asked,
+    },
+  ];
+  const finite = score === null ? [] : [...score].filter(Number.isFinite);
+  const most = Math.max(...finite);
+  const sum = finite.reduce((total, value) => total + Math.exp(value - most), 0);
+  const name = keyNames(place);
+  const terms = (i: number): Term[] => {
+    const own = at(strips[0], i);
+    const masked = own !== null && !Number.isFinite(own);
+    if (masked) return [{ sign: "", label: "masked: this query cannot see this key", value: null }];
+    return [
+      ...(own === null
+        ? []
+        : ([
+            { sign: "", label: "score", value: own },
+            { sign: "→", label: "exp(score − max)", value: Math.exp(own - most) },
+            { sign: "÷", label: "sum of the row", value: sum },
+          ] as const)),
+      { sign: own === null ? "" : "=", label: "weight", value: weight[i]! },
+    ];
+  };
+  const link = h(
+    "button",
+    { type: "button", class: "aw-inside-link" },
+    "See the whole matrix in Attention",
+  );
+  link.addEventListener("click", () =>
+    stage.state.set({
+      view: "attention",
+      token,
+      quantity: box.id === "scores" && head !== null ? "scores" : "weights",
+    }),
+  );
+  const best = topOf(weight, 3).map((i) => `${name(i)} ${formatNumber(weight[i]!)}`);
+  const reads = h("p", { class: "aw-view-note" }, "Strongest keys: ");
+  best.forEach((text, k) => {
+    reads.append(k === 0 ? "" : ", ", h("bdi", { dir: "ltr" }, text));
+  });
+  return {
+    strips,
+    unit: "key",
+    size: weight.length,
+    have: weight.length,
+    first: firstWindow("weights"),
+    name,
+    terms,
+    below: [h("div", { class: "aw-inside-row" }, reads, link)],
+  };
+}
+
+export async function headOutput(place: Place): Promise<Content> {
+  const { stage, layer, head, token, signal } = place;
+  if (head === null) return needsHead(place);
+  const asked = { layer, head };
+  const [own, output, attention, all] = await Promise.all([
+    strip(place, "value", "value", "value, output", asked),
+    strip(place, "head_output", "head output", "value, output", asked),
+    stage.source.slice({ kind: "weights", layer, head, rows: [token, token + 1] }, { signal }),
+    stage.source.slice({ kind: "tensor", name: "value", ...asked }, { signal }).catch(() => null),
+  ]);
+  const weight = attention.arrays.get("weights")!.data as Float32Array;
+  const values = all?.arrays.get("tensor");
+  const name = keyNames(place);
+  const strips: Sized[] = [{ ...own, label: "its own value" }, output];
+  /** The sum over keys that a dimension of the output is. */
+  const atCursor = (i: number): HTMLElement | null => {
+    if (values === undefined) return null;
+    const width = values.shape[1]!;
+    const parts = Float32Array.from(weight, (w, j) => w * values.data[j * width + i]!);
+    const strongest = topOf(parts.map(Math.abs), CONTRIBUTIONS);
+    const rest = parts.reduce((sum, part, j) => sum + (strongest.includes(j) ? 0 : part), 0);
+    const line = h("p", { class: "aw-inside-sum", "data-aw-part": "contributions" });
+    line.append(`Dimension ${i} = Σ weight × value: `);
+    strongest.forEach((j, k) => {
+      line.append(
+        k === 0 ? "" : " + ",
+        h("bdi", { dir: "ltr" }, name(j)),
+        ` ${formatNumber(weight[j]!)} × ${formatNumber(values.data[j * width + i]!)}`,
+      );
+    });
+    if (weight.length > strongest.length) {
+      line.append(` + ${weight.length - strongest.length} others ${formatNumber(rest)}`);
+    }
+    line.append(` = ${formatNumber(at(output, i) ?? Number.NaN)}`);
+    return line;
+  };
+  return ofDimensions(
+    strips,
+    firstWindow("value"),
+    (i) => [
+      { sign: "", label: "its own value", value: at(own, i) },
+      { sign: "·", label: "head output", value: at(output, i) },
+    ],
+    { atCursor },
+  );
+}
+
+type Half = "attention" | "ffn";
+
+/** What enters a half, what it adds, their sum and the norm, in the order in which the token passes them. */
+async function half(
+  place: Place,
+  name: Half,
+): Promise<{ strips: Sized[]; terms: Content["terms"] }> {
+  const { arch, layer } = place;
+  const ask = (tensor: string, label: string, group: string): Promise<Sized> =>
+    strip(place, tensor, label, group, { layer });
+  const before =
+    name === "attention" ? "layer_input" : arch.preNorm ? "attention_sum" : "attention_norm";
+  const added = name === "attention" ? "attention output" : "FFN output";
+  const sums = "in, output, sum";
+  const [given, output, sum, norm] = await Promise.all([
+    ask(before, "in", sums),
+    ask(`${name}_output`, added, sums),
+    ask(`${name}_sum`, "sum", sums),
+    ask(`${name}_norm`, "LayerNorm", "LayerNorm"),
+  ]);
+  const closes =
+    given!.size === output!.size &&
+    given!.values!.every(
+      (value, i) =>
+        Math.abs(value + output!.values![i]! - sum!.values![i]!) <=
+        CLOSES * Math.max(1, Math.abs(sum!.values![i]!)),
+    );
+  // In a bottleneck the residual starts from another place: it is what the output was added to.
+  const entered: Sized = closes
+    ? given!
+    : {
+        ...output!,
+        tensor: `${name}_residual`,
+        label: "sum − output",
+        values: sum!.values!.map((value, i) => value - output!.values![i]!),
+      };
+  const adds = (i: number): Term[] => [
+    { sign: arch.preNorm ? "·" : "", label: entered.label, value: at(entered, i) },
+    { sign: "+", label: added, value: at(output, i) },
+    { sign: "=", label: "sum", value: at(sum, i) },
+  ];
+  const terms = (i: number): Term[] =>
+    arch.preNorm
+      ? [{ sign: "", label: "LayerNorm of in", value: at(norm, i) }, ...adds(i)]
+      : [...adds(i), { sign: "→", label: "LayerNorm", value: at(norm, i) }];
+  const strips = arch.preNorm ? [entered, norm!, output!, sum!] : [entered, output!, sum!, norm!];
+  return { strips, terms };
+}
+
+/** Lengths in and out, and the residual bar. */
+async function lengths(place: Place, name: Half, strips: readonly Strip[]): Promise<HTMLElement> {
+  const { arch, stage, layer, token, changes } = place;
+  const n = stage.source.meta.tokens.text.length;
+  const by = (tensor: string): Float32Array | null =>
+    strips.find((one) => one.tensor === tensor)?.values ?? null;
+  const size = (values: Float32Array | null): number | null =>
+    values === null ? null : length(values);
+  const out = by(arch.preNorm ? `${name}_sum` : `${name}_norm`);
+  const entered = strips[0]!.values;
+  const ratio = (await changes())[name][layer * n + token]!;
+  const list = h(
+    "dl",
+    { class: "aw-figures aw-chain", "data-aw-part": "residual" },
+    figure("‖in‖", size(entered)),
+    figure(name === "ffn" ? "‖FFN output‖" : "‖attention output‖", size(by(`${name}_output`))),
+    figure("‖out‖", size(out)),
+    figure("change ‖out − in‖ / ‖in‖", ratio),
+  );
+  const bar = h("span", { class: `aw-inside-bar aw-residual-${name}`, "aria-hidden": "true" });
+  bar.style.inlineSize = `${Math.min(100 * ratio, 200)}px`;
+  const meter = h("span", { class: "aw-inside-meter", "aria-hidden": "true" }, bar);
+  return h("div", { class: "aw-inside-lengths" }, list, meter);
+}
+
+/** A half of a layer: `in + output = sum`, and its norm before or after. */
+export async function sublayer(place: Place, name: Half): Promise<Content> {
+  const { strips, terms } = await half(place, name);
+  const below = [await lengths(place, name, strips)];
+  return ofDimensions(strips, firstWindow("attention_sum"), terms, { below });
+}
+
+export async function activation(place: Place): Promise<Content> {
+  const { layer, name, arch, goTo } = place;
+  const [units, halves] = await Promise.all([
+    strip(place, "ffn_activation", "activation", "activation", { layer }),
+    half(place, "ffn"),
+  ]);
+  const values = units.values!;
+  const active = countActive(values);
+  const top = topOf(values, TOP_UNITS);
+  const most = Math.max(values[top[0]!]!, 0);
+  const bars = top.map((unit) => {
+    const value = values[unit]!;
+    const bar = h("i", { "aria-hidden": "true" });
+    bar.style.inlineSize = `${most > 0 ? (100 * Math.max(value, 0)) / most : 0}%`;
+    const button = h(
+      "button",
+      { type: "button", class: "aw-inside-unit", "data-unit": unit },
+      h("span", { class: "aw-number" }, formatCount(unit)),
+      h("span", { class: "aw-inside-unit-track" }, bar),
+      h(
+        "span",
+        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+        formatNumber(value),
+      ),
+    );
+    button.addEventListener("click", () => goTo(unit));
+    return h("li", {}, button);
+  });
+  const whole = units.size === values.length;
+  const tops = h(
+    "section",
+    { class: "aw-inside-tops", "data-aw-part": "top-units" },
+    h("h4", { class: "aw-title" }, "Largest activations"),
+    h("ol", { class: "aw-inside-units" }, ...bars),
+  );
+  const answer = h(
+    "section",
+    { class: "aw-inside-answer" },
+    h("h4", { class: "aw-title" }, "What the FFN did to ", h("bdi", { dir: "ltr" }, name)),
+    h(
+      "p",
+      { class: "aw-view-note" },
+      `${formatCount(active)} of ${formatCount(values.length)} units are above zero` +
+        (whole
+          ? ""
+          : ` (this page has the first ${formatCount(values.length)} of ${formatCount(units.size)})`) +
+        `. ${arch.activation} comes before.`,
+    ),
+    await lengths(place, "ffn", halves.strips),
+  );
+  return {
+    ...ofDimensions([units], firstWindow("ffn_activation"), (i) => [
+      { sign: "", label: `unit ${i}`, value: at(units, i) },
+    ]),
+    unit: "unit",
+    below: [h("div", { class: "aw-inside-columns" }, answer, tops)],
+  };
+}
