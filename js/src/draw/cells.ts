@@ -29,6 +29,8 @@ export interface CellsEvents {
   /** The pointer or the keys are on a cell, or on none. */
   point(cell: CellAt | null, byKey: boolean): void;
   pick(cell: CellAt): void;
+  /** The label of a row was clicked. */
+  row?(row: number): void;
 }
 
 export interface CellsShape {
@@ -307,6 +309,15 @@ export class CellMap {
     return inside ? { row, column } : null;
   }
 
+  #label(event: MouseEvent): void {
+    const g = this.#geometry;
+    if (g === null) return;
+    const frame = this.element.getBoundingClientRect();
+    const row = Math.floor((event.clientY - frame.top - g.rows.start) / g.rows.size);
+    const inside = row >= 0 && row < g.rows.count && event.clientX - frame.left < g.left;
+    if (inside) this.events.row?.(row);
+  }
+
   #point(cell: CellAt | null, byKey: boolean): void {
     if (cell?.row === this.#cursor?.row && cell?.column === this.#cursor?.column) return;
     this.#cursor = cell;
@@ -325,6 +336,7 @@ export class CellMap {
       (event) => {
         const cell = this.#at(event);
         if (cell !== null) this.events.pick(cell);
+        else this.#label(event);
       },
       { signal },
     );
