@@ -41,8 +41,6 @@ import { tabbed, viewsOf } from "./views/tabs";
 
 /** Below this width (px) the heads stand above the view. */
 const COMPACT = 620;
-/** What full screen leaves to the chosen view of the screen's height, px, at least. */
-const FULL_LEAST = 240;
 /** A place is kept for a new picture this long (ms), so that the page does not jump. */
 const HOLD_MS = 600;
 
@@ -137,11 +135,9 @@ export function createFrame(state: State): Frame {
     messages.report(message, hint, runBox.remedy(hint));
   }
 
-  /** The chosen view takes what the other parts leave of a full screen. */
+  /** In full screen the view has the height that the style sheet leaves it. */
   function measure(): void {
-    const full = document.fullscreenElement === root;
-    const others = root.scrollHeight - panel.offsetHeight;
-    fullHeight = full ? Math.max(FULL_LEAST, window.innerHeight - others) : null;
+    fullHeight = document.fullscreenElement === root ? panel.clientHeight : null;
     screened.change();
   }
   document.addEventListener("fullscreenchange", measure, { signal });
@@ -226,6 +222,7 @@ export function createFrame(state: State): Frame {
     const save = saveMenu(stage, panel, opened.open);
     save.hidden = !chrome;
     tabs.after(save);
+    disposers.push(() => save.remove());
     const { truncated } = meta;
     parts.truncated.hidden = truncated === null;
     parts.truncated.textContent =
@@ -252,12 +249,13 @@ export function createFrame(state: State): Frame {
       lastActivity = activity;
       const { status, error } = activity;
       root.dataset.awStatus = status;
-      if (status !== "running") memory.wanted = null;
+      if (before?.status === "running" && status !== "running") memory.wanted = null;
       const act = current?.act ?? null;
       const cancel = act === null ? null : () => void act({ kind: "cancel" }).catch(failed);
       progress.show(activity, cancel);
       runBox.activity(activity);
       messages.closed(status === "closed");
+      head.hidden = status === "closed" || !state.get().chrome;
       bones.hidden = current !== null || status === "closed";
       // An equal error gives no change of the trait: the status tells that it came again.
       const again = status === "error" && before?.status !== "error";

@@ -45,7 +45,8 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   let sent: PastRun | null = null;
   let history: readonly PastRun[] = [];
   let paired = false;
-  let truncation = false;
+  /** Null until the reader was asked: then it is as `show()` was told. */
+  let truncation: boolean | null = null;
   const boxes: HTMLInputElement[] = [];
 
   const button = (part: string, label: string, face: Node | string, title: string) =>
@@ -65,7 +66,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   const unpair = button("unpair-button", "Remove the second text", "×", "One text only");
   const first = field("Text", "run-text");
   const second = field("Second text", "run-pair");
-  second.element.append(unpair);
+  const secondRow = h("div", { class: "aw-run-row" }, second.element, unpair);
   const cut = truncate("truncate");
   const offer = truncate("truncate: read only the beginning");
   const element = h(
@@ -77,7 +78,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
       "data-aw-part": "run",
       hidden: true,
     },
-    h("div", { class: "aw-run-fields" }, first.element, second.element),
+    h("div", { class: "aw-run-fields" }, first.element, secondRow),
     h("div", { class: "aw-run-tools" }, cut, pair, past, run),
   );
   const popover = createPopover(root);
@@ -102,6 +103,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
     };
     const direct = (): void => {
       input.dir = directionOf(input.value);
+      box.dir = input.dir;
     };
     input.addEventListener("focus", () => open(true), { signal });
     input.addEventListener("pointerdown", () => open(true), { signal });
@@ -149,7 +151,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   /** A checkbox that says whether a long text may be cut; all of them say the same. */
   function truncate(label: string): HTMLElement {
     const box = h("input", { type: "checkbox" });
-    box.checked = truncation;
+    box.checked = truncation === true;
     boxes.push(box);
     box.addEventListener("change", () => setTruncation(box.checked), { signal });
     return h("label", { class: "aw-check", "data-aw-part": "truncate" }, box, label);
@@ -169,7 +171,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
 
   function mark(): void {
     element.classList.toggle("aw-changed", changed());
-    second.element.hidden = !paired;
+    secondRow.hidden = !paired;
     pair.hidden = paired;
     past.hidden = history.length < 2;
   }
@@ -186,7 +188,8 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
     const { text, text_pair } = typed();
     sent = { text, text_pair: text_pair || null };
     clearReport();
-    act({ kind: "run", ...sent, truncation } as Action).catch((error: unknown) => {
+    const asked: Action = { kind: "run", text, text_pair: text_pair || null };
+    act(truncation === null ? asked : { ...asked, truncation }).catch((error: unknown) => {
       const { message, hint } = explain(error);
       report(message, hint);
     });
@@ -240,7 +243,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
       shown = { text: meta.text, text_pair: meta.text_pair };
       sent = null;
       if (untouched) fill(shown);
-      if (meta.truncated !== null) setTruncation(true);
+      if (meta.truncated !== null && truncation === null) setTruncation(true);
       cut.hidden = meta.truncated === null;
       mark();
     },
@@ -252,7 +255,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
       if (act === null || !TOO_LONG.test(hint)) return null;
       const again = h(
         "button",
-        { type: "button", class: "aw-plain aw-strong", "data-aw-part": "run-cut" },
+        { type: "button", class: "aw-plain aw-primary", "data-aw-part": "run-cut" },
         "Run",
       );
       again.addEventListener("click", start, { signal });
