@@ -77,10 +77,13 @@ export function maxPool<T extends Float32Array | Uint8Array>(
   const column = Uint32Array.from({ length: columns }, (_, j) => Math.floor((j * width) / columns));
   for (let i = 0; i < rows; i++) {
     const base = Math.floor((i * height) / rows) * width;
+    const from = i * columns;
     for (let j = 0; j < columns; j++) {
       const cell = base + column[j]!;
-      const value = matrix[i * columns + j]!;
-      if (Math.abs(value) > Math.abs(data[cell]!)) data[cell] = value;
+      const value = matrix[from + j]!;
+      const held = data[cell]!;
+      // Math.abs, written out: this runs over every cell at every head.
+      if ((value < 0 ? -value : value) > (held < 0 ? -held : held)) data[cell] = value;
     }
   }
   return { data, shape: [height, width] };

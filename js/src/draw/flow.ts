@@ -131,7 +131,9 @@ export function drawFlow(
   context.textBaseline = "middle";
   const write = (track: typeof rows, lit: readonly number[], at: number, left: boolean) => {
     context.textAlign = left ? "right" : "left";
-    const strong = lit.filter((i) => i >= 0 && y(track, i) > top && y(track, i) < top + side);
+    const strong = [...new Set(lit)].filter(
+      (i) => i >= 0 && y(track, i) > top && y(track, i) < top + side,
+    );
     const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received);
     for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
       const bold = strong.includes(i);

@@ -127,14 +127,15 @@ export function paintBoundaries(
   for (const { at, kind } of data.boundaries) {
     const x = Math.round(g.columns.start + at * g.columns.size) + 0.5;
     const y = Math.round(g.rows.start + at * g.rows.size) + 0.5;
+    const strength = kind === "sentence" ? 0.55 : 1;
     for (const [color, width, alpha] of [
-      [colors.ground, 3, 0.6],
+      [colors.ground, 2, 0.5],
       [colors.ink, 1, 0.8],
     ] as const) {
       context.strokeStyle = color;
       context.lineWidth = width;
-      context.globalAlpha = alpha;
-      context.setLineDash(kind === "sentence" ? [4, 3] : []);
+      context.globalAlpha = alpha * strength;
+      context.setLineDash(kind === "sentence" ? [3, 4] : []);
       context.beginPath();
       context.moveTo(x, g.top);
       context.lineTo(x, g.top + g.side);
@@ -168,13 +169,15 @@ export function paintMarginal(
   const inset = width >= GRID_FROM ? 1 : 0;
   const first = Math.max(0, Math.floor((g.left - g.columns.start) / width));
   const last = Math.min(size, Math.ceil((g.left + g.side - g.columns.start) / width));
-  context.beginPath();
-  for (let j = first; j < last; j++) {
-    const tall = most > 0 ? (marginal[j]! / most) * MARGINAL.height : 0;
+  // Columns narrower than a pixel share one, the tallest is seen: a rectangle each would be slow.
+  const share = Math.max(1, Math.floor(1 / width));
+  for (let j = first; j < last; j += share) {
+    let tallest = 0;
+    for (let k = j; k < Math.min(j + share, last); k++) tallest = Math.max(tallest, marginal[k]!);
+    const tall = most > 0 ? (tallest / most) * MARGINAL.height : 0;
     const x = g.columns.start + j * width;
-    context.rect(x + inset, foot - tall, Math.max(width - inset, 0.5), tall);
+    context.fillRect(x + inset, foot - tall, Math.max(width - inset, 0.5), tall);
   }
-  context.fill();
   context.restore();
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;

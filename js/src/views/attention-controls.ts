@@ -190,7 +190,9 @@ export function attentionControls(
     tools: h("div", { class: "aw-tools" }, which, legend, lines, zoom, flowControls),
     show(matrix) {
       title.textContent = matrixName(matrix);
-      subtitle.textContent = `${matrix.size} × ${matrix.size}, largest ${formatNumber(matrix.max)}`;
+      const largest =
+        matrix.scores === null ? `largest ${formatNumber(matrix.max)}` : "scaled scores";
+      subtitle.textContent = `${matrix.size} × ${matrix.size}, ${largest}`;
     },
     threshold(value, max) {
       sliderMax = max;

@@ -12,7 +12,7 @@ const MOST = { attended: 5, given: 3, named: 8 } as const;
 export const number = (value: number): HTMLElement =>
   h(
     "span",
-    { class: "aw-number aw-strong", "data-aw-value": exact(value), title: exact(value) },
+    { class: "aw-number aw-sum", "data-aw-value": exact(value), title: exact(value) },
     formatNumber(value),
   );
 

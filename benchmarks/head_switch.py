@@ -1,0 +1,185 @@
+"""Another head on screen: script time of a switch, the wait when the kernel must be asked, frames while panning.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights).
+The whole widget is drawn: ribbon, grid, heatmap, flow, lists. All figures of a row come from the same
+run; *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours,
+and, for the kernel, the same question asked without a widget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import Any
+
+import torch
+from playwright.sync_api import Page
+
+import attn_widget as aw
+from benchmarks.shapes import bert_base, table, text_of, tokenizer
+from scripts.lab import chromium
+from scripts.page import mount
+
+LAYER = 6
+"""Heads that are visited before, whose weights the page holds."""
+CACHED = (2, 3, 4, 5)
+"""Time for the neighbours of a head to be fetched ahead (ms)."""
+SETTLE_MS = 600
+FRAMES = 120
+
+SWITCH = """head => new Promise(done => {
+  const drawn = () => performance.getEntriesByName('aw:drawn').length;
+  const before = drawn();
+  const start = performance.now();
+  window.aw.model.set('head', head);
+  const look = () => drawn() > before
+    ? done(performance.getEntriesByName('aw:drawn').at(-1).startTime - start)
+    : requestAnimationFrame(look);
+  look();
+})"""
+# What follows from a choice of cached weights runs in promise jobs: all of it before the next message.
+SCRIPT = """head => new Promise(done => {
+  const {port1, port2} = new MessageChannel();
+  const start = performance.now();
+  port1.onmessage = () => {
+    const took = performance.now() - start;
+    requestAnimationFrame(() => requestAnimationFrame(() => done(took)));
+  };
+  window.aw.model.set('head', head);
+  port2.postMessage(null);
+})"""
+BARE = """n => {
+  const values = Float32Array.from({length: n * n}, (_, i) => (i % 97) / 97);
+  const words = Uint32Array.from({length: 256}, (_, i) => 0xff000000 | (i * 0x010101));
+  const canvas = Object.assign(document.createElement('canvas'), {width: n, height: n});
+  const context = canvas.getContext('2d');
+  const times = [];
+  for (let i = 0; i < 20; i++) {
+    const start = performance.now();
+    const image = context.createImageData(n, n);
+    const pixels = new Uint32Array(image.data.buffer);
+    for (let k = 0; k < pixels.length; k++) pixels[k] = words[Math.round(values[k] * 255)];
+    context.putImageData(image, 0, 0);
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[10];
+}"""
+ASK = """async request => {
+  const start = performance.now();
+  const [, buffers] = JSON.parse(await window.answer("slice", JSON.stringify(request)));
+  buffers.map(text => Uint8Array.from(atob(text), c => c.charCodeAt(0)));
+  return performance.now() - start;
+}"""
+PAN = """frames => new Promise(done => {
+  const pane = document.querySelector('.aw-map-pane');
+  const box = pane.getBoundingClientRect();
+  const times = [];
+  const step = now => {
+    times.push(now);
+    const turn = times.length / 20;
+    pane.dispatchEvent(new PointerEvent('pointermove', {
+      bubbles: true, pointerId: 1, pointerType: 'mouse', buttons: 1,
+      clientX: box.x + box.width / 2 + 80 * Math.sin(turn),
+      clientY: box.y + box.height / 2 + 60 * Math.cos(turn),
+    }));
+    if (times.length <= frames) requestAnimationFrame(step);
+    else done(times);
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+def cached_ms(page: Page, repeats: int) -> tuple[float, float]:
+    """Script time of a switch between heads that the page holds, and CPU time of the whole main thread, ms."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy() -> float:
+        found = session.send("Performance.getMetrics")["metrics"]
+        return next(entry["value"] for entry in found if entry["name"] == "TaskDuration")
+
+    for head in CACHED:
+        page.evaluate(SWITCH, head)
+        page.wait_for_timeout(SETTLE_MS)
+    for head in CACHED:
+        page.evaluate(SCRIPT, head)
+    script: list[float] = []
+    task: list[float] = []
+    for i in range(repeats):
+        page.wait_for_timeout(SETTLE_MS / 2)
+        before = busy()
+        script.append(page.evaluate(SCRIPT, CACHED[i % len(CACHED)]))
+        task.append(1000 * (busy() - before))
+    return statistics.median(script), statistics.median(task)
+
+
+def kernel_ms(page: Page) -> tuple[float, float]:
+    """From the choice of a head to its picture when its weights must be fetched, and the fetch alone, ms."""
+    waits: list[float] = []
+    asks: list[float] = []
+    for layer in (1, 3, 8, 10):
+        page.evaluate("layer => window.aw.model.set('layer', layer)", layer)
+        page.wait_for_timeout(SETTLE_MS)
+        # Two heads away: nothing fetched it ahead.
+        for head in (8, 10):
+            waits.append(page.evaluate(SWITCH, head))
+            page.wait_for_timeout(SETTLE_MS)
+            asks.append(page.evaluate(ASK, {"kind": "weights", "layer": layer, "head": 0}))
+    return statistics.median(waits), statistics.median(asks)
+
+
+def frames_per_second(page: Page) -> tuple[float, float]:
+    """Frames a second while a map at three times its size is dragged, and the longest frame, ms."""
+    for _ in range(2):
+        page.get_by_label("Zoom in", exact=True).click()
+    pane = page.locator(".aw-map-pane").bounding_box()
+    assert pane is not None
+    page.mouse.move(pane["x"] + pane["width"] / 2, pane["y"] + pane["height"] / 2)
+    page.mouse.down()
+    times: list[float] = page.evaluate(PAN, FRAMES)
+    page.mouse.up()
+    frames = [after - before for before, after in zip(times, times[1:], strict=False)]
+    return 1000 / statistics.mean(frames), max(frames)
+
+
+def measure(n: int, pair: tuple[Any, Any], repeats: int) -> list[str]:
+    """One row of the table."""
+    widget = aw.show(text_of(n), model=pair, layer=LAYER, head=0, token=5, progress=False)
+    assert widget.analysis is not None and widget.analysis.n_tokens == n
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 1000})
+        mount(page, widget, width=1200)
+        page.wait_for_timeout(1000)
+        bare = page.evaluate(BARE, n)
+        script, task = cached_ms(page, repeats)
+        wait, ask = kernel_ms(page)
+        rate, longest = frames_per_second(page)
+        page.close()
+    widget.close()
+    figures = [bare, script, task, ask, wait]
+    return [str(n), *(f"{figure:.1f}" for figure in figures), f"{rate:.0f}", f"{longest:.0f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
+    parser.add_argument("--repeats", type=int, default=12)
+    arguments = parser.parse_args()
+    torch.set_num_threads(2)
+    pair = (bert_base("sdpa"), tokenizer())
+    rows = [measure(n, pair, arguments.repeats) for n in arguments.lengths]
+    header = [
+        "n",
+        "bare picture, ms",
+        "switch: script, ms",
+        "switch: main thread CPU, ms",
+        "bare question, ms",
+        "switch from kernel, ms",
+        "panning, frames/s",
+        "longest frame, ms",
+    ]
+    print(table(header, rows))
+
+
+if __name__ == "__main__":
+    main()
