@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.errors import InputTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from attn_widget.analysis import Analysis
+    from attn_widget.capture import Progress
+    from attn_widget.corpus.profile import Profile
+    from attn_widget.encoder import Encoder
     from attn_widget.widget import AttentionWidget
+    from attn_widget.widget.actions import Analyze
+    from attn_widget.widget.profile import ProfileWidget
 
 WIDGET_TRAITS = (
     "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
     "quantity", "group", "top_k", "depth", "chrome",
 )  # fmt: skip
-RUN_OPTIONS = ("model", "tagger", "truncation", "progress")
+RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "progress")
 
 
 def analyze(
@@ -25,6 +32,7 @@ def analyze(
     model: Any = None,
     tagger: Any = "auto",
     truncation: bool = False,
+    masked: Iterable[int] = (),
     progress: bool = True,
 ) -> Analysis:
     """Run a model on ``text`` and return its figures, without a widget.
@@ -42,6 +50,8 @@ def analyze(
         Who tags parts of speech and entities; asked only when a figure needs it.
     truncation : bool
         Cut a text that is longer than the model allows instead of raising.
+    masked : iterable of int
+        Tokens that the model reads as the mask token; see `Analysis.mask`.
     progress : bool
         Show a progress bar while weights load.
 
@@ -66,25 +76,49 @@ def analyze(
     >>> a.attention(3, 5).shape
     (8, 8)
     """
-    from attn_widget.analysis import Analysis
-    from attn_widget.capture import capture
     from attn_widget.encoder import load
-    from attn_widget.run import Run
 
     encoder = load(model, progress=progress)
+    analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
+    return analysis.mask(masked)
+
+
+def run_text(
+    encoder: Encoder,
+    text: str,
+    text_pair: str | None,
+    *,
+    truncation: bool,
+    tagger: Any,
+    progress: Progress | None = None,
+) -> Analysis:
+    """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, n_layers)``."""
+    from attn_widget.analysis import Analysis
+    from attn_widget.capture import capture
+    from attn_widget.run import Run
+
     encoding = encoder.encode(text, text_pair, truncation=truncation)
-    trace = capture(encoder, encoding)
+    trace = capture(encoder, encoding, progress=progress)
     return Analysis(trace, run=Run(encoder, encoding, trace), tagger=tagger)
 
 
-def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget:
-    """Run a model on ``text`` and show all that it did.
+@overload
+def show(text: Profile, **options: Any) -> ProfileWidget: ...
+@overload
+def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget: ...
+def show(
+    text: str | Profile, text_pair: str | None = None, **options: Any
+) -> AttentionWidget | ProfileWidget:
+    """Run a model on ``text`` and show all that it did; or show the heads of a profile.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
 
     Parameters
     ----------
-    text, text_pair, model, tagger, truncation, progress
+    text : str or Profile
+        As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
+        metric, theme, height, chrome).
+    text_pair, model, tagger, truncation, masked, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
     scale, height, chrome
@@ -93,6 +127,7 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
     Returns
     -------
     AttentionWidget
+        A `ProfileWidget` for a profile.
 
     Raises
     ------
@@ -108,18 +143,42 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
     <AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>
     >>> w.close()
     """
+    from attn_widget.corpus.profile import Profile
+
+    if isinstance(text, Profile):
+        from attn_widget.widget.profile import show_profile
+
+        return show_profile(text, options)
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
 
-    def again(new_text: str, new_pair: str | None) -> Analysis:
-        return analyze(new_text, new_pair, **options)
-
     from attn_widget.widget import AttentionWidget
 
-    widget = AttentionWidget(again(text, text_pair), analyze=again, **traits)
+    analysis = analyze(text, text_pair, **options)
+    widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
     widget.display()
     return widget
+
+
+def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
+    """Runs another text as ``analysis`` was run, with its model, whatever was loaded since."""
+    assert analysis.run is not None  # analyze() gave it
+    encoder = analysis.run.encoder
+    usual = options.get("truncation", False)
+    tagger = options.get("tagger", "auto")
+
+    def run_another(
+        text: str,
+        text_pair: str | None,
+        *,
+        truncation: bool | None = None,
+        progress: Progress | None = None,
+    ) -> Analysis:
+        cut = usual if truncation is None else truncation
+        return run_text(encoder, text, text_pair, truncation=cut, tagger=tagger, progress=progress)
+
+    return run_another
 
 
 def check_options(options: dict[str, Any]) -> None:

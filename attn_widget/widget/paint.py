@@ -5,6 +5,7 @@ What lies in it is listed in ``docs/architecture.md`` (section "Pack").
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from attn_widget.widget.pack import pack
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
+    from attn_widget.capture import Progress
     from attn_widget.predictions import Predictions
     from attn_widget.tokens import Token
 
@@ -25,11 +27,16 @@ WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after
 TOP_K = 5
 
 
-def first_paint(analysis: Analysis, layer: int, head: Head) -> bytes:
-    """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected."""
+def first_paint(
+    analysis: Analysis, layer: int, head: Head, progress: Progress | None = None
+) -> bytes:
+    """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected.
+
+    ``progress`` is called with ``(layers done, n_layers)``; what it raises ends the work.
+    """
     trace = analysis.trace
     n = analysis.n_tokens
-    thumbs, head_max = thumbnails(analysis)
+    thumbs, head_max = thumbnails(analysis, progress)
     metrics = analysis.metrics
     arrays: dict[str, NDArray[Any]] = {"thumbs": thumbs, "head_max": head_max}
     for key in metrics.keys:
@@ -55,7 +62,7 @@ def first_paint(analysis: Analysis, layer: int, head: Head) -> bytes:
         "text_pair": analysis.text_pair,
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
-        "masked": [],
+        "masked": [asdict(hidden) for hidden in analysis.masked],
         "profile": None,
         "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
         "thumb": thumbs.shape[-1],
@@ -66,7 +73,9 @@ def first_paint(analysis: Analysis, layer: int, head: Head) -> bytes:
     return pack(meta, arrays)
 
 
-def thumbnails(analysis: Analysis) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def thumbnails(
+    analysis: Analysis, progress: Progress | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Every head's matrix, max-pooled, as a share of its largest weight.
 
     Returns
@@ -81,6 +90,8 @@ def thumbnails(analysis: Analysis) -> tuple[NDArray[np.uint8], NDArray[np.float3
     thumbs = np.empty((analysis.n_layers, analysis.n_heads, side, side), dtype=np.uint8)
     head_max = np.empty((analysis.n_layers, analysis.n_heads), dtype=np.float32)
     for layer in range(analysis.n_layers):
+        if progress is not None:
+            progress(layer, analysis.n_layers)
         weights = analysis.trace.layer_weights(layer)
         pooled = weights
         if side < n:

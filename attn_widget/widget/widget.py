@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
-import anywidget
 import traitlets as t
 from anywidget.experimental import command
 
 from attn_widget.analysis import metrics, patterns, specialization
-from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.export.mixin import Exports
 from attn_widget.widget import protocol
+from attn_widget.widget.actions import Analyze
 from attn_widget.widget.display import DisplayOnce
 from attn_widget.widget.paint import first_paint
+from attn_widget.widget.running import RunningWidget
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -31,8 +31,6 @@ MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
 _open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
-
-Analyze = Callable[[str, "str | None"], "Analysis"]
 
 
 def close_all() -> None:
@@ -57,7 +55,7 @@ def bundle(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-class AttentionWidget(anywidget.AnyWidget):
+class AttentionWidget(Exports, RunningWidget):
     """Everything that a model did with one text, linked and alive.
 
     Made by `attn_widget.show`; `analysis` holds the figures.
@@ -67,7 +65,7 @@ class AttentionWidget(anywidget.AnyWidget):
     analysis : Analysis
         What to show.
     analyze : callable, optional
-        ``(text, text_pair) -> Analysis``; lets `run` and the page show another text.
+        Lets `run` and the page show another text; see `attn_widget.widget.actions.Analyze`.
     **traits
         Initial values of the public traits below.
 
@@ -115,31 +113,14 @@ class AttentionWidget(anywidget.AnyWidget):
     chrome = t.Bool(True).tag(sync=True)
     """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
 
-    text = t.Unicode("").tag(sync=True)
-    """The text that is shown. Read it; `run` shows another one."""
-    text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
-    """The second segment, or None."""
-    status = t.Enum(["ready", "running", "closed", "error"], "ready").tag(sync=True)
-    """What the kernel is doing for this widget."""
-    error = t.Dict().tag(sync=True)
-    """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
-    first_paint = t.Bytes(b"").tag(sync=True)
-    """The packed first paint (see ``docs/architecture.md``)."""
-
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
-        self._analysis: Analysis | None = analysis
-        self._analyze = analyze
         self._once = DisplayOnce()
         layer = traits.get("layer", 0)
         head = traits.get("head", 0)
         super().__init__(
-            _esm=bundle("widget.js"),
-            _css=bundle("widget.css"),
-            text=analysis.text or "",
-            text_pair=analysis.text_pair,
-            **traits,
+            analysis, analyze=analyze, _esm=bundle("widget.js"), _css=bundle("widget.css"), **traits
         )
         self.first_paint = first_paint(analysis, layer, head)
         _open.add(self)
@@ -151,60 +132,12 @@ class AttentionWidget(anywidget.AnyWidget):
                 stacklevel=3,
             )
 
-    @property
-    def analysis(self) -> Analysis:
-        """The figures of what is shown.
-
-        Raises
-        ------
-        InputError
-            The widget was closed.
-        """
-        if self._analysis is None:
-            raise InputError("This widget is closed.", "Call show() again to make a new one.")
-        return self._analysis
-
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
         self._once.display(self)
 
-    def run(self, text: str, text_pair: str | None = None) -> None:
-        """Run the model on another text and show it here; on failure the old picture stays.
-
-        Raises
-        ------
-        AttnWidgetError
-            The text cannot be used, or the widget shows tensors and has no model.
-        """
-        if self._analyze is None:
-            raise InputError(
-                "This widget shows given tensors and has no model to run.", "Call show(text)."
-            )
-        self.status = "running"
-        try:
-            analysis = self._analyze(text, text_pair)
-            layer = min(self.layer, analysis.n_layers - 1)
-            head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
-            paint = first_paint(analysis, layer, cast("Head", head))
-        except AttnWidgetError as error:
-            self.error = {"message": error.message, "hint": error.hint}
-            self.status = "error"
-            raise
-        self._analysis = analysis
-        with self.hold_sync():
-            self.token, self.pair = None, None
-            self.text, self.text_pair = analysis.text or "", analysis.text_pair
-            self.error = {}
-            self.first_paint = paint
-            self.status = "ready"
-
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
-        if self._analysis is None:
-            return
-        self._analysis, self._analyze = None, None
-        self.status = "closed"
-        self.first_paint = b""
         _open.discard(self)
         super().close()
 
@@ -212,6 +145,15 @@ class AttentionWidget(anywidget.AnyWidget):
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
         return protocol.answer(self._analysis, request)
+
+    def _head_in(self, analysis: Analysis) -> tuple[int, Head]:
+        head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
+        return min(self.layer, analysis.n_layers - 1), cast("Head", head)
+
+    def _selection_in(self, analysis: Analysis, same: bool) -> dict[str, Any]:
+        layer, head = self._head_in(analysis)
+        dropped = {} if same else {"token": None, "pair": None, "group": []}
+        return {"layer": layer, "head": head, **dropped}
 
     # -- what is allowed ---------------------------------------------------------------------
 

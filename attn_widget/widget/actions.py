@@ -1,0 +1,125 @@
+"""Actions of the page: ``invoke("act", request)``, and the runs that they start.
+
+The reply comes at once, ``{ok: true, ...}`` or ``{ok: false, error, hint}``, as for slices. A run works
+on a thread of its own; the widget tells how it goes by its traits.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attn_widget.encoding import check_text
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, SliceError
+from attn_widget.widget.request import one_of
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.capture import Progress
+
+log = logging.getLogger("attn_widget")
+
+KINDS = ("run", "mask", "cancel")
+MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000
+REPORT_S = 0.1  # between two reports of how far a run has come
+
+Work = Callable[["Progress"], "Analysis"]
+
+
+class CancelledError(AttnWidgetError):
+    """A run that was cancelled, or replaced by a newer one."""
+
+    def __init__(self) -> None:
+        super().__init__("The run was cancelled.", "What was shown before is still there.")
+
+
+class Analyze(Protocol):
+    """Runs another text for a widget."""
+
+    def __call__(
+        self,
+        text: str,
+        text_pair: str | None,
+        *,
+        truncation: bool | None = None,
+        progress: Progress | None = None,
+    ) -> Analysis: ...
+
+
+class Job:
+    """One run in hand: how far it is, and whether somebody still wants it."""
+
+    def __init__(self) -> None:
+        self.progress: dict[str, Any] = {}
+        self.finished = threading.Event()
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Let the run end at its next step."""
+        self._cancelled.set()
+
+    def step(self, label: str) -> Progress:
+        """What a stage of the run calls with ``(done, total)``; raises `CancelledError` when nobody waits."""
+
+        def report(done: int, total: int) -> None:
+            if self._cancelled.is_set():
+                raise CancelledError
+            self.progress = {"label": label, "done": done, "total": total}
+
+        return report
+
+
+def reply(start: Callable[[], None]) -> tuple[dict[str, Any], list[bytes]]:
+    """``start``, answered as the page is answered: what it raises is said in words."""
+    try:
+        start()
+    except AttnWidgetError as error:
+        return {"ok": False, "error": error.message, "hint": error.hint}, []
+    except Exception as error:
+        log.exception("an action could not be started")
+        return {
+            "ok": False,
+            "error": f"{type(error).__name__}: {error}",
+            "hint": "This is a bug in attn_widget; the traceback is in the kernel's log.",
+        }, []
+    return {"ok": True, "data": {}, "arrays": []}, []
+
+
+def kind_of(request: object) -> tuple[str, Mapping[str, Any]]:
+    """Which action a request is; nothing about it is trusted."""
+    if not isinstance(request, Mapping):
+        raise SliceError(f"An action must be an object, got {type(request).__name__}.")
+    return one_of(request, "kind", KINDS), request
+
+
+def texts_of(request: Mapping[str, Any]) -> tuple[str, str | None]:
+    """``text`` and ``text_pair`` of a request."""
+    text = check_text(request.get("text"), "text")
+    pair = request.get("text_pair")
+    if pair is not None:
+        check_text(pair, "text_pair")
+    for name, value in (("text", text), ("text_pair", pair or "")):
+        if len(value) > MAX_CHARACTERS:
+            raise InputError(
+                f"{name} has {len(value):,} characters, more than {MAX_CHARACTERS:,}.",
+                "Give the part of it that the model is to read.",
+            )
+    return text, pair
+
+
+def truncation_of(request: Mapping[str, Any]) -> bool | None:
+    """``truncation`` of a request; None leaves it to what `show` was given."""
+    value = request.get("truncation")
+    if value is not None and not isinstance(value, bool):
+        raise InputTypeError(f"truncation is {str(value)[:80]!r}, expected true or false.")
+    return value
+
+
+def tokens_of(request: Mapping[str, Any]) -> list[Any]:
+    """``tokens`` of a request, a list of anything."""
+    tokens = request.get("tokens")
+    if not isinstance(tokens, (list, tuple)):
+        raise InputTypeError(f"tokens must be a list of positions, got {str(tokens)[:80]!r}.")
+    return list(tokens)

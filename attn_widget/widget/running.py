@@ -1,0 +1,311 @@
+"""A widget of one run, which another run can replace: a new text, or the same one with masks."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import traitlets as t
+from anywidget.experimental import command
+
+from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.widget import actions
+from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
+from attn_widget.widget.paint import first_paint
+from attn_widget.widget.together import TogetherWidget
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Head
+
+STATUSES = ("ready", "loading", "running", "closed", "error")
+PAST_RUNS = 10  # of the history
+RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is of
+
+
+class RunningWidget(TogetherWidget):
+    """What is shown, and how another run takes its place.
+
+    A run works on the thread that asked for it (`run`, setting `masked`), or on one of its own (the
+    page). There is one at a time; a new one cancels the one in hand. It is shown all at once; until
+    then, and when it fails, what was shown stays.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    analyze : Analyze, optional
+        Runs another text.
+    **traits
+        Initial values.
+    """
+
+    text = t.Unicode("").tag(sync=True)
+    """The text that is shown. Read it; `run` shows another one."""
+    text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
+    """The second segment, or None."""
+    status = t.Enum(STATUSES, "ready").tag(sync=True)
+    """What the kernel is doing for this widget: one of `STATUSES`."""
+    error = t.Dict().tag(sync=True)
+    """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
+    progress = t.Dict().tag(sync=True)
+    """``{"label", "done", "total"}`` of a run that the page started, or ``{}``."""
+    history = t.List(t.Dict()).tag(sync=True)
+    """``{"text", "text_pair"}`` of the last ten different runs, newest first."""
+    masked = t.List(t.Int()).tag(sync=True)
+    """Tokens that this run reads as the mask token; set it to run again. Default none."""
+    first_paint = t.Bytes(b"").tag(sync=True)
+    """The packed first paint (see ``docs/architecture.md``)."""
+
+    _analysis: Analysis | None = None
+
+    def __init__(self, analysis: Analysis, *, analyze: Analyze | None, **traits: Any) -> None:
+        self._analysis = analysis
+        self._analyze = analyze
+        self._job: Job | None = None
+        self._done: tuple[Job, Analysis, bytes] | None = None  # a masked run about to be shown
+        super().__init__(
+            text=analysis.text or "",
+            text_pair=analysis.text_pair,
+            history=[] if analysis.text is None else [past_run(analysis)],
+            masked=[hidden.token for hidden in analysis.masked],
+            **traits,
+        )
+
+    @property
+    def analysis(self) -> Analysis:
+        """The figures of what is shown.
+
+        Raises
+        ------
+        InputError
+            The widget was closed.
+        """
+        if self._analysis is None:
+            raise InputError("This widget is closed.", "Call show() again to make a new one.")
+        return self._analysis
+
+    def run(
+        self, text: str, text_pair: str | None = None, *, truncation: bool | None = None
+    ) -> None:
+        """Run the model on another text and show it here; on failure the old picture stays.
+
+        A run that the page has started is cancelled.
+
+        Parameters
+        ----------
+        text, text_pair : str
+        truncation : bool, optional
+            As in `analyze`; by default what `show` was given.
+
+        Raises
+        ------
+        AttnWidgetError
+            The text cannot be used, there is no model to run it, or the page has replaced or
+            cancelled this run.
+        """
+        work = self._work_of(text, text_pair, truncation)
+        job = self._begin()
+        self._finish(job, *self._compute(job, work))
+
+    def cancel(self) -> None:
+        """End a run that the page has started; what is shown stays."""
+        with self._changing:
+            if self._job is None:
+                return
+            self._job.cancel()
+            self._job = None
+            changes = self._set(status="ready", progress={})
+        self._tell(changes)
+
+    def close(self) -> None:
+        """Free the run's tensors here and in the page. The traits stay readable."""
+        if self._analysis is None:
+            return
+        with self._changing:
+            if self._job is not None:
+                self._job.cancel()
+            self._analysis, self._analyze, self._job, self._done = None, None, None, None
+            changes = self._set(status="closed", progress={}, first_paint=b"")
+        self._tell(changes)
+        super().close()
+
+    @command
+    def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Start what the page asks for; see `attn_widget.widget.actions`."""
+        return actions.reply(lambda: self._act(request))
+
+    def _act(self, request: object) -> None:
+        analysis = self.analysis  # refuses when closed
+        kind, asked = actions.kind_of(request)
+        if kind == "cancel":
+            self.cancel()
+            return
+        if kind == "run":
+            work = self._work_of(*actions.texts_of(asked), actions.truncation_of(asked))
+        else:
+            work = mask_of(analysis, analysis.check_mask(actions.tokens_of(asked)))
+        job = self._begin()
+        for target in (self._run_aside, self._report):
+            name = f"attn_widget {kind}"
+            threading.Thread(target=target, args=(job, work), name=name, daemon=True).start()
+
+    def _work_of(self, text: str, text_pair: str | None, truncation: bool | None) -> Work:
+        _ = self.analysis  # refuses when closed
+        analyze = self._analyze
+        if analyze is None:
+            raise InputError(
+                "This widget was made of figures alone: it has no model to run another text.",
+                "Call show(text).",
+            )
+        return lambda progress: analyze(text, text_pair, truncation=truncation, progress=progress)
+
+    # -- one run -------------------------------------------------------------------------------
+
+    def _begin(self) -> Job:
+        """A new job, which takes the place of the one in hand."""
+        with self._changing:
+            if self._job is not None:
+                self._job.cancel()
+            job = self._job = Job()
+            changes = self._set(status="running", error={}, progress={})
+        self._tell(changes)
+        return job
+
+    def _run_aside(self, job: Job, work: Work) -> None:
+        """A job on a thread of its own: whatever goes wrong is said in the widget."""
+        try:
+            self._finish(job, *self._compute(job, work))
+        except AttnWidgetError:
+            pass
+        except Exception:
+            actions.log.exception("a run that the page started has failed")
+        finally:
+            job.finished.set()
+
+    def _report(self, job: Job, _work: Work) -> None:
+        """Tell how far a job is, on a thread of its own.
+
+        The job's own thread may hold the encoder's lock, under which no observer should run.
+        """
+        while not job.finished.wait(actions.REPORT_S):
+            with self._changing:
+                if self._job is not job:
+                    return
+                changes = self._set(progress=dict(job.progress))
+            self._tell(changes)
+
+    def _compute(self, job: Job, work: Work) -> tuple[Analysis, bytes]:
+        """What is to be shown; a failure is said in the widget, and raised."""
+        try:
+            analysis = work(job.step(RUNNING))
+            layer, head = self._head_in(analysis)
+            return analysis, first_paint(analysis, layer, head, job.step(DRAWING))
+        except BaseException as error:
+            self._fail(job, error)
+            raise
+
+    def _fail(self, job: Job, error: BaseException) -> None:
+        said: dict[str, str] = {}
+        if isinstance(error, AttnWidgetError):
+            said = {"message": error.message, "hint": error.hint}
+        elif isinstance(error, Exception):
+            hint = "The traceback is where the run was started, or in the kernel's log."
+            said = {"message": f"{type(error).__name__}: {error}", "hint": hint}
+        with self._changing:
+            if self._job is not job:
+                return
+            self._job = None
+            changes = self._set(status="error" if said else "ready", error=said, progress={})
+        self._tell(changes)
+
+    def _finish(self, job: Job, analysis: Analysis, paint: bytes, *earlier: Any) -> None:
+        """Show what a job has found, in one message to the page, unless nobody wants it any more.
+
+        ``earlier`` are changes of traits that neither the page nor the observers know of yet.
+        """
+        with self._changing:
+            if self._job is not job:
+                raise CancelledError
+            before, self._analysis, self._job = self.analysis, analysis, None
+            present = past_run(analysis)
+            past = [run for run in self.history if run != present]
+            changes = self._set(
+                earlier,
+                **self._selection_in(analysis, same_positions(before, analysis)),
+                masked=[hidden.token for hidden in analysis.masked],
+                text=analysis.text or "",
+                text_pair=analysis.text_pair,
+                history=[present, *past][:PAST_RUNS],
+                error={},
+                progress={},
+                first_paint=paint,
+                status="ready",
+            )
+        self._tell([*earlier, *changes])
+
+    def _head_in(self, analysis: Analysis) -> tuple[int, Head]:
+        """The selected head, or the nearest one that ``analysis`` has."""
+        raise NotImplementedError
+
+    def _selection_in(self, analysis: Analysis, same: bool) -> dict[str, Any]:
+        """The selection as far as it means something in ``analysis``.
+
+        ``same``: its positions are the ones that were shown before.
+        """
+        raise NotImplementedError
+
+    # -- masks by the trait ----------------------------------------------------------------------
+
+    @t.validate("masked")
+    def _valid_masked(self, proposal: Any) -> list[int]:
+        """Run the text with these masks; it is shown when the change of the trait is told."""
+        analysis = self.analysis
+        present = [hidden.token for hidden in analysis.masked]
+        if proposal["value"] == present:
+            return present
+        try:
+            chosen = analysis.check_mask(proposal["value"])
+            if list(chosen) != present:
+                job = self._begin()
+                self._done = (job, *self._compute(job, mask_of(analysis, chosen)))
+        except AttnWidgetError as error:
+            raise t.TraitError(str(error)) from error
+        return list(chosen)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """As in the base; masks that came with something that is refused are not shown."""
+        try:
+            super().set_state(sync_data)
+        except t.TraitError:
+            if self._done is not None:
+                self._done = None
+                self.cancel()
+            raise
+
+    def notify_change(self, change: Any) -> None:
+        """As in the base; new masks are shown together with the run that they made."""
+        if change["name"] == "masked" and self._done is not None:
+            done, self._done = self._done, None
+            self._finish(*done, change)
+        else:
+            super().notify_change(change)
+
+
+def mask_of(analysis: Analysis, tokens: tuple[int, ...]) -> Work:
+    """The same text with ``tokens`` masked."""
+    return lambda progress: analysis.mask(tokens, progress=progress)
+
+
+def past_run(analysis: Analysis) -> dict[str, str | None]:
+    """What the history keeps of a run."""
+    return {"text": analysis.text or "", "text_pair": analysis.text_pair}
+
+
+def same_positions(a: Analysis, b: Analysis) -> bool:
+    """Whether every position of both is the same part of the same text."""
+
+    def places(analysis: Analysis) -> list[tuple[object, ...]]:
+        tokens = analysis.trace.tokens
+        return [(token.segment, token.start, token.end, token.special) for token in tokens]
+
+    return (a.text, a.text_pair, places(a)) == (b.text, b.text_pair, places(b))
