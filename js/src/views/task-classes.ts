@@ -9,7 +9,7 @@ import { closingColumn, oddsOf, type SoftmaxColumn } from "./task-data";
 import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN, SOFTMAX_REFERENCES } from "./task-formula";
 
 /** A name longer than this would tear the equation apart. */
-const NAME_MOST = 20;
+const NAME_MOST = 14;
 
 export interface ClassesOptions {
   /** What a term is: a class, or a position. */
@@ -17,12 +17,14 @@ export interface ClassesOptions {
   /** Terms with their own line; the others share one. Null: all of them. */
   readonly listed: number | null;
   readonly compare: boolean;
+  /** Whether the formula in symbols and its sources stand beside the table. */
+  readonly formula: boolean;
   readonly part: string;
 }
 
 export interface Classes {
   readonly element: HTMLElement;
-  /** `key` says whose softmax it is: chosen classes are kept as long as it is the same. */
+  /** Ticked classes stay as long as the classes are the same ones. */
   show(column: SoftmaxColumn, caption: string): void;
 }
 
@@ -37,8 +39,15 @@ function numberCell(value: number, text: string): HTMLElement {
   return h("td", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
 }
 
+export const references = (): HTMLElement =>
+  h(
+    "ul",
+    { class: "aw-references" },
+    ...SOFTMAX_REFERENCES.map(({ text, doi }) => h("li", {}, `${text}. doi:${doi}`)),
+  );
+
 export function createClasses(
-  { term, listed, compare, part }: ClassesOptions,
+  { term, listed, compare, formula, part }: ClassesOptions,
   signal: AbortSignal,
 ): Classes {
   const caption = h("caption", { class: "aw-classes-caption" });
@@ -60,11 +69,7 @@ export function createClasses(
     { class: "aw-classes-side" },
     equation,
     compare ? odds : null,
-    h(
-      "ul",
-      { class: "aw-references" },
-      ...SOFTMAX_REFERENCES.map(({ text, doi }) => h("li", {}, `${text}. doi:${doi}`)),
-    ),
+    formula ? references() : null,
   );
   const element = h(
     "div",
@@ -151,8 +156,12 @@ export function createClasses(
           h(
             "th",
             { scope: "row", class: "aw-class-label" },
-            name,
-            i === next.best ? h("span", { class: "aw-class-best" }, "largest") : null,
+            h(
+              "div",
+              { class: "aw-class-line" },
+              name,
+              i === next.best ? h("span", { class: "aw-class-best" }, "largest") : null,
+            ),
           ),
           numberCell(next.logits[i], fixed(next.logits[i], digits.logit)),
           numberCell(next.exp[i], formatNumber(next.exp[i], digits.exp)),
@@ -220,7 +229,7 @@ export function createClasses(
       probability: column.probabilities[chosen],
     });
     equation.replaceChildren(
-      mathElement(CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN),
+      ...(formula ? [mathElement(CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN)] : []),
       mathElement(numbers.node, numbers.spoken),
     );
   }

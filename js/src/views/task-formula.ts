@@ -24,8 +24,8 @@ export const CLASS_SOFTMAX: MathNode = row(
   mi("b"),
 );
 export const CLASS_SOFTMAX_SPOKEN =
-  "probability of class c equals exp of its logit minus the largest logit, over the sum of the same over " +
-  "all classes k; the logits z are W h plus b";
+  "probability of c equals exp of its logit minus the largest logit, over the sum of the same over " +
+  "all k; the logits z are W h plus b";
 
 export const SOFTMAX_REFERENCES: readonly Reference[] = [
   {

@@ -5,16 +5,18 @@ import { pickLabels } from "../draw/axis";
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatNumber, formatPercent, visible } from "../draw/format";
 import { onResize } from "../draw/gauge";
+import { mathElement } from "../draw/math";
 import type { Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
-import { createClasses } from "./task-classes";
+import { createClasses, references } from "./task-classes";
 import { bestSpan, type Classification, positionsOf, spanText } from "./task-data";
+import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN } from "./task-formula";
 
 /** Pixels between two labels, and terms of each softmax with a line of their own. */
 const LABEL_GAP = 14;
 const LISTED = 5;
 /** Width of the names beside the strips (px). */
-const NAMES = 40;
+const NAMES = 48;
 
 export function answerSpan(element: HTMLElement, stage: Stage, found: Classification): () => void {
   const { source, state, signal, announce } = stage;
@@ -111,7 +113,13 @@ export function answerSpan(element: HTMLElement, stage: Stage, found: Classifica
 
   const tables = found.labels.map((label, boundary) => {
     const made = createClasses(
-      { term: "position", listed: LISTED, compare: false, part: `positions-${boundary}` },
+      {
+        term: "position",
+        listed: LISTED,
+        compare: false,
+        formula: false,
+        part: `positions-${boundary}`,
+      },
       ends,
     );
     made.show(
@@ -128,6 +136,12 @@ export function answerSpan(element: HTMLElement, stage: Stage, found: Classifica
     axis,
     readout,
     h("div", { class: "aw-span-tables" }, ...tables),
+    h(
+      "div",
+      { class: "aw-span-formula" },
+      mathElement(CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN),
+      references(),
+    ),
   );
   element.append(block);
 
@@ -167,7 +181,7 @@ export function answerSpan(element: HTMLElement, stage: Stage, found: Classifica
       ...pickLabels(track, [0, room], LABEL_GAP, priority).map((i) => {
         const text = h("bdi", { dir: "ltr" }, visible(name(seen[i])));
         const tick = h("span", { class: inSpan(seen[i]) ? "is-answer" : "" }, text);
-        tick.style.insetInlineStart = `${NAMES + (i + 0.5) * size}px`;
+        tick.style.left = `${NAMES + (i + 0.5) * size}px`;
         return tick;
       }),
     );

@@ -18,7 +18,7 @@ export function tokenClasses(
   const life = new AbortController();
   const ends = AbortSignal.any([signal, life.signal]);
   const table = createClasses(
-    { term: "class", listed: null, compare: true, part: "classes" },
+    { term: "class", listed: null, compare: true, formula: true, part: "classes" },
     ends,
   );
   const options = tokens.text.map((text, position) => {

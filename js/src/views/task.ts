@@ -67,7 +67,13 @@ export function task(element: HTMLElement, stage: Stage): Drawn {
         ),
       );
       const table = createClasses(
-        { term: "class", listed: null, compare: classes.labels.length > 1, part: "classes" },
+        {
+          term: "class",
+          listed: null,
+          compare: classes.labels.length > 1,
+          formula: true,
+          part: "classes",
+        },
         signal,
       );
       table.show(classes, "Softmax over the classes, in the model's order");
