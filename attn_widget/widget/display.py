@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attn_widget.widget.widget import AttentionWidget
+    from anywidget import AnyWidget
 
 
 def notebook_shell() -> Any | None:
@@ -30,7 +30,7 @@ class DisplayOnce:
     def __init__(self) -> None:
         self._shown_in: int | None = None
 
-    def display(self, widget: AttentionWidget) -> None:
+    def display(self, widget: AnyWidget) -> None:
         """Display ``widget`` in the running cell; outside a notebook, do nothing."""
         shell = notebook_shell()
         if shell is None:
@@ -58,7 +58,7 @@ class DisplayOnce:
         return True
 
 
-def in_a_box(widget: AttentionWidget) -> bool:
+def in_a_box(widget: AnyWidget) -> bool:
     """Whether some container of ipywidgets has ``widget`` among its children."""
     from ipywidgets import Box
     from ipywidgets.widgets import widget as module

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -28,6 +28,12 @@ MAX_REPLY_BYTES = 8_000_000
 Reply = tuple[dict[str, Any], list[bytes]]
 
 
+class Locked(Protocol):
+    """What can be asked, by one thread at a time."""
+
+    lock: Any
+
+
 def answer(analysis: Analysis | None, request: object) -> Reply:
     """Answer one request from the page.
 
@@ -43,19 +49,26 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
     reply, buffers
         A JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
     """
+    return respond(analysis, request, HANDLERS)
+
+
+def respond(
+    asked: Locked | None, request: object, handlers: Mapping[str, Callable[[Any, Request], Answer]]
+) -> Reply:
+    """Answer one request with the handler of its kind, which gets ``asked`` while its lock is held."""
     try:
-        if analysis is None:
+        if asked is None:
             raise SliceError("This widget is closed.", "Run the cell again to make a new one.")
         if not isinstance(request, Mapping):
             raise SliceError(f"A request must be an object, got {type(request).__name__}.")
         kind = request.get("kind")
-        handler = HANDLERS.get(kind) if isinstance(kind, str) else None
+        handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise SliceError(
-                f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(HANDLERS)}."
+                f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(handlers)}."
             )
-        with analysis.lock:
-            data, arrays = handler(analysis, request)
+        with asked.lock:
+            data, arrays = handler(asked, request)
         ready = {name: checked(name, array) for name, array in arrays.items()}
         check_size(ready)
         reply = {"ok": True, "data": to_json(data), "arrays": describe(ready)}

@@ -1,0 +1,175 @@
+"""show(profile): the pack, the answers, the selection, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import traitlets
+
+import attn_widget as aw
+from attn_widget.analysis import metrics, patterns, specialization
+from attn_widget.corpus.profile import KEYS, Profile
+from attn_widget.corpus.storage import Rows
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.widget.pack import unpack
+from attn_widget.widget.profile import ProfileWidget
+
+TEXTS = [
+    "The cat sat on the mat, and the dog saw it.",
+    "Why do they run?",
+    "It rains in Paris; nobody goes out.",
+    "No.",
+]
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    path = tmp_path_factory.mktemp("profile") / "heads.parquet"
+    aw.profile(TEXTS, progress=False, seed=3).save(path)
+    return Profile.load(path)
+
+
+@pytest.fixture
+def widget(profile: Profile) -> Iterator[ProfileWidget]:
+    shown = aw.show(profile, layer=3, head=5)
+    yield shown
+    shown.close()
+
+
+def ask(widget: ProfileWidget, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    reply, buffers = widget.slice(request, [])
+    assert isinstance(reply, dict)
+    arrays = {
+        array["name"]: np.frombuffer(buffer, array["dtype"]).reshape(array["shape"])
+        for array, buffer in zip(reply.get("arrays", []), buffers, strict=True)
+    }
+    return reply, arrays
+
+
+def test_the_pack_has_every_figure_of_the_profile_and_no_text(
+    widget: ProfileWidget, profile: Profile
+) -> None:
+    meta, arrays = unpack(widget.first_paint)
+    assert meta["profile"] == {
+        "n_texts": 4,
+        "n_tokens": int(profile.n_tokens.sum()),
+        "seed": 3,
+        "tagger": profile.meta["tagger"],
+        "keys": list(KEYS),
+    }
+    assert meta["text"] == "" and all(column == [] for column in meta["tokens"].values())
+    assert meta["metrics"]["keys"] == list(metrics.KEYS)
+    assert len(arrays) == 5 * len(KEYS)
+    for key in KEYS:
+        low, high = profile.interval[key]
+        expected = {"metric": profile.mean[key], "low": low, "high": high, "sd": profile.sd[key]}
+        for name, values in expected.items():
+            assert np.array_equal(arrays[f"{name}:{key}"], values, equal_nan=True), (name, key)
+        assert np.array_equal(arrays[f"count:{key}"], profile.count[key])
+        assert arrays[f"count:{key}"].dtype == np.int32
+
+
+def test_specialisation_is_scaled_from_the_means_without_a_chance_level(
+    widget: ProfileWidget, profile: Profile
+) -> None:
+    reply, arrays = ask(widget, kind="specialization")
+    assert reply["data"]["keys"] == list(specialization.KEYS)
+    assert set(reply["data"]["chance"].values()) == {None}
+    for key in specialization.KEYS:
+        mean = profile.mean[key]
+        assert np.array_equal(arrays[f"raw:{key}"], mean, equal_nan=True)
+        scaled = specialization.scale_by_layer(mean)
+        assert np.array_equal(arrays[f"scaled:{key}"], scaled, equal_nan=True)
+        assert np.array_equal(arrays[f"z:{key}"], specialization.standardize(mean), equal_nan=True)
+    assert reply["data"]["reasons"] == {}
+    assert any(note.startswith("entities: mean over the 1 of 4") for note in reply["data"]["notes"])
+
+
+def test_roles_are_those_of_the_profile(widget: ProfileWidget, profile: Profile) -> None:
+    reply, arrays = ask(widget, kind="roles")
+    expected = profile.roles()
+    assert reply["data"]["names"] == list(expected.names) and reply["data"]["seed"] == 3
+    assert np.array_equal(arrays["labels"], expected.labels)
+    assert np.array_equal(arrays["layout"], expected.layout)
+
+
+def test_metrics_and_patterns_are_means(widget: ProfileWidget, profile: Profile) -> None:
+    for kind, prefix, keys in (
+        ("metrics", "metric", metrics.KEYS),
+        ("patterns", "pattern", patterns.KEYS),
+    ):
+        _, arrays = ask(widget, kind=kind)
+        for key in keys:
+            assert np.array_equal(arrays[f"{prefix}:{key}"], profile.mean[key], equal_nan=True)
+
+
+def test_what_a_profile_does_not_hold_is_refused_in_words(widget: ProfileWidget) -> None:
+    reply, _ = ask(widget, kind="metrics", tau="uniform")
+    assert not reply["ok"] and "tau = 0.01" in reply["error"]
+    for request in ({"kind": "weights", "layer": 0, "head": 0}, {"kind": "roles", "seed": -1}, {}):
+        reply, _ = ask(widget, **request)
+        assert not reply["ok"] and reply["error"]
+
+
+def test_a_figure_that_no_text_has_is_na_with_its_reason() -> None:
+    figures = np.random.default_rng(0).random((3, len(KEYS), 2, 4), dtype=np.float32)
+    figures[:, KEYS.index("entities")] = np.nan
+    rows = Rows(np.arange(3), np.full(3, 9), figures)
+    shown = aw.show(Profile(rows, {"keys": list(KEYS), "model": "m", "tagger": None}))
+    reply, arrays = ask(shown, kind="specialization")
+    assert reply["data"]["reasons"] == {"entities": "None of the 3 texts has it."}
+    assert np.isnan(arrays["raw:entities"]).all() and np.isnan(arrays["z:entities"]).all()
+    shown.close()
+
+
+def test_a_profile_of_an_older_version_is_shown_without_patterns() -> None:
+    keys = [*metrics.KEYS, *specialization.KEYS]
+    figures = np.random.default_rng(0).random((2, len(keys), 2, 4), dtype=np.float32)
+    rows = Rows(np.arange(2), np.full(2, 9), figures)
+    shown = aw.show(Profile(rows, {"keys": keys, "model": "m", "tagger": None}))
+    meta, _ = unpack(shown.first_paint)
+    assert meta["profile"]["keys"] == keys
+    reply, _ = ask(shown, kind="patterns")
+    assert not reply["ok"] and "patterns" in reply["error"]
+    shown.close()
+
+
+def test_show_returns_the_widget_with_its_selection(widget: ProfileWidget) -> None:
+    assert (widget.layer, widget.head, widget.view, widget.status) == (3, 5, "heads", "ready")
+    assert repr(widget) == "<ProfileWidget of attn_widget/mini, 4 texts, L3 H5>"
+    widget.metric = "punctuation"
+    widget.head = "mean"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("layer", 6), ("layer", -1), ("head", 12), ("metric", "thumbnails"), ("view", "tree")],
+)
+def test_a_selection_outside_the_profile_is_refused(
+    widget: ProfileWidget, name: str, value: object
+) -> None:
+    before = getattr(widget, name)
+    with pytest.raises(traitlets.TraitError):
+        setattr(widget, name, value)
+    assert getattr(widget, name) == before
+    widget.set_state({name: value})
+    assert widget.error["hint"] == "The selection was left as it was."
+
+
+def test_options_of_a_text_are_refused(profile: Profile) -> None:
+    with pytest.raises(InputTypeError, match="no option 'token'"):
+        aw.show(profile, token=3)
+
+
+def test_a_closed_widget_says_so(profile: Profile) -> None:
+    shown = aw.show(profile)
+    shown.close()
+    shown.close()
+    assert shown.status == "closed" and repr(shown) == "<ProfileWidget, closed>"
+    reply, _ = ask(shown, kind="roles")
+    assert not reply["ok"] and "closed" in reply["error"]
+    with pytest.raises(InputError, match="closed"):
+        _ = shown.profile
