@@ -2,7 +2,7 @@
 
 import type { TreeNode } from "../derive/tree";
 import { h } from "../draw/dom";
-import { ABSENT, exact, formatNumber, formatOrdinal } from "../draw/format";
+import { ABSENT, exact, formatCount, formatNumber, formatOrdinal } from "../draw/format";
 
 export interface NodeFacts {
   readonly node: TreeNode;
@@ -30,7 +30,12 @@ const token = (name: string, index: number): HTMLElement =>
     h("span", { class: "aw-muted aw-number" }, ` ${index}`),
   );
 
-function figure(name: string, value: number | null, part: string): HTMLElement {
+function figure(
+  name: string,
+  value: number | null,
+  part: string,
+  write = formatNumber,
+): HTMLElement {
   return h(
     "div",
     { class: "aw-figure" },
@@ -42,7 +47,7 @@ function figure(name: string, value: number | null, part: string): HTMLElement {
         "data-aw-part": part,
         "data-aw-value": value === null ? null : exact(value),
       },
-      value === null ? ABSENT : formatNumber(value),
+      value === null ? ABSENT : write(value),
     ),
   );
 }
@@ -76,7 +81,7 @@ export function nodeCard(facts: NodeFacts): HTMLElement {
             figure("path product", node.product, "tree-product"),
             figure("scaled score", facts.score, "tree-score"),
           ]),
-      figure("children", facts.children, "tree-children"),
+      figure("children", facts.children, "tree-children", formatCount),
     ),
     parent === null || scoreAbsent === null
       ? null

@@ -4,6 +4,7 @@ import { exact, formatNumber } from "../draw/format";
 import { svg } from "../draw/strip";
 import {
   edgePath,
+  INDEX_GAP,
   NUMBER_GAP,
   numberPlace,
   PILL_HEIGHT,
@@ -30,7 +31,7 @@ export interface TreeLook {
 }
 
 interface Drawn {
-  readonly group: SVGElement;
+  readonly group: SVGGElement;
   readonly edge: SVGElement;
   readonly number: SVGElement;
   box: TreeBox;
@@ -53,7 +54,7 @@ export interface TreePicture {
   /** Names again, positions as they are. */
   describe(look: TreeLook): void;
   box(path: string): TreeBox | null;
-  item(path: string): SVGElement | null;
+  item(path: string): SVGGElement | null;
   /** Mark the way from the root to a token; null for none. */
   light(path: string | null): void;
   dispose(): void;
@@ -79,7 +80,7 @@ export function createTreePicture(): TreePicture {
       tabindex: -1,
       "data-aw-part": "tree-node",
       "data-path": box.path,
-    });
+    }) as SVGGElement;
     const number = svg("text", { class: "aw-tree-number aw-number", dy: "0.35em" });
     const edge = svg("path", { class: "aw-tree-edge", "data-path": box.path });
     return { group, edge, number, box };
@@ -107,8 +108,14 @@ export function createTreePicture(): TreePicture {
       rx: 4,
     });
     const text = svg("text", { class: "aw-tree-label", x: pad, dy: "0.35em" });
-    text.textContent = box.label;
+    text.textContent = box.label.text;
     const parts: SVGElement[] = [hit, pill, text];
+    if (box.label.index !== null) {
+      const x = pad + box.label.textWidth + INDEX_GAP;
+      const index = svg("text", { class: "aw-tree-at", x: x.toFixed(1), dy: "0.35em" });
+      index.textContent = box.label.index;
+      parts.push(index);
+    }
     const whole = look.whole(box);
     if (whole !== null) {
       const title = svg("title", {});
@@ -160,7 +167,7 @@ export function createTreePicture(): TreePicture {
     const from = { ...box.parent, ...there, bend: there.x + box.parent.bend - box.parent.x };
     const to = { ...box, ...here };
     edge.setAttribute("d", edgePath(layout.name, from, to));
-    const written = numberPlace(layout.name, from, to);
+    const written = numberPlace(layout.name, to);
     number.setAttribute("x", String(written.x - here.x));
     number.setAttribute("y", String(written.y - here.y));
     number.setAttribute("text-anchor", written.anchor);

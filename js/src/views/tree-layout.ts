@@ -21,6 +21,8 @@ export const NUMBER_GAP = 6;
 /** Between the end of an edge and its number. */
 const EDGE_GAP = 4;
 const GAP_MOST = 128;
+/** Between a token and its position. */
+export const INDEX_GAP = 4;
 
 /** What gives way where a panel is narrow, px. */
 export interface Density {
@@ -30,20 +32,47 @@ export interface Density {
   readonly chevron: number;
   readonly gap: number;
   readonly margin: number;
+  /** How much wider than high forces may push the tree. */
+  readonly stretch: number;
 }
-const AIRY: Density = { label: 13, labelMost: 144, pad: 8, chevron: 18, gap: 32, margin: 8 };
-const DENSE: Density = { label: 12, labelMost: 104, pad: 6, chevron: 16, gap: 22, margin: 4 };
+const AIRY: Density = {
+  label: 13,
+  labelMost: 144,
+  pad: 8,
+  chevron: 18,
+  gap: 32,
+  margin: 8,
+  stretch: 2,
+};
+const DENSE: Density = {
+  label: 12,
+  labelMost: 104,
+  pad: 6,
+  chevron: 16,
+  gap: 22,
+  margin: 4,
+  stretch: 1,
+};
 const NARROW = 600;
 export const densityOf = (room: number): Density => (room < NARROW ? DENSE : AIRY);
 
 /** A little air between tokens of different parents, in rows. */
 const COUSINS = 1.25;
 
+export interface TreeLabel {
+  readonly text: string;
+  readonly textWidth: number;
+  /** Position in the text, where the name alone does not tell which token is meant. */
+  readonly index: string | null;
+  /** Of both, px. */
+  readonly width: number;
+}
+
 export interface TreeBox {
   readonly node: TreeNode;
   /** Tokens from the root, as `1/4/2`: the same place of the tree in every head. */
   readonly path: string;
-  readonly label: string;
+  readonly label: TreeLabel;
   /** Of the weight as it is written, px. */
   readonly numberWidth: number;
   /** Whether there is anything below. */
@@ -69,7 +98,7 @@ export interface TreeLayout {
 }
 
 export interface Measure {
-  label(node: TreeNode): { text: string; width: number };
+  label(node: TreeNode): TreeLabel;
   /** Width of the weight as written; 0 for the root. */
   number(node: TreeNode): number;
   path(node: TreeNode): string;
@@ -92,16 +121,16 @@ export function layoutTree(
   root.eachBefore((branch) => {
     const node = branch.data;
     const inner = tree.childrenOf(node).length > 0;
-    const { text, width } = measure.label(node);
+    const label = measure.label(node);
     const box: TreeBox = {
       node,
       path: measure.path(node),
-      label: text,
+      label,
       numberWidth: measure.number(node),
       inner,
       open: inner && measure.open(node),
       parent: branch.parent === null ? null : boxOf.get(branch.parent)!,
-      width: Math.ceil(width) + 2 * density.pad + (inner ? density.chevron : 0),
+      width: Math.ceil(label.width) + 2 * density.pad + (inner ? density.chevron : 0),
       x: 0,
       y: 0,
       bend: 0,
@@ -110,7 +139,7 @@ export function layoutTree(
     boxes.push(box);
   });
   if (name === "tidy") placeTidy(root, boxOf, room, density);
-  else placeForce(boxes, room, density);
+  else placeForce(root, boxOf, room, density);
   return { name, boxes, density, ...frame(boxes, name, density) };
 }
 
@@ -160,40 +189,56 @@ interface Body extends SimulationNodeDatum {
 }
 
 const TICKS = 240;
+/** Length of an edge at rest, px, before the stretch. */
+const LINK = 2 * ROW;
+const REPULSION = -8 * ROW;
+/** Pull towards the middle. */
+const GATHER = 0.08;
+/** Height of a pill with its weight below it, px. */
+const NUMBER_LINE = 16;
+const CELL = ROW + NUMBER_LINE;
 /** Free space around a pill, px. */
 const AIR = 6;
 /** Passes that push overlapping pills apart at the end; each one halves what is left, or nearly. */
 const SEPARATIONS = 200;
 
 /** Forces let the tree find its shape: from a fixed start, all steps at once, nothing left to chance. */
-function placeForce(boxes: readonly TreeBox[], room: number, { margin }: Density): void {
+function placeForce(
+  root: Branch,
+  boxOf: ReadonlyMap<Branch, TreeBox>,
+  room: number,
+  density: Density,
+): void {
+  const { margin } = density;
+  // Around the root without a crossing: what forces do not undo.
+  const around = tidyTree<TreeNode>()
+    .size([2 * Math.PI, 1])
+    .separation((a, b) => (a.parent === b.parent ? 1 : 2) / Math.max(a.depth, 1))(root);
+  const bodies: Body[] = around.descendants().map((branch) => {
+    const radius = LINK * branch.depth;
+    return {
+      box: boxOf.get(branch)!,
+      x: radius * Math.sin(branch.x),
+      y: -radius * Math.cos(branch.x),
+    };
+  });
+  const boxes = bodies.map(({ box }) => box);
   // Pills are wider than high: forces work in a space in which the average one is round.
   const width = boxes.reduce((sum, box) => sum + box.width, 0) / boxes.length;
-  const stretch = Math.min(Math.max(width / (ROW * 1.5), 1), 3);
+  const stretch = Math.min(Math.max(width / CELL, 1), density.stretch);
   const index = new Map(boxes.map((box, i) => [box, i]));
-  const bodies: Body[] = boxes.map((box, i) => {
-    // A sunflower from the root outwards.
-    const radius = ROW * Math.sqrt(i);
-    const angle = i * Math.PI * (3 - Math.sqrt(5));
-    return { box, x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
-  });
   const links = boxes.flatMap((box, target) =>
     box.parent === null ? [] : [{ source: index.get(box.parent)!, target }],
   );
   forceSimulation(bodies)
-    .force(
-      "link",
-      forceLink(links)
-        .distance(3 * ROW)
-        .strength(0.8),
-    )
-    .force("charge", forceManyBody().strength(-12 * ROW))
+    .force("link", forceLink(links).distance(LINK).strength(0.8))
+    .force("charge", forceManyBody().strength(REPULSION))
     .force(
       "collide",
-      forceCollide<Body>(({ box }) => box.width / stretch / 2 + AIR),
+      forceCollide<Body>(({ box }) => breadth(box) / stretch / 2 + AIR),
     )
-    .force("x", forceX(0).strength(0.04))
-    .force("y", forceY(0).strength(0.04))
+    .force("x", forceX(0).strength(GATHER))
+    .force("y", forceY(0).strength(GATHER))
     .stop()
     .tick(TICKS);
   for (const body of bodies) body.x *= stretch;
@@ -210,6 +255,8 @@ function placeForce(boxes: readonly TreeBox[], room: number, { margin }: Density
   }
 }
 
+const breadth = ({ width, numberWidth }: TreeBox): number => Math.max(width, numberWidth);
+
 /** Push pills apart until none overlaps, along the axis on which they overlap less. */
 function separate(bodies: readonly Body[]): void {
   for (let pass = 0; pass < SEPARATIONS; pass++) {
@@ -218,9 +265,9 @@ function separate(bodies: readonly Body[]): void {
       const a = bodies[i]!;
       for (let j = i + 1; j < bodies.length; j++) {
         const b = bodies[j]!;
-        const down = ROW + AIR - Math.abs(b.y - a.y);
+        const down = CELL + AIR - Math.abs(b.y - a.y);
         if (down <= 0.5) continue;
-        const across = (a.box.width + b.box.width) / 2 + AIR - Math.abs(b.x - a.x);
+        const across = (breadth(a.box) + breadth(b.box)) / 2 + AIR - Math.abs(b.x - a.x);
         if (across <= 0.5) continue;
         touched = true;
         if (down < across) {
@@ -253,7 +300,10 @@ function frame(
     width = Math.max(width, box.x + box.width);
     height = Math.max(height, box.y);
   }
-  return { width: Math.ceil(width + margin), height: Math.ceil(height + ROW / 2 + margin) };
+  return {
+    width: Math.ceil(width + margin),
+    height: Math.ceil(height + (name === "force" ? CELL - ROW / 2 : ROW / 2) + margin),
+  };
 }
 
 /** The edge to a box from its parent, as an SVG path. */
@@ -276,13 +326,8 @@ export function edgePath(
 /** Where the weight of a box is written: its place and which end of the text that is. */
 export function numberPlace(
   name: LayoutName,
-  from: Pick<TreeBox, "x" | "y" | "width">,
   to: Pick<TreeBox, "x" | "y" | "width">,
 ): { x: number; y: number; anchor: "end" | "middle" } {
   if (name === "tidy") return { x: to.x - NUMBER_GAP, y: to.y, anchor: "end" };
-  return {
-    x: (from.x + from.width / 2 + to.x + to.width / 2) / 2,
-    y: (from.y + to.y) / 2,
-    anchor: "middle",
-  };
+  return { x: to.x + to.width / 2, y: to.y + PILL_HEIGHT / 2 + NUMBER_LINE / 2, anchor: "middle" };
 }

@@ -18,6 +18,7 @@ export interface TreeLegend {
   show(
     what: { quantity: string; depth: number; max: number; scale: Scale },
     measure: (text: string) => number,
+    room: number,
   ): void;
 }
 
@@ -30,21 +31,22 @@ export function createTreeLegend(): TreeLegend {
   }) as SVGSVGElement;
   return {
     element,
-    show({ quantity, depth, max, scale }, measure) {
+    show({ quantity, depth, max, scale }, measure, room) {
       const parts: SVGElement[] = [];
-      let x = 0;
+      let [x, y, width] = [0, HEIGHT / 2, 0];
       const write = (text: string, value?: number): void => {
-        const made = svg("text", { class: "aw-tree-legend-text", x, y: HEIGHT / 2, dy: "0.35em" });
+        const made = svg("text", { class: "aw-tree-legend-text", x, y, dy: "0.35em" });
         made.textContent = text;
         if (value !== undefined) made.setAttribute("data-aw-value", exact(value));
         parts.push(made);
         x += Math.ceil(measure(text)) + GAP;
+        width = Math.max(width, x);
       };
-      const line = (width: number, level: number | null): void => {
+      const line = (thickness: number, level: number | null): void => {
         const made = svg("path", {
           class: level === null ? "aw-tree-sample" : "aw-tree-edge",
-          d: `M${x},${HEIGHT / 2}h${SAMPLE}`,
-          "stroke-width": width,
+          d: `M${x},${y}h${SAMPLE}`,
+          "stroke-width": thickness,
         });
         if (level !== null) made.style.setProperty("--aw-depth", `var(--aw-depth-${level})`);
         parts.push(made);
@@ -55,16 +57,23 @@ export function createTreeLegend(): TreeLegend {
         line(4, level);
         write(String(level));
       }
-      x += GROUP_GAP - GAP;
-      write(scale === "sqrt" ? `${quantity} (width by its root)` : quantity);
-      for (const share of WIDTHS) {
-        const value = rampValue(share, max, scale);
+      const name = scale === "sqrt" ? `${quantity} (width by its root)` : quantity;
+      const values = WIDTHS.map((share) => rampValue(share, max, scale));
+      const next = [name, ...values.map((value) => formatNumber(value))].reduce(
+        (sum, text) => sum + Math.ceil(measure(text)) + GAP,
+        WIDTHS.length * (SAMPLE + GAP),
+      );
+      if (x + GROUP_GAP + next > room) [x, y] = [0, y + HEIGHT];
+      else x += GROUP_GAP - GAP;
+      write(name);
+      WIDTHS.forEach((share, i) => {
         line(Math.max(EDGE.least, EDGE.most * share), null);
-        write(formatNumber(value), value);
-      }
-      const width = x;
+        write(formatNumber(values[i]!), values[i]!);
+      });
+      const height = y + HEIGHT / 2;
       element.setAttribute("width", String(width));
-      element.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+      element.setAttribute("height", String(height));
+      element.setAttribute("viewBox", `0 0 ${width} ${height}`);
       element.setAttribute(
         "aria-label",
         `Colour: level of the tree, 1 to ${depth}. Width of a line: ${quantity}, ` +

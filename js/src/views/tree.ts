@@ -7,29 +7,33 @@ import {
   nodesThrough,
   type TreeNode,
 } from "../derive/tree";
-import { fitText } from "../draw/canvas";
 import { h } from "../draw/dom";
 import { copyExactValues, formatCount, formatNumber, tokenLabel } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { RAMP_SIZE, ramp } from "../draw/ramp";
 import { rampPosition } from "../draw/scale";
 import { modeOf, onTheme, palette } from "../draw/theme";
-import { type Matrix, type Stage, scoresAbsent } from "../matrix";
+import type { Matrix, Stage } from "../matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../names";
-import { explain, isAbort, SliceFailure } from "../source/failure";
+import { SliceFailure } from "../source/failure";
 import type { Drawn, Table } from "../types";
 import { type NodeFacts, nodeCard, spokenNode } from "./tree-card";
 import { createTreePicture, type TreeLook } from "./tree-draw";
 import { createTreeHead } from "./tree-head";
 import {
   densityOf,
+  INDEX_GAP,
   type LayoutName,
   layoutTree,
   type TreeBox,
+  type TreeLabel,
   type TreeLayout,
 } from "./tree-layout";
 import { createTreeLegend } from "./tree-legend";
+import { createRuler } from "./tree-measure";
+import { createEdgeScores } from "./tree-scores";
 import { standaloneTree } from "./tree-svg";
+import { createTreeWalk } from "./tree-walk";
 
 /** Tokens drawn at once; what lies deeper is folded. Forces need more time for each. */
 const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 2_000, force: 300 };
@@ -37,6 +41,7 @@ const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 2_000, force: 3
 const TABLE_MOST = 20_000;
 const TRAIL_MOST = 4;
 const NUMBER_SIZE = 11;
+const INDEX_SIZE = 10;
 /** Room where nothing has been laid out yet, px. */
 const ROOM = 640;
 const COLUMNS = [
@@ -47,7 +52,6 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
   const { source, state, signal, matrix: store } = stage;
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);
-  const n = tokens.text.length;
   // A model whose mask forbids cells: rollout is exactly 0 where no path is allowed.
   const masks = source.arrays.has("possible");
 
@@ -61,24 +65,35 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
   const toggled = new Map<string, boolean>();
   let trail: number[] = [];
   let lastRoot: number | null = null;
-  /** Where Tab enters the tree. */
-  let entry = "";
-  let carded: string | null = null;
-  let scores: { key: string; values: Float32Array | null; absent: string | null } | null = null;
+  /** Names that several units have. */
+  let repeated: ReadonlySet<string> = new Set();
+  let named: Matrix["units"] | null = null;
 
   const { head, stop: stopHead } = createTreeHead(state, signal, {
-    back: (token) => reroot(token, false),
+    back: reroot,
     choose(name) {
       layoutName = name;
       head.setLayout(name);
       draw();
+      walk.center();
     },
   });
   const picture = createTreePicture();
   const legend = createTreeLegend();
-  const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
-  const scroller = h("div", { class: "aw-tree-scroll" }, picture.element);
-  const pane = h("div", { class: "aw-tree-pane", hidden: true }, scroller, tip);
+  const walk = createTreeWalk(
+    picture,
+    {
+      card: (box) => nodeCard(facts(box)),
+      toggle,
+      choose: (box) => reroot(tokenAt(box.node)),
+      back() {
+        const earlier = trail.at(-1);
+        if (earlier !== undefined) reroot(earlier);
+        return earlier !== undefined;
+      },
+    },
+    signal,
+  );
   const empty = h("p", { class: "aw-empty", hidden: true });
   const wait = h("p", { class: "aw-hint aw-tree-wait" }, "Asking for the weights …");
   const root = h(
@@ -87,7 +102,7 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     head.element,
     h("div", { class: "aw-tree-legends" }, legend.element),
     wait,
-    pane,
+    walk.element,
     empty,
   );
   element.append(root);
@@ -96,19 +111,8 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
   copyExactValues(root, signal);
 
   room = root.clientWidth || ROOM;
-  const pen = document.createElement("canvas").getContext("2d");
-  const { font } = palette(element);
-  const widths = new Map<string, number>();
-  function widthOf(text: string, size: number, weight: number): number {
-    const key = `${size} ${weight} ${text}`;
-    let width = widths.get(key);
-    if (width === undefined) {
-      if (pen !== null) pen.font = `${weight} ${size}px ${font}`;
-      width = pen?.measureText(text).width ?? text.length * size * 0.55;
-      widths.set(key, width);
-    }
-    return width;
-  }
+  const ruler = createRuler(element);
+  const scores = createEdgeScores(stage);
 
   const unitAt = (node: TreeNode) => matrix!.units[node.unit]!;
   const tokenAt = (node: TreeNode): number => unitAt(node).token;
@@ -124,34 +128,23 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     return path;
   }
   const isOpen = (node: TreeNode): boolean => toggled.get(pathOf(node)) ?? node.depth < openLevels;
-  const fitted = new Map<string, { text: string; width: number }>();
-  function labelOf(node: TreeNode): { text: string; width: number } {
-    const weight = node.parent === null ? 600 : 400;
-    const { label: size, labelMost: most } = densityOf(room);
-    const name = nameOf(unitAt(node));
-    const key = `${weight} ${most} ${name}`;
-    let found = fitted.get(key);
-    if (found === undefined) {
-      let text = name;
-      if (widthOf(name, size, weight) > most && pen !== null) {
-        pen.font = `${weight} ${size}px ${font}`;
-        text = fitText(pen, name, most);
-      }
-      found = { text, width: widthOf(text, size, weight) };
-      fitted.set(key, found);
-    }
-    return found;
+  function labelOf(node: TreeNode): TreeLabel {
+    const { label: size, labelMost } = densityOf(room);
+    const unit = unitAt(node);
+    const name = nameOf(unit);
+    const label = ruler.fit(name, size, node.parent === null ? 600 : 400, labelMost);
+    // Only where a name alone does not say which token is meant.
+    const index = repeated.has(name) ? String(unit.token) : null;
+    const more = index === null ? 0 : INDEX_GAP + ruler.width(index, INDEX_SIZE, 400);
+    return { text: label.text, textWidth: label.width, index, width: label.width + more };
   }
 
   /** Where the tree starts when nobody has said: the first word. */
   function firstWord({ units }: Matrix): number {
     const word = units.findIndex((unit) => !unit.special && /[\p{L}\p{N}]/u.test(unit.surface));
-    return word >= 0
-      ? word
-      : Math.max(
-          0,
-          units.findIndex((unit) => !unit.special),
-        );
+    if (word >= 0) return word;
+    const plain = units.findIndex((unit) => !unit.special);
+    return Math.max(plain, 0);
   }
 
   const shapeOf = () => {
@@ -169,8 +162,13 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       showEmpty();
       return;
     }
-    const { token } = state.get();
-    const chosen = matrix.unitOf(token);
+    if (units !== named) {
+      named = units;
+      const seen = new Set<string>();
+      const twice = (name: string): boolean => seen.size === seen.add(name).size;
+      repeated = new Set(units.map(nameOf).filter(twice));
+    }
+    const chosen = matrix.unitOf(state.get().token);
     const start = chosen >= 0 ? chosen : firstWord(matrix);
     const allowed =
       quantity === "rollout" && masks
@@ -186,13 +184,13 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     const moved = lastRoot !== startToken;
     lastRoot = startToken;
     draw();
-    if (moved) center();
+    if (moved) walk.center();
     void loadScores(matrix);
   }
 
   function showEmpty(): void {
     grown = layout = null;
-    pane.hidden = true;
+    walk.element.hidden = true;
     empty.hidden = false;
     empty.textContent =
       "No tokens are shown: the text has only special ones, and they are switched off below.";
@@ -208,8 +206,8 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       const hidden = token !== null && tokens.special[token];
       notes.push(
         hidden
-          ? `${tokens.text[token]} is hidden with the special tokens: the tree starts at ${name}.`
-          : `No token is chosen: the tree starts at ${name}. Choose one in the text above, or here.`,
+          ? `${tokens.text[token]} is hidden with the special tokens: the tree starts at “${name}”.`
+          : `No token is chosen: the tree starts at “${name}”. Choose one in the text above, or here.`,
       );
     }
     if (grown.childrenOf(grown.root).length === 0) {
@@ -236,27 +234,29 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     const limit = DRAWN_MOST[layoutName];
     const totals = nodesThrough(shown.size, shapeOf());
     openLevels = totals.filter((total) => total <= limit).length - 1;
-    pane.hidden = false;
+    walk.element.hidden = false;
     empty.hidden = true;
     const { scale } = state.get();
     layout = layoutTree(grown, layoutName, room, {
       label: labelOf,
       number: (node) =>
-        node.weight === null ? 0 : widthOf(formatNumber(node.weight), NUMBER_SIZE, 400),
+        node.weight === null ? 0 : ruler.width(formatNumber(node.weight), NUMBER_SIZE, 400),
       path: pathOf,
       open: isOpen,
     });
-    const held = root.contains(document.activeElement) ? focusedPath() : null;
     root.style.setProperty("--aw-tree-label", `${layout.density.label}px`);
-    picture.draw(layout, look());
+    const next = layout;
+    walk.settle(next, () => picture.draw(next, look()));
     picture.element.setAttribute(
       "aria-label",
       `What ${nameOf(unitAt(grown.root))} attends to: ${spokenMatrix(shown)}`,
     );
     legend.show(
       { quantity: quantityName(), depth: state.get().depth, max: shown.max, scale },
-      (text) => widthOf(text, NUMBER_SIZE, 400),
+      (text) => ruler.width(text, NUMBER_SIZE, 400),
+      room,
     );
+    legend.element.classList.toggle("aw-tree-alone", layout.boxes.length === 1);
     colour();
     head.show({
       root: { name: nameOf(unitAt(grown.root)), token: tokenAt(grown.root) },
@@ -267,10 +267,6 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       })),
       note: noteOf(limit),
     });
-    rove(picture.box(entry) === null ? nearest(entry) : entry);
-    if (held !== null && picture.item(held) === null) focusOn(entry);
-    if (carded !== null && picture.box(carded) === null) showCard(null);
-    else showCard(carded);
   }
 
   const quantityName = (): string => (matrix?.quantity === "rollout" ? "rollout" : "weight");
@@ -278,7 +274,7 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
   const look = (): TreeLook => ({
     share: (weight) => rampPosition(weight, matrix!.max, state.get().scale),
     spoken: (box) => spokenNode(facts(box)),
-    whole: (box) => (box.label === nameOf(unitAt(box.node)) ? null : nameOf(unitAt(box.node))),
+    whole: (box) => (box.label.text === nameOf(unitAt(box.node)) ? null : nameOf(unitAt(box.node))),
     token: (box) => tokenAt(box.node),
   });
 
@@ -293,49 +289,18 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     }
   }
 
-  // --- scores -------------------------------------------------------------------------------
-
-  const scoreKey = ({ layer, head: which, quantity }: Matrix): string =>
-    `${quantity} ${layer} ${which}`;
-
-  function absentReason(shown: Matrix): string | null {
-    if (shown.quantity === "rollout") return "rollout mixes heads and layers";
-    const words = shown.units.some(({ token, end }) => end - token > 1);
-    return scoresAbsent({ head: shown.head, words }, source.meta);
-  }
+  const scoreOf = ({ parent, unit }: TreeNode): number | null =>
+    matrix === null || parent === null ? null : scores.of(matrix, parent.unit, unit);
 
   async function loadScores(shown: Matrix): Promise<void> {
-    const key = scoreKey(shown);
-    const absent = absentReason(shown);
-    if (absent !== null) scores = { key, values: null, absent };
-    else if (scores?.key !== key || scores.values === null) {
-      try {
-        const { layer, head: which } = shown;
-        const answer = await source.slice({ kind: "scores", layer, head: which }, { signal });
-        if (store.get() !== shown) return;
-        const values = answer.arrays.get("scores")?.data as Float32Array | undefined;
-        scores = { key, values: values ?? null, absent: null };
-      } catch (error) {
-        if (isAbort(error) || store.get() !== shown) return;
-        const { message } = explain(error);
-        scores = { key, values: null, absent: message.replace(/\.$/, "") };
-      }
-    }
-    if (layout === null || signal.aborted) return;
+    await scores.load(shown);
+    if (layout === null || signal.aborted || matrix !== shown) return;
     picture.describe(look());
-    showCard(carded);
-  }
-
-  function scoreOf({ parent, unit }: TreeNode): number | null {
-    if (matrix === null || parent === null || scores?.key !== scoreKey(matrix)) return null;
-    if (scores.values === null || absentReason(matrix) !== null) return null;
-    const { units } = matrix;
-    return scores.values[units[parent.unit]!.token * n + units[unit]!.token] ?? null;
+    walk.refresh();
   }
 
   function facts({ node, parent }: Pick<TreeBox, "node" | "parent">): NodeFacts {
     const unit = unitAt(node);
-    const known = matrix !== null && scores?.key === scoreKey(matrix);
     return {
       node,
       name: nameOf(unit),
@@ -346,195 +311,26 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       siblings: parent === null ? 0 : grown!.childrenOf(parent.node).length,
       children: grown!.childrenOf(node).length,
       score: scoreOf(node),
-      scoreAbsent: known ? scores!.absent : null,
+      scoreAbsent: scores.absent(matrix!),
       quantity: quantityName(),
     };
   }
 
-  // --- the card -----------------------------------------------------------------------------
-
-  function showCard(path: string | null): void {
-    const box = path === null ? null : picture.box(path);
-    carded = box === null ? null : path;
-    tip.hidden = box === null;
-    picture.light(carded);
-    if (box === null) return;
-    tip.replaceChildren(nodeCard(facts(box)));
-    const frame = pane.getBoundingClientRect();
-    // Where the token will stand, not where it is on its way.
-    const x = box.x - scroller.scrollLeft;
-    const y = box.y - scroller.scrollTop;
-    const { offsetWidth: width, offsetHeight: height } = tip;
-    const left = Math.max(0, Math.min(x, frame.width - width));
-    const below = y + 16;
-    const top =
-      below + height > scroller.clientHeight && y - 16 - height > 0 ? y - 16 - height : below;
-    tip.style.left = `${Math.round(left)}px`;
-    tip.style.top = `${Math.round(top)}px`;
-  }
-
-  // --- acting -------------------------------------------------------------------------------
-
-  const focusedPath = (): string | null =>
-    document.activeElement?.closest<SVGElement>(".aw-tree-node")?.dataset.path ?? null;
-
-  /** The nearest token above a path that is drawn. */
-  function nearest(path: string): string {
-    for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
-      if (picture.box(at) !== null) return at;
-    }
-    return layout?.boxes[0]?.path ?? "";
-  }
-
-  function rove(path: string): void {
-    picture.item(entry)?.setAttribute("tabindex", "-1");
-    entry = path;
-    picture.item(entry)?.setAttribute("tabindex", "0");
-  }
-
-  function focusOn(path: string): void {
-    rove(path);
-    const item = picture.item(path) as SVGGElement | null;
-    item?.focus({ preventScroll: true });
-    reveal(path);
-  }
-
-  /** A new tree begins with its root in the middle. */
-  function center(): void {
-    scroller.scrollLeft = 0;
-    scroller.scrollTop = (layout?.boxes[0]?.y ?? 0) - scroller.clientHeight / 2;
-  }
-
-  /** Scroll the panel, and never the page, to a token. */
-  function reveal(path: string): void {
-    const box = picture.box(path);
-    if (box === null) return;
-    const left = box.x - box.numberWidth - 16;
-    const right = box.x + box.width + 16;
-    if (left < scroller.scrollLeft) scroller.scrollLeft = left;
-    else if (right > scroller.scrollLeft + scroller.clientWidth) {
-      scroller.scrollLeft = right - scroller.clientWidth;
-    }
-    if (box.y - 24 < scroller.scrollTop) scroller.scrollTop = box.y - 24;
-    else if (box.y + 24 > scroller.scrollTop + scroller.clientHeight) {
-      scroller.scrollTop = box.y + 24 - scroller.clientHeight;
-    }
-  }
-
-  function toggle(box: TreeBox, open = !box.open): void {
-    if (!box.inner) return;
+  function toggle(box: TreeBox, open: boolean): void {
     toggled.set(box.path, open);
     draw();
     stage.announce(`${nameOf(unitAt(box.node))} ${open ? "opened" : "closed"}`);
   }
 
-  function reroot(token: number, focus = true): void {
-    showCard(null);
+  function reroot(token: number): void {
+    walk.hideCard();
     if (state.get().token === token) return;
-    entry = "";
     state.set({ token });
     const first = layout?.boxes[0];
     if (first === undefined) return;
     stage.announce(`Root: ${nameOf(unitAt(first.node))}, ${facts(first).children} children`);
-    if (focus) focusOn(first.path);
+    walk.enter();
   }
-
-  const boxOf = (target: EventTarget | null): TreeBox | null => {
-    const path = (target as Element | null)?.closest<SVGElement>(".aw-tree-node")?.dataset.path;
-    return path === undefined ? null : picture.box(path);
-  };
-
-  picture.element.addEventListener(
-    "click",
-    (event) => {
-      const box = boxOf(event.target);
-      if (box === null) return;
-      if ((event.target as Element).closest(".aw-tree-toggle") !== null) {
-        focusOn(box.path);
-        toggle(box);
-      } else reroot(tokenAt(box.node));
-    },
-    { signal },
-  );
-  picture.element.addEventListener(
-    "pointerover",
-    (event) => {
-      const box = boxOf(event.target);
-      if (box !== null) showCard(box.path);
-    },
-    { signal },
-  );
-  picture.element.addEventListener(
-    "pointerout",
-    (event) => {
-      if (boxOf(event.relatedTarget) === null) showCard(focusedPath());
-    },
-    { signal },
-  );
-  picture.element.addEventListener(
-    "focusin",
-    (event) => {
-      const box = boxOf(event.target);
-      if (box === null) return;
-      rove(box.path);
-      showCard(box.path);
-    },
-    { signal },
-  );
-  picture.element.addEventListener("focusout", () => showCard(null), { signal });
-  scroller.addEventListener("scroll", () => showCard(carded), { signal, passive: true });
-
-  function onKey(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey || layout === null) return;
-    const box = boxOf(event.target);
-    if (box === null) return;
-    const { boxes } = layout;
-    const at = boxes.indexOf(box);
-    const go = (to: TreeBox | null | undefined): void => {
-      if (to != null) focusOn(to.path);
-    };
-    switch (event.key) {
-      case "ArrowDown":
-        go(boxes[at + 1]);
-        break;
-      case "ArrowUp":
-        go(boxes[at - 1]);
-        break;
-      case "ArrowRight":
-        if (box.inner && !box.open) toggle(box, true);
-        else if (box.open) go(boxes[at + 1]);
-        break;
-      case "ArrowLeft":
-        if (box.open) toggle(box, false);
-        else go(box.parent);
-        break;
-      case "Home":
-        go(boxes[0]);
-        break;
-      case "End":
-        go(boxes.at(-1));
-        break;
-      case " ":
-        toggle(box);
-        break;
-      case "Enter":
-        reroot(tokenAt(box.node));
-        break;
-      case "Backspace":
-        if (trail.length === 0) return;
-        reroot(trail.at(-1)!);
-        break;
-      case "Escape":
-        if (tip.hidden) return;
-        showCard(null);
-        break;
-      default:
-        return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  }
-  picture.element.addEventListener("keydown", onKey, { signal });
 
   onResize(
     root,
@@ -569,13 +365,14 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
           "Take fewer children or levels.",
         );
       }
-      await loadScores(shown);
+      await scores.load(shown);
       const rows = edgesOf(whole).map((node) => {
         const parent = shown.units[node.parent!.unit]!;
         const child = shown.units[node.unit]!;
         return [
           ...[parent.token, child.token, parent.text, child.text],
-          ...[node.depth, node.weight, node.product, scoreOf(node)],
+          ...[node.depth, node.weight, node.product],
+          scores.of(shown, node.parent!.unit, node.unit),
         ];
       });
       return { columns: COLUMNS, rows };
