@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from attn_widget.analysis.metrics import TAU
+
 # As in js/src/views/index.ts.
 DEFINITIONS: dict[str, str] = {
     "attention": "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
@@ -27,8 +29,15 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "predictions": ("special",),
     "inside": ("token",),
 }
+# Of the views' own switches, as they are when a view is opened.
+OWN: dict[str, dict[str, Any]] = {
+    "heads": {"tau": TAU},
+    "sentences": {"aggregation": "mass", "over": "all layers and heads"},
+    "predictions": {"mode": "as_is"},
+    "inside": {"stage": "token", "over": ""},
+}
 OF_A_HEAD = ("attention", "tree")
-OF_A_SELECTED_HEAD = (*OF_A_HEAD, "heads", "inside")
+OF_A_SELECTED_HEAD = (*OF_A_HEAD, "heads")
 
 
 def definition_of(view: str, quantity: str) -> str:
@@ -39,9 +48,7 @@ def definition_of(view: str, quantity: str) -> str:
     return DEFINITIONS[view] + scores
 
 
-def caption(
-    meta: Mapping[str, Any], selection: Any, view: str, own: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any]:
     """The caption of a view: model, text, layer, head, definition, options, versions.
 
     Parameters
@@ -51,8 +58,6 @@ def caption(
     selection : object
         With the public traits of `AttentionWidget` as attributes.
     view : str
-    own : mapping, optional
-        What the view's own switches say, such as the mode of predictions.
 
     Returns
     -------
@@ -60,7 +65,8 @@ def caption(
         JSON-able; the order of its keys is that of the saved file.
     """
     model, profile = meta["model"], meta["profile"]
-    rollout = view in OF_A_HEAD and selection.quantity == "rollout"
+    quantity = getattr(selection, "quantity", "weights")  # a profile has no matrix
+    rollout = view in OF_A_HEAD and quantity == "rollout"
     selected = view in OF_A_SELECTED_HEAD
     chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}
     return {
@@ -73,8 +79,8 @@ def caption(
         "profile": profile and {"n_texts": profile["n_texts"], "seed": profile["seed"]},
         "layer": selection.layer if selected else None,
         "head": selection.head if selected and not rollout else None,
-        "definition": definition_of(view, selection.quantity),
-        "options": {**chosen, **(own or {})},
+        "definition": definition_of(view, quantity),
+        "options": {**chosen, **OWN.get(view, {})},
         "versions": meta["versions"],
     }
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from attn_widget.analysis.arrays import Float32
 from attn_widget.analysis.influence import influence_tree
+from attn_widget.analysis.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.text import Cell, Table
@@ -62,12 +64,17 @@ def attention_table(analysis: Analysis, selection: Any) -> Table:
 def heads_table(analysis: Analysis, _selection: Any) -> Table:
     """One row a head: ``layer, head``, the metrics, the specialisation (raw)."""
     figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
-    figures.update(analysis.specialization.raw)
+    unknown = np.full((analysis.n_layers, analysis.n_heads), np.nan, dtype=np.float32)
+    try:
+        raw = analysis.specialization.raw
+    except NotAvailableError:
+        raw = {}
+    figures.update({key: raw.get(key, unknown) for key in SPECIALIZATIONS})
     return by_head(figures)
 
 
-def by_head(figures: Mapping[str, Float32]) -> Table:
-    """One row a head with a column for each figure, float32 [L, H]."""
+def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
+    """One row a head with a column for each figure, [L, H]."""
     lists = [values.astype(np.float64).tolist() for values in figures.values()]
     n_layers, n_heads = next(iter(figures.values())).shape
     rows: list[Row] = [
@@ -158,6 +165,32 @@ def predictions_table(analysis: Analysis, selection: Any) -> Table:
     return Table(columns, rows)
 
 
+def inside_table(analysis: Analysis, selection: Any) -> Table:
+    """One row a number of the focus token's embeddings, the stage that is open at first.
+
+    ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
+    ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
+    """
+    found = analysis.embeddings
+    names = ["token", "position", "segment", "sum", "norm"]
+    hidden = analysis.hidden_states.shape[-1]
+    if found.part("norm").shape[-1] != hidden:
+        names.append("output")
+    position = selection.token
+    if position is None:
+        position = next((i for i, t in enumerate(analysis.tokens) if not t.special), 0)
+    rows: list[Row] = []
+    for name in names:
+        try:
+            values = found.part(name)[position]
+        except NotAvailableError:
+            continue
+        text = analysis.tokens[position].text
+        for dimension, value in enumerate(values.astype(np.float64).tolist()):
+            rows.append((name, None, None, position, text, dimension, cell(value)))
+    return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
+
+
 def task_table(analysis: Analysis, _selection: Any) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
     found = analysis.classification
@@ -189,5 +222,6 @@ TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "tree": tree_table,
     "sentences": sentences_table,
     "predictions": predictions_table,
+    "inside": inside_table,
     "task": task_table,
 }

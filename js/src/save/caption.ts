@@ -37,7 +37,7 @@ const OPTIONS: Readonly<Record<string, readonly (keyof Selection)[]>> = {
   inside: ["token"],
 };
 const OF_A_HEAD = new Set(["attention", "tree"]);
-const OF_A_SELECTED_HEAD = new Set([...OF_A_HEAD, "heads", "inside"]);
+const OF_A_SELECTED_HEAD = new Set([...OF_A_HEAD, "heads"]);
 
 function definitionOf(view: string, { quantity }: Selection, definition: string): string {
   if (!OF_A_HEAD.has(view)) return definition;
@@ -95,12 +95,43 @@ function where({ layer, head, options }: Caption): string {
   return head === "mean" ? `L${layer} mean head` : `L${layer} H${head}`;
 }
 
-const spelled = (key: string, value: Option): string | null => {
-  if (value === null || value === "") return null;
-  const name = key.replaceAll("_", " ");
-  if (value === true) return name;
-  return value === false ? `no ${name}` : `${name} ${value}`;
+const RAMPS: Readonly<Record<string, string>> = {
+  head: "ramp from 0 to the largest weight",
+  unit: "ramp from 0 to 1",
+  sqrt: "ramp by square root, to the largest weight",
 };
+
+/** An option in words; null where there is nothing to say. */
+function spelled(key: string, value: Option): string | null {
+  if (value === null || value === "") return null;
+  switch (key) {
+    case "special":
+      return value === true ? "with special tokens" : "without special tokens";
+    case "words":
+      return value === true ? "subwords merged into words" : null;
+    case "scale":
+      return RAMPS[String(value)] ?? null;
+    case "token":
+      return `focus token ${value}`;
+    case "pair":
+      return `pair ${String(value).replace(" ", " → ")}`;
+    case "group":
+      return `group of tokens ${value}`;
+    case "top_k":
+      return `top ${value}`;
+    case "depth":
+      return value === 1 ? "1 level" : `${value} levels`;
+    case "metric":
+      return value === "thumbnails" ? null : `head grid by ${value}`;
+    case "mode":
+      return value === "masked" ? "each position masked in turn" : "input as is";
+    case "quantity":
+    case "over":
+      return String(value);
+    default:
+      return `${key.replaceAll("_", " ")} ${value}`;
+  }
+}
 
 /** The caption of a picture, a line each: which run, which text, what is shown and how, versions. */
 export function captionLines(caption: Caption): string[] {

@@ -1,6 +1,7 @@
 /** The files of a drawn view: picture, vector, table; each with its caption and its name. */
 
 import { palette } from "../draw/theme";
+import { weightLegend } from "../draw/weightlegend";
 import type { Stage } from "../matrix";
 import { SliceFailure } from "../source/failure";
 import type { Drawn, Table } from "../types";
@@ -8,7 +9,7 @@ import { VIEWS } from "../views/index";
 import { type Caption, captionLines, captionOf, fileName } from "./caption";
 import { toCsv } from "./csv";
 import { toJson } from "./json";
-import { pictureOf } from "./picture";
+import { type PictureOptions, pictureOf } from "./picture";
 import { vectorOf } from "./vector";
 
 export const FORMATS = ["png", "svg", "csv", "json"] as const;
@@ -37,6 +38,17 @@ export function captionFor({ source, state }: Stage, { name, drawn }: Open): Cap
   return captionOf(source.meta, state.get(), name, definition, drawn?.options?.());
 }
 
+/** The ramp of weights, for the one view whose legend stands in the bar. */
+function legendOf(
+  { matrix, state }: Stage,
+  { name }: Open,
+): NonNullable<PictureOptions["legend"]> | null {
+  const shown = matrix.get();
+  if (name !== "attention" || shown === null || shown.scores !== null) return null;
+  const { element, show } = weightLegend();
+  return { element, fill: () => show(shown.max, state.get().scale) };
+}
+
 async function tableOf({ name, drawn }: Open): Promise<Table> {
   const table = await drawn?.table();
   if (table == null) {
@@ -59,7 +71,7 @@ export async function fileOf(
   const content = async (): Promise<Blob | string> => {
     switch (format) {
       case "png":
-        return pictureOf(panel, captionLines(caption), scale);
+        return pictureOf(panel, captionLines(caption), { scale, legend: legendOf(stage, open) });
       case "svg": {
         const drawing = open.drawn?.svg?.() ?? null;
         if (drawing === null) {

@@ -60,21 +60,31 @@ function complete(copy: HTMLElement, original: HTMLElement): void {
     else canvases[i]?.replaceWith(image);
   });
   const copies = [copy, ...copy.querySelectorAll<HTMLElement>("*")];
-  [original, ...original.querySelectorAll<HTMLElement>("*")].forEach((element, i) => {
-    const { scrollTop, scrollLeft } = element;
-    if (scrollTop === 0 && scrollLeft === 0) return;
-    Array.from(element.children).forEach((child, k) => {
-      if (getComputedStyle(child).position === "sticky") return;
-      const moved = copies[i]?.children[k];
-      if (moved instanceof HTMLElement || moved instanceof SVGElement) {
-        moved.style.translate = `${-scrollLeft}px ${-scrollTop}px`;
-      }
-    });
-  });
+  const originals = [original, ...original.querySelectorAll<HTMLElement>("*")];
+  const scrolled = originals.filter((element) => element.scrollTop > 0 || element.scrollLeft > 0);
+  const shift = (element: Element, x: number, y: number): void => {
+    const moved = copies[originals.indexOf(element as HTMLElement)];
+    if (moved !== undefined) moved.style.translate = `${x}px ${y}px`;
+  };
+  for (const scroller of scrolled) {
+    const { scrollTop, scrollLeft } = scroller;
+    for (const child of scroller.children) {
+      if (!isSticky(child)) shift(child, -scrollLeft, -scrollTop);
+    }
+    // What sticks has moved away from where it belongs, which is where its parent begins.
+    for (const inner of scroller.querySelectorAll("*")) {
+      const parent = inner.parentElement;
+      if (parent === null || parent === scroller || !isSticky(inner)) continue;
+      const y = inner.getBoundingClientRect().top - parent.getBoundingClientRect().top;
+      shift(inner, 0, y);
+    }
+  }
 }
 
+const isSticky = (element: Element): boolean => getComputedStyle(element).position === "sticky";
+
 /** A copy of the widget that holds the panel and the caption alone. */
-function copyOf(root: HTMLElement, panel: HTMLElement, lines: readonly string[]): HTMLElement {
+function copyOf(root: HTMLElement, panel: HTMLElement, caption: HTMLElement): HTMLElement {
   const copy = root.cloneNode(false) as HTMLElement;
   const shown = panel.cloneNode(true) as HTMLElement;
   complete(shown, panel);
@@ -85,7 +95,8 @@ function copyOf(root: HTMLElement, panel: HTMLElement, lines: readonly string[])
   const width =
     panel.clientWidth + Number.parseFloat(paddingLeft) + Number.parseFloat(paddingRight);
   copy.style.width = `${Math.ceil(width)}px`;
-  copy.append(shown, captionElement(lines));
+  shown.style.removeProperty("min-height");
+  copy.append(shown, caption);
   return copy;
 }
 
@@ -101,11 +112,18 @@ function measure(copy: HTMLElement, root: HTMLElement): { width: number; height:
   return { width: Math.ceil(width), height: Math.ceil(height) };
 }
 
-/** The view in `panel` and a caption, on the widget's ground, `scale` pixels to a CSS pixel. */
+export interface PictureOptions {
+  /** Pixels to a CSS pixel. */
+  readonly scale?: number | undefined;
+  /** Shown above the caption: what the widget has outside the panel. Filled once it stands in the picture. */
+  readonly legend?: { readonly element: HTMLElement; fill(): void } | null;
+}
+
+/** The view in `panel` and a caption, on the widget's ground. */
 export async function pictureOf(
   panel: HTMLElement,
   lines: readonly string[],
-  scale: number = SCALE,
+  { scale = SCALE, legend = null }: PictureOptions = {},
 ): Promise<Blob> {
   const root = panel.closest<HTMLElement>(`.${ROOT_CLASS}`);
   if (root === null || panel.clientWidth === 0)
@@ -114,7 +132,10 @@ export async function pictureOf(
   drawFiner(scale);
   try {
     await redraw(root);
-    copy = copyOf(root, panel, lines);
+    const caption = captionElement(lines);
+    if (legend !== null) caption.prepend(legend.element);
+    copy = copyOf(root, panel, caption);
+    legend?.fill();
   } finally {
     drawFiner(1);
     void redraw(root);
