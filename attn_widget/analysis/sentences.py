@@ -259,6 +259,23 @@ class SentenceAttention:
             float(block[i, j]),
         )
 
+    def witnesses(
+        self, *, layer: int | None = None, head: int | None = None
+    ) -> tuple[Int32, Int32, Int32, Int32]:
+        """`witness` of all pairs at once: layers, heads, queries and keys, int32 [S, S] each."""
+        top = self._top(layer, head)
+        size = len(self)
+        queries = np.zeros((size, size), dtype=np.int32)
+        keys = np.zeros((size, size), dtype=np.int32)
+        for b, there in enumerate(self.tokens):
+            block = top.weights[:, list(there)]
+            best = block.argmax(axis=1)  # of each query, over the keys of b
+            values = np.take_along_axis(block, best[:, None], axis=1)[:, 0]
+            for a, here in enumerate(self.tokens):
+                query = here[int(values[list(here)].argmax())]
+                queries[a, b], keys[a, b] = query, there[int(best[query])]
+        return top.layers[queries, keys], top.heads[queries, keys], queries, keys
+
     def to_dataframe(
         self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
     ) -> Any:
