@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from attn_widget.trace import Trace
 
 Value = TypeVar("Value")
+KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
 
 
 class Analysis:
@@ -92,6 +93,7 @@ class Analysis:
         self._tagger = tagger
         self._find_language: Callable[[], Language] = self._annotate
         self._cache: dict[object, Any] = {}
+        self._layers: dict[int, LayerParts] = {}  # asked for last; the latest one stands last
         if language is not None:
             self._cache["language"] = language
 
@@ -451,7 +453,14 @@ class Analysis:
             0 to L - 1.
         """
         run = self._running("layers", of_tokens=True)
-        return self._once(("inside", layer), lambda: run.inside(layer))
+        layer = index_in(layer, self.n_layers, "layer")
+        with self.lock:
+            found = self._layers.pop(layer, None)
+            found = run.inside(layer) if found is None else found
+            self._layers[layer] = found
+            while len(self._layers) > KEPT_LAYERS:
+                del self._layers[next(iter(self._layers))]
+            return found
 
     def ffn(self, layer: int) -> Float32:
         """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size]."""
