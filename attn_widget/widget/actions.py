@@ -6,20 +6,18 @@ on a thread of its own; the widget tells how it goes by its traits.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attn_widget.encoding import check_text
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, SliceError
+from attn_widget.widget.protocol import log, said
 from attn_widget.widget.request import one_of
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.capture import Progress
-
-log = logging.getLogger("attn_widget")
 
 KINDS = ("run", "mask", "cancel")
 MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000
@@ -76,12 +74,12 @@ def reply(start: Callable[[], None]) -> tuple[dict[str, Any], list[bytes]]:
     try:
         start()
     except AttnWidgetError as error:
-        return {"ok": False, "error": error.message, "hint": error.hint}, []
+        return {"ok": False, "error": said(error.message), "hint": said(error.hint)}, []
     except Exception as error:
         log.exception("an action could not be started")
         return {
             "ok": False,
-            "error": f"{type(error).__name__}: {error}",
+            "error": said(f"{type(error).__name__}: {error}"),
             "hint": "This is a bug in attn_widget; the traceback is in the kernel's log.",
         }, []
     return {"ok": True, "data": {}, "arrays": []}, []

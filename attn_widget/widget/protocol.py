@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("attn_widget")
 
 MAX_REPLY_BYTES = 8_000_000
+MAX_SAID = 500  # characters of an error, which may repeat what was asked
+Asked = TypeVar("Asked")
 
 Reply = tuple[dict[str, Any], list[bytes]]
-
-
-class Locked(Protocol):
-    """What can be asked, by one thread at a time."""
-
-    lock: Any
 
 
 def answer(analysis: Analysis | None, request: object) -> Reply:
@@ -53,9 +49,12 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
 
 
 def respond(
-    asked: Locked | None, request: object, handlers: Mapping[str, Callable[[Any, Request], Answer]]
+    asked: Asked | None, request: object, handlers: Mapping[str, Callable[[Asked, Request], Answer]]
 ) -> Reply:
-    """Answer one request with the handler of its kind, which gets ``asked`` while its lock is held."""
+    """Answer one request with the handler of its kind, which gets ``asked``.
+
+    Two threads may ask at once: what is asked keeps its figures under a lock of its own.
+    """
     try:
         if asked is None:
             raise SliceError("This widget is closed.", "Run the cell again to make a new one.")
@@ -67,21 +66,24 @@ def respond(
             raise SliceError(
                 f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(handlers)}."
             )
-        with asked.lock:
-            data, arrays = handler(asked, request)
+        data, arrays = handler(asked, request)
         ready = {name: checked(name, array) for name, array in arrays.items()}
         check_size(ready)
         reply = {"ok": True, "data": to_json(data), "arrays": describe(ready)}
         return reply, [array.tobytes() for array in ready.values()]
     except AttnWidgetError as error:
-        return {"ok": False, "error": error.message, "hint": error.hint}, []
+        return {"ok": False, "error": said(error.message), "hint": said(error.hint)}, []
     except Exception as error:
         log.exception("a slice could not be answered: %r", request)
         return {
             "ok": False,
-            "error": f"{type(error).__name__}: {error}",
+            "error": said(f"{type(error).__name__}: {error}"),
             "hint": "This is a bug in attn_widget; the traceback is in the kernel's log.",
         }, []
+
+
+def said(text: str) -> str:
+    return text if len(text) <= MAX_SAID else f"{text[:MAX_SAID]}…"
 
 
 def check_size(arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from attn_widget.analysis.roles import Roles
     from attn_widget.analysis.sentences import Aggregation
     from attn_widget.classification import ClassProbabilities
+    from attn_widget.predictions import Mode
 
 MAX_TOP_K = 100
 MAX_TOKEN_IDS = 1000
 MAX_SEED = 2**31
+MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
 LAST_LAYERS = 6  # whose first token the task view shows (definitions, section 9)
 
 Arrays = dict[str, NDArray[Any]]
@@ -71,10 +73,14 @@ def metrics(analysis: Analysis, request: Request) -> Answer:
 
 
 def predictions(analysis: Analysis, request: Request) -> Answer:
-    mode = request.get("mode", "as_is")
     top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
-    found = analysis.predictions(top_k=top_k, mode=mode)
+    rows = rows_of(analysis, request)
+    found = analysis.predictions(top_k=top_k, mode=mode_of(request), rows=rows)
     return describe_predictions(found), prediction_arrays(found)
+
+
+def mode_of(request: Request) -> Mode:
+    return cast("Mode", one_of({"mode": "as_is", **request}, "mode", ("as_is", "masked")))
 
 
 def softmax(analysis: Analysis, request: Request) -> Answer:
@@ -85,8 +91,7 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
             raise SliceError(f"token_ids must be a list of at most {MAX_TOKEN_IDS} ids.")
         size = analysis.vocab_size
         ids = [integer({"token_ids": value}, "token_ids", 0, size) for value in ids]
-    mode = request.get("mode", "as_is")
-    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode))
+    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode_of(request)))
     return opened, {}
 
 
@@ -112,7 +117,16 @@ def rollout(analysis: Analysis, request: Request) -> Answer:
 
 
 def flow(analysis: Analysis, request: Request) -> Answer:
-    return {}, {"flow": analysis.flow(integer(request, "token", 0, analysis.n_tokens))}
+    token = integer(request, "token", 0, analysis.n_tokens)
+    edges = analysis.n_layers * analysis.n_tokens**2
+    if edges > MAX_FLOW_EDGES:
+        raise SliceError(
+            f"Attention flow through {analysis.n_layers} layers of {analysis.n_tokens} tokens would "
+            "take the kernel from many seconds to minutes.",
+            f"Rollout answers the same question at once; flow({token}) of the analysis in Python "
+            "computes it all the same.",
+        )
+    return {}, {"flow": analysis.flow(token)}
 
 
 def layer_change(analysis: Analysis, _request: Request) -> Answer:
@@ -167,14 +181,12 @@ def sentences(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
     found = analysis.sentences
     arrays: Arrays = {"matrix": found.matrix(kind, **of)}
-    size = len(found.texts)
     if kind == "mass":
         arrays["elsewhere"] = found.elsewhere(**of)
     else:
-        seen = [[found.witness(a, b, **of) for b in range(size)] for a in range(size)]
-        for name in ("layer", "head", "query", "key"):
-            column = [[getattr(witness, name) for witness in row] for row in seen]
-            arrays[f"witness_{name}"] = np.array(column, dtype=np.int32).reshape(size, size)
+        names = ("layer", "head", "query", "key")
+        for name, column in zip(names, found.witnesses(**of), strict=True):
+            arrays[f"witness_{name}"] = column
     data = {
         "texts": list(found.texts),
         "tokens": [list(tokens) for tokens in found.tokens],

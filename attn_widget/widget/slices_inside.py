@@ -72,6 +72,10 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
     def setting(*names: str) -> Any:
         return next((value for name in names if (value := getattr(config, name, None))), None)
 
+    lacking = {
+        part: f"No {part} embeddings: this model {why}."
+        for part, why in analysis.run.missing_embeddings().items()
+    }
     data = {
         "parameters": analysis.parameters,
         "sizes": {
@@ -84,13 +88,18 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
         "activation": str(setting("hidden_act", "hidden_activation", "activation")),
         "pre_norm": block is not None and block.pre_norm,
         "notes": [] if block is None else list(block.notes),
-        "tensors": {name: missing(analysis, name) for name in TENSORS},
+        "tensors": {name: missing(analysis, name, lacking) for name in TENSORS},
     }
     return data, {}
 
 
-def missing(analysis: Analysis, name: str) -> str | None:
-    """Why a tensor is N/A for this model; None when it is there."""
+def missing(analysis: Analysis, name: str, embeddings: dict[str, str]) -> str | None:
+    """Why a tensor is N/A for this model; None when it is there. Runs nothing.
+
+    ``embeddings`` are the parts that it lacks, with the reasons.
+    """
+    if name in EMBEDDINGS:
+        return embeddings.get(name)
     if name in LAYER:
         return None  # `architecture` itself is refused for a family whose layers are not known
     try:
