@@ -230,14 +230,21 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       grid.standOn(
         placeOfPair(matrix, state.get().pair) ?? { a, b: strongestOther(matrix, a) ?? a },
       );
-      if (matrix.size === 1) toggle({ a: 0, b: 0 });
+      if (matrix.size === 1) toggle({ a: 0, b: 0 }, true);
     } else if (drill !== null) void fill(drill);
     light();
     tell(null);
   }
 
+  const hint = h(
+    "p",
+    { class: "aw-hint aw-isa-hint" },
+    "Click a cell, or press Enter on it, to see it token by token.",
+  );
+
   function light(): void {
     if (matrix === null) return;
+    if (drill === null) below.replaceChildren(hint);
     grid.light(drill?.place ?? null, placeOfPair(matrix, state.get().pair));
   }
 
@@ -301,7 +308,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
   }
 
   /** Open the tokens of a pair below, or close them. */
-  function toggle(place: Place): void {
+  function toggle(place: Place, unasked = false): void {
     const same = drill?.place.a === place.a && drill.place.b === place.b;
     close();
     if (same) return;
@@ -317,10 +324,11 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       { signal },
     );
     light();
-    void fill(drill);
+    void fill(drill, unasked);
   }
 
-  async function fill(into: Drill): Promise<void> {
+  /** `unasked`: nobody has to be told that it could not be had. */
+  async function fill(into: Drill, unasked = false): Promise<void> {
     if (matrix === null) return;
     const of = matrix;
     const { a, b } = into.place;
@@ -341,7 +349,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
       const { message, hint } = explain(error);
-      report(message, hint);
+      if (!unasked) report(message, hint);
       if (drill === into && into.element.parentElement === null) close();
     } finally {
       clearTimeout(late);
@@ -386,5 +394,11 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       root.remove();
     },
     table: () => (matrix === null || matrix.size === 0 ? null : matrixTable(matrix)),
+    options() {
+      const { layer, head, aggregation } = matrix?.asked ?? { ...choice, layer: null, head: null };
+      if (layer === null) return { aggregation, over: "all layers and heads" };
+      const over = head === null ? `L${layer}, all heads` : `L${layer} H${head}`;
+      return { aggregation, over };
+    },
   };
 }
