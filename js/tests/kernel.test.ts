@@ -1,5 +1,5 @@
 // @vitest-environment node
-import { describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteCache } from "../src/source/cache";
 import { SliceFailure } from "../src/source/failure";
 import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/source/kernel";
@@ -7,6 +7,9 @@ import type { SliceRequest } from "../src/types";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "a", "b", "[SEP]"];
+
+// The reason of a failure is kept for the curious, in the console.
+beforeEach(() => void vi.spyOn(console, "debug").mockImplementation(() => undefined));
 
 /** A kernel that answers `weights` with cells numbered by row, when it is told to. */
 function kernel(options: { held?: boolean } = {}) {

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test, vi } from "vitest";
-import { bindState, type Model } from "../src/binding";
-import { createState, fit } from "../src/state";
+import { acceptSelection, bindState, type Model, readActivity } from "../src/binding";
+import { createState, fit, withHeight } from "../src/state";
 import { metaOf } from "./runs";
 
 describe("the selection", () => {
@@ -117,5 +117,57 @@ describe("the selection bound to traits", () => {
     expect(model.listening).toBe(0);
     state.set({ layer: 1 });
     expect(model.saved).toBe(0);
+  });
+});
+
+describe("a height of its own", () => {
+  test("is seen by the views, told to them, and never reaches the selection", () => {
+    const state = createState({ height: 300 });
+    let full: number | null = null;
+    const screened = withHeight(state, () => full);
+    const seen: (number | null)[] = [];
+    const stop = screened.state.on(["height"], ({ height }) => seen.push(height));
+    full = 700;
+    screened.change();
+    state.set({ height: 310 });
+    full = null;
+    screened.change();
+    stop();
+    screened.change();
+    expect(seen).toEqual([700, 700, 310]);
+    expect(state.get().height).toBe(310);
+  });
+});
+
+describe("what the kernel does", () => {
+  const read = (values: Record<string, unknown>) => readActivity(new FakeModel(values));
+
+  test("is read from traits that an older kernel may not have", () => {
+    expect(read({})).toEqual({ status: "ready", progress: null, history: [], error: null });
+  });
+
+  test("counts only what can be counted", () => {
+    expect(read({ progress: { label: "Layers", done: 2, total: 6 } }).progress).toEqual({
+      label: "Layers",
+      done: 2,
+      total: 6,
+    });
+    expect(read({ progress: { label: "Loading", done: 1, total: 0 } }).progress!.total).toBe(0);
+    expect(read({ progress: {} }).progress).toBeNull();
+  });
+
+  test("leaves out what is no run, and an error without words", () => {
+    const history = [{ text: "a", text_pair: null }, { text: 1 }, null, { text: "b" }];
+    expect(read({ history }).history.map(({ text }) => text)).toEqual(["a", "b"]);
+    expect(read({ error: {} }).error).toBeNull();
+    expect(read({ error: { message: "no" } }).error).toEqual({ message: "no", hint: "" });
+  });
+});
+
+describe("a stored selection", () => {
+  test("is taken as far as it makes sense", () => {
+    const stored = { layer: 2, head: "all", view: "tree", nonsense: 1 };
+    expect(acceptSelection(stored)).toEqual({ layer: 2, view: "tree" });
+    expect(acceptSelection({})).toEqual({});
   });
 });

@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createMatrix, type Stage } from "../src/matrix";
+import { createState } from "../src/state";
+import type { Action, Meta, Source } from "../src/types";
+import { ribbon } from "../src/views/ribbon";
+import { buildLine, directionOf, firstUnits } from "../src/views/ribbon-line";
+import { readTags } from "../src/views/ribbon-tags";
+import { newMemory, type RibbonMemory } from "../src/views/ribbon-tools";
+import { counting, metaOf } from "./runs";
+
+const TEXTS = ["[CLS]", "Angela", "Mer", "##kel", "sings", "[SEP]"];
+const LANGUAGE = {
+  data: {
+    words: [
+      { pos: "PROPN", entity: "PERSON", segment: 0 },
+      { pos: "PROPN", entity: "PERSON", segment: 0 },
+      { pos: "VERB", entity: null, segment: 0 },
+    ],
+    token_word: [null, 0, 1, 1, 2, null],
+    tagger: "test",
+    notes: [],
+  },
+  arrays: new Map(),
+};
+
+const lineOf = (meta: Meta, tagged = false): HTMLElement => {
+  const line = document.createElement("div");
+  const tags = tagged ? readTags(LANGUAGE) : null;
+  line.append(...buildLine(firstUnits(meta, true), meta, tags).nodes);
+  return line;
+};
+
+describe("the line of tokens", () => {
+  test("reads as the text does: pieces together, words apart", () => {
+    expect(lineOf(metaOf(TEXTS)).textContent).toBe("[CLS] Angela Merkel sings [SEP]");
+  });
+
+  test("keeps the line breaks of the text", () => {
+    const meta = metaOf(["a", "b"]);
+    const broken = { ...meta, tokens: { ...meta.tokens, before: ["", "\n"] } };
+    expect(lineOf(broken).querySelectorAll(".aw-ribbon-break")).toHaveLength(1);
+  });
+
+  test("names the segments of a pair", () => {
+    const meta = metaOf(["[CLS]", "a", "[SEP]", "b", "[SEP]"], { text_pair: "b" });
+    const paired = { ...meta, tokens: { ...meta.tokens, segment: [0, 0, 0, 1, 1] } };
+    const names = [...lineOf(paired).querySelectorAll(".aw-segment")];
+    expect(names.map(({ textContent }) => textContent)).toEqual(["A", "B"]);
+  });
+
+  test("shows a masked token with what stands in the text struck through", () => {
+    const meta = metaOf(TEXTS, { masked: [{ token: 4, text: "sings", id: 14 }] });
+    const button = lineOf(meta).querySelector('[data-token="4"]')!;
+    expect(button.textContent).toBe("[MASK] sings");
+    expect(button.querySelector("s")!.textContent).toBe("sings");
+    expect(button.hasAttribute("data-aw-masked")).toBe(true);
+  });
+
+  test("puts the pieces of a word over its tag and the entity's name where it ends", () => {
+    const line = lineOf(metaOf(TEXTS), true);
+    const words = [...line.querySelectorAll<HTMLElement>(".aw-word")];
+    expect(words.map(({ dataset }) => [dataset.awPos, dataset.awEntity, dataset.awLabel])).toEqual([
+      ["PROPN", "PERSON", undefined],
+      ["PROPN", "PERSON", "PERSON"],
+      ["VERB", undefined, undefined],
+    ]);
+    expect(words[1]!.textContent).toBe("Merkel");
+    // Tags are drawn, not written: the text stays the text.
+    expect(line.textContent).toBe("[CLS] Angela Merkel sings [SEP]");
+  });
+
+  test("has the direction of its first letter", () => {
+    expect(["abc שלום", "12 שלום abc", "مرحبا", "…"].map(directionOf)).toEqual([
+      "ltr",
+      "rtl",
+      "rtl",
+      "ltr",
+    ]);
+  });
+
+  test("has no tags where nobody tagged", () => {
+    const words = [{ pos: null, entity: null }];
+    expect(readTags({ data: { words, token_word: [0] }, arrays: new Map() })).toBeNull();
+    expect(readTags({ data: {}, arrays: new Map() })).toBeNull();
+  });
+});
+
+describe("the ribbon", () => {
+  let element: HTMLElement;
+  let stop: AbortController;
+  let asked: Action[];
+  let dispose: () => void;
+  let stage: Stage;
+  let memory: RibbonMemory;
+
+  async function draw(change: Partial<Meta> = {}, acts = true): Promise<void> {
+    const meta = metaOf(TEXTS, change);
+    const weights = counting([TEXTS.length, TEXTS.length], 0.01);
+    const source: Source = {
+      meta,
+      arrays: new Map(),
+      live: false,
+      slice: async ({ kind }) =>
+        kind === "language" ? LANGUAGE : { data: {}, arrays: new Map([["weights", weights]]) },
+    };
+    const state = createState();
+    const base = {
+      source,
+      state,
+      act: acts
+        ? async (action: Action) => {
+            asked.push(action);
+          }
+        : null,
+      report: vi.fn(),
+      announce: vi.fn(),
+      signal: stop.signal,
+    };
+    stage = { ...base, matrix: createMatrix(source, state, { ...base, busy: () => undefined }) };
+    dispose = ribbon(element, stage, memory);
+    await vi.waitFor(() => expect(stage.matrix.get()).not.toBeNull());
+  }
+  const button = (token: number): HTMLElement =>
+    element.querySelector<HTMLElement>(`[data-token="${token}"]`)!;
+  const press = (token: number, key: string, more: KeyboardEventInit = {}): void => {
+    const init = { key, bubbles: true, cancelable: true, ...more };
+    button(token).dispatchEvent(new KeyboardEvent("keydown", init));
+  };
+
+  beforeEach(() => {
+    vi.stubGlobal(
+      "ResizeObserver",
+      class {
+        observe() {}
+        disconnect() {}
+      },
+    );
+    element = document.createElement("div");
+    document.body.append(element);
+    stop = new AbortController();
+    asked = [];
+    // Tags off: nothing is built again behind a test's back.
+    memory = { ...newMemory(), tags: false };
+  });
+  afterEach(() => {
+    dispose();
+    stop.abort();
+    element.remove();
+    vi.unstubAllGlobals();
+  });
+
+  test("stands there before the matrix does", async () => {
+    const drawing = draw();
+    expect(button(4).textContent).toBe("sings");
+    await drawing;
+  });
+
+  test("keeps its nodes when the selection changes", async () => {
+    await draw();
+    const before = [...element.querySelectorAll("[data-token]")];
+    stage.state.set({ token: 2, layer: 1, head: 2, pair: [2, 4], group: [1] });
+    await vi.waitFor(() => expect(stage.matrix.get()!.layer).toBe(1));
+    expect([...element.querySelectorAll("[data-token]")]).toEqual(before);
+    expect(button(2).getAttribute("aria-pressed")).toBe("true");
+    expect(Number(button(4).dataset.awValue)).toBe(Math.fround(16 * 0.01));
+  });
+
+  test("gathers tokens by Ctrl + click and by key, and lets them go again", async () => {
+    await draw();
+    const init = { bubbles: true, ctrlKey: true };
+    button(4).dispatchEvent(new MouseEvent("click", init));
+    press(1, "Enter", { ctrlKey: true });
+    expect(stage.state.get()).toMatchObject({ group: [1, 4], token: null });
+    expect(button(4).hasAttribute("data-aw-gathered")).toBe(true);
+    press(4, " ", { shiftKey: true });
+    expect(stage.state.get().group).toEqual([1]);
+    expect(button(4).hasAttribute("data-aw-gathered")).toBe(false);
+  });
+
+  test("masks by key, by click with the tool, and adds to what is masked", async () => {
+    await draw({ masked: [{ token: 1, text: "Angela", id: 11 }] });
+    press(4, "x");
+    element.querySelector<HTMLElement>('[data-aw-part="mask"]')!.click();
+    button(1).click();
+    button(2).click();
+    element.querySelector<HTMLElement>('[data-aw-part="unmask"]')!.click();
+    expect(asked).toEqual([
+      { kind: "mask", tokens: [1, 4] },
+      { kind: "mask", tokens: [4] },
+      { kind: "mask", tokens: [2, 4] },
+      { kind: "mask", tokens: [] },
+    ]);
+    expect(stage.state.get().token).toBeNull();
+  });
+
+  test("masks no special token", async () => {
+    await draw();
+    press(0, "x");
+    expect(asked).toEqual([]);
+    expect(stage.announce).toHaveBeenCalledWith("Special tokens are not masked.");
+  });
+
+  test("offers no mask where nothing can run", async () => {
+    await draw({}, false);
+    expect(element.querySelector('[data-aw-part="mask"]')).toBeNull();
+    press(4, "x");
+    expect(asked).toEqual([]);
+  });
+
+  test("asks for tags when they are switched on, and keeps the focus where it was", async () => {
+    await draw();
+    button(2).focus();
+    expect(element.querySelector(".aw-word")).toBeNull();
+    element.querySelector<HTMLElement>('[data-aw-part="tags"]')!.click();
+    await vi.waitFor(() => expect(element.querySelectorAll(".aw-word")).toHaveLength(3));
+    expect(document.activeElement).toBe(button(2));
+    expect(memory.tagged).toBe(true);
+  });
+});
