@@ -26,6 +26,17 @@ export function maskedText(unit: Unit, meta: Meta): string | null {
   return unit.end - unit.token > 1 ? unit.surface : hidden[0]!.text;
 }
 
+/** What stands on a unit's button where it is not masked. */
+const unitFace = (unit: Unit): string => visible(unit.special ? unit.text : unit.surface);
+
+/** What a unit is called aloud: what its button shows and, where that differs, the tokenizer's text. */
+export function spokenUnit(unit: Unit, meta: Meta, label: string): string {
+  const was = maskedText(unit, meta);
+  if (was !== null) return `${MASK} ${visible(was)}`;
+  const face = unitFace(unit);
+  return label.toLowerCase().includes(face.toLowerCase()) ? label : `${face} (${label})`;
+}
+
 function tokenButton(unit: Unit, meta: Meta): HTMLElement {
   const was = maskedText(unit, meta);
   const special = unit.special && was === null;
@@ -41,8 +52,7 @@ function tokenButton(unit: Unit, meta: Meta): HTMLElement {
       "aria-pressed": "false",
       tabindex: -1,
     },
-    was === null ? visible(unit.special ? unit.text : unit.surface) : MASK,
-    was === null ? null : h("s", { class: "aw-was" }, visible(was)),
+    ...(was === null ? [unitFace(unit)] : [`${MASK} `, h("s", { class: "aw-was" }, visible(was))]),
   );
 }
 

@@ -10,7 +10,7 @@ import { modeOf, onTheme } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
-import { buildLine, directionOf, firstUnits, maskedText, sameUnits } from "./ribbon-line";
+import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "./ribbon-line";
 import { askForTags, type Tags } from "./ribbon-tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./ribbon-tools";
 
@@ -129,8 +129,7 @@ export function ribbon(
     const shown = matrix.get();
     if (index < 0 || shown === null) return;
     const unit = units[index]!;
-    const was = maskedText(unit, meta);
-    const name = was === null ? unitLabel(unit, scheme) : `[MASK], in the text ${was}`;
+    const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
     const value = focus < 0 ? null : formatNumber(shown.weights[focus * shown.size + index]!);
     const word = tags?.wordOf(unit.token) ?? null;
@@ -196,7 +195,7 @@ export function ribbon(
     }
     const others = now.filter((token) => !mine.includes(token));
     setMasks(on ? [...others, ...mine].sort((a, b) => a - b) : others);
-    stage.announce(`${unitLabel(unit, scheme)} ${on ? "masked" : "as in the text"}: running.`);
+    stage.announce(`${unitLabel(unit, scheme)} ${on ? "masked" : "as in the text"}, running.`);
   }
 
   line.addEventListener(

@@ -49,13 +49,13 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   let truncation: boolean | null = null;
   const boxes: HTMLInputElement[] = [];
 
-  const button = (part: string, label: string, face: Node | string, title: string) =>
+  const button = (part: string, label: string | null, face: Node | string, title: string) =>
     h(
       "button",
       { type: "button", class: "aw-plain", "data-aw-part": part, "aria-label": label, title },
       face,
     );
-  const run = button("run-button", "Run", "Run", "Run this text (Ctrl + Enter)");
+  const run = button("run-button", null, "Run", "Run this text (Ctrl + Enter)");
   const pair = button(
     "pair-button",
     "Add a second text",
