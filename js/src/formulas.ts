@@ -31,13 +31,13 @@ const GOLSHANRAD: Reference = {
     "Reliability Through Advanced Testing and Online Error Prediction, SSRN preprint",
   doi: null,
 };
-const CLARK: Reference = {
+export const CLARK: Reference = {
   text:
     "Clark, Khandelwal, Levy & Manning (2019), What Does BERT Look At? An Analysis of BERT’s " +
     "Attention, BlackboxNLP",
   doi: "10.18653/v1/W19-4828",
 };
-const VOITA: Reference = {
+export const VOITA: Reference = {
   text:
     "Voita, Talbot, Moiseev, Sennrich & Titov (2019), Analyzing Multi-Head Self-Attention: " +
     "Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned, ACL",

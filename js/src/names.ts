@@ -2,7 +2,7 @@
 
 import type { Unit } from "./derive/units";
 import { type TokenScheme, tokenLabel, tokenScheme } from "./draw/format";
-import { metricOf } from "./formulas";
+import { figureName } from "./formulas-heads";
 import type { HeadIndex, TokenColumns } from "./types";
 
 /** Which matrix of a run. */
@@ -42,6 +42,12 @@ export function unitLabel(unit: Unit, scheme: TokenScheme): string {
   return tokenLabel(unit.text, scheme, unit.surface).text;
 }
 
+/** The labels that stand more than once: there an index tells which is meant. */
+export function repeated(labels: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(labels.filter((label) => seen.size === seen.add(label).size));
+}
+
 /** Figures that stand on a metric's card and have none of their own. */
 const COMPANIONS: Readonly<Record<string, string>> = {
   q25: "Lower quartile",
@@ -50,5 +56,5 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   focus_per_row: "Focus per row",
 };
 
-/** A metric's name as its card has it. */
-export const metricName = (key: string): string => metricOf(key)?.name ?? COMPANIONS[key] ?? key;
+/** A figure's name as its card or its axis has it. */
+export const metricName = (key: string): string => figureName(key) ?? COMPANIONS[key] ?? key;

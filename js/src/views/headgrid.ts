@@ -1,30 +1,56 @@
 /** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
 
 import { fitCanvas } from "../draw/canvas";
+import { category, categoryColor } from "../draw/category";
 import { h, setAttributes } from "../draw/dom";
 import { ABSENT, exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
-import { RAMP_SIZE, ramp } from "../draw/ramp";
+import { inkOn, RAMP_SIZE, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme, palette } from "../draw/theme";
+import { PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import type { Stage } from "../matrix";
 import { headName, metricName, spokenHead } from "../names";
+import { explain, isAbort } from "../source/failure";
+import { askFigures, askRoles, type Roles, roleName } from "./heads-data";
 
 const GAP = 2;
 const AXIS = 20;
 const CELL = { least: 9, most: 28 } as const;
 const TYPING_PAUSE_MS = 900;
+/** An answer that comes sooner needs no sign of waiting. */
+const QUIET_MS = 120;
+/** The smallest cell that a letter fits into, px. */
+const LETTER_CELL = 12;
+
+/** What the heads are shaded by: their own thumbnails, a figure, or their roles. */
+interface Shade {
+  readonly key: string;
+  /** One figure a head; null for thumbnails and roles. */
+  readonly figures: ArrayLike<number> | null;
+  readonly roles: Roles | null;
+}
 
 export function headGrid(element: HTMLElement, stage: Stage): () => void {
   const { source, state, signal } = stage;
   const { n_layers: layers, n_heads: heads } = source.meta.model;
+  const { profile } = source.meta;
   const { keys } = source.meta.metrics;
+  /** What is shown where nothing else can be. */
+  const plain = profile === null ? "thumbnails" : keys[0]!;
 
+  const group = (label: string, options: readonly string[]): HTMLElement =>
+    h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
+  const held = (aims: typeof PATTERNS): string[] =>
+    aims.map(({ key }) => key).filter((key) => profile?.keys.includes(key) ?? true);
   const choice = h(
     "select",
     { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
-    h("option", { value: "thumbnails" }, "Thumbnails"),
-    ...keys.map((key) => h("option", { value: key }, metricName(key))),
+    profile === null ? h("option", { value: "thumbnails" }, "Thumbnails") : null,
+    group("Matrix", keys),
+    group("Where they look", held(SPECIALIZATIONS)),
+    group("Position", held(PATTERNS)),
+    h("option", { value: "role" }, "Role"),
   );
   choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
 
@@ -62,15 +88,16 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
   const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
   const legend = h("div", { class: "aw-ramp aw-grid-legend" }, low, bar, high);
   const note = h("span", { class: "aw-grid-note" });
+  const most = h("button", { type: "button", class: "aw-grid-most", "data-aw-part": "grid-most" });
+  const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
     grid,
-    h("div", { class: "aw-grid-foot" }, note, legend),
+    h("div", { class: "aw-grid-foot" }, note, most, legend),
+    roleList,
   );
 
   const at = (layer: number, head: number): HTMLButtonElement => buttons[layer * heads + head]!;
-  const values = (key: string): Float32Array | null =>
-    (source.arrays.get(`metric:${key}`)?.data as Float32Array | undefined) ?? null;
   const focusOf = (): [number, number] => {
     const { layer, head } = state.get();
     return [layer, head === "mean" ? 0 : head];
@@ -98,19 +125,77 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     entry.tabIndex = 0;
   }
 
-  function describe(): void {
+  let shade: Shade = { key: plain, figures: painted(plain), roles: null };
+  function painted(key: string): ArrayLike<number> | null {
+    return source.arrays.get(`metric:${key}`)?.data ?? null;
+  }
+
+  let asking: AbortController | null = null;
+  /** Follow the selection: at once when the figures are here, else when they have come. */
+  async function reshade(): Promise<void> {
+    asking?.abort();
     const { metric } = state.get();
-    const figures = metric === "thumbnails" ? null : values(metric);
-    const largest = source.arrays.get("head_max")?.data as Float32Array | undefined;
+    const here = painted(metric);
+    const thumbnails = metric === "thumbnails" && profile === null;
+    choice.value = metric;
+    grid.removeAttribute("aria-busy");
+    if (thumbnails || here !== null) {
+      show({ key: metric, figures: here, roles: null });
+      return;
+    }
+    const mine = new AbortController();
+    asking = mine;
+    signal.addEventListener("abort", () => mine.abort(), { signal: mine.signal });
+    const options = { signal: mine.signal };
+    const late = setTimeout(() => {
+      grid.setAttribute("aria-busy", "true");
+      note.textContent = metric === "role" ? "clustering the heads …" : "tagging the words …";
+      most.hidden = legend.hidden = roleList.hidden = true;
+    }, QUIET_MS);
+    try {
+      const roles = metric === "role" ? await askRoles(source, options) : null;
+      const figures = roles === null ? await askFigures(source, metric, options) : null;
+      if (mine.signal.aborted) return;
+      if (roles === null && figures === null) state.set({ metric: plain });
+      else show({ key: metric, figures, roles });
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted) return;
+      const { message, hint } = explain(error);
+      stage.report(
+        `The heads cannot be shaded by ${metricName(metric).toLowerCase()}: ${message}`,
+        hint,
+      );
+      paint();
+      // What is painted is what is named.
+      state.set({ metric: shade.key });
+    } finally {
+      clearTimeout(late);
+      if (asking === mine) grid.removeAttribute("aria-busy");
+    }
+  }
+
+  function show(next: Shade): void {
+    shade = next;
+    describe();
+    paint();
+  }
+
+  function describe(): void {
+    const { key, figures, roles } = shade;
+    const largest = source.arrays.get("head_max")?.data;
     buttons.forEach((button, i) => {
-      const value = figures?.[i] ?? largest?.[i];
       const [layer, head] = [Math.floor(i / heads), i % heads];
-      const what = figures === null ? "largest weight" : metricName(metric);
-      const text = value === undefined ? ABSENT : formatNumber(value);
+      const role = roles === null ? null : (roles.labels[i] ?? 0);
+      const value = role === null ? (figures ?? largest)?.[i] : undefined;
+      const what =
+        role !== null
+          ? `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`
+          : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : formatNumber(value)}`;
       setAttributes(button, {
-        "aria-label": `${spokenHead(layer, head)}: ${what} ${text}`,
-        title: `${headName(layer, head)}   ${what} ${text}`,
+        "aria-label": `${spokenHead(layer, head)}: ${what}`,
+        title: `${headName(layer, head)}   ${what}`,
         "data-aw-value": value === undefined ? null : exact(value),
+        "data-aw-role": role,
       });
     });
   }
@@ -126,21 +211,74 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
 
   function paint(): void {
     if (cell === 0) return;
-    const { metric, scale } = state.get();
+    const { scale } = state.get();
     const mode = modeOf(element);
     const step = cell + GAP;
     const context = fitCanvas(canvas, heads * step, layers * step);
-    const thumbnails = metric === "thumbnails";
-    const figures = thumbnails ? null : values(metric);
-    if (thumbnails) paintThumbnails(context, step, mode, scale);
-    else if (figures !== null) paintMetric(context, step, mode, figures);
-    legend.hidden = thumbnails;
+    const { figures, roles } = shade;
+    const thumbnails = figures === null && roles === null;
+    if (roles !== null) paintRoles(context, step, mode, roles);
+    else if (figures !== null) paintFigures(context, step, mode, figures);
+    else paintThumbnails(context, step, mode, scale);
+    const largest = figures === null ? null : largestOf(figures);
+    legend.hidden = largest === null;
+    most.hidden = largest === null;
+    roleList.hidden = roles === null;
+    if (largest !== null) {
+      const [layer, head] = [Math.floor(largest / heads), largest % heads];
+      most.textContent = `most: ${headName(layer, head)}`;
+      setAttributes(most, { "data-layer": layer, "data-head": head });
+    }
     note.textContent = thumbnails
       ? scale === "unit"
         ? "each on 0 to 1"
         : "each on its own maximum"
-      : metricName(metric);
-    choice.value = metric;
+      : figures !== null && largest === null
+        ? "N/A for this text"
+        : "";
+    note.hidden = note.textContent === "";
+  }
+
+  function largestOf(figures: ArrayLike<number>): number | null {
+    let best: number | null = null;
+    for (let i = 0; i < figures.length; i++) {
+      const value = figures[i] as number;
+      if (value > (best === null ? Number.NEGATIVE_INFINITY : (figures[best] as number))) best = i;
+    }
+    return best;
+  }
+
+  function paintRoles(
+    context: CanvasRenderingContext2D,
+    step: number,
+    mode: "light" | "dark",
+    { labels, names }: Roles,
+  ): void {
+    context.font = `600 ${Math.min(12, cell - 4)}px ${palette(element).font}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (let i = 0; i < layers * heads; i++) {
+      const x = (i % heads) * step;
+      const y = Math.floor(i / heads) * step;
+      const role = labels[i] as number;
+      context.fillStyle = categoryColor(role, mode);
+      context.fillRect(x, y, cell, cell);
+      if (cell < LETTER_CELL) continue;
+      context.fillStyle = inkOn(category(role).rgb[mode]);
+      context.fillText(category(role).letter, x + cell / 2, y + cell / 2 + 0.5);
+    }
+    roleList.replaceChildren(
+      ...names.map((name, role) => {
+        const swatch = h(
+          "i",
+          { class: "aw-grid-role", "aria-hidden": "true" },
+          category(role).letter,
+        );
+        swatch.style.background = categoryColor(role, mode);
+        swatch.style.color = inkOn(category(role).rgb[mode]);
+        return h("li", {}, swatch, roleName(name));
+      }),
+    );
   }
 
   function paintThumbnails(
@@ -193,18 +331,19 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     }
   }
 
-  function paintMetric(
+  function paintFigures(
     context: CanvasRenderingContext2D,
     step: number,
     mode: "light" | "dark",
-    figures: Float32Array,
+    figures: ArrayLike<number>,
   ): void {
     const { css } = ramp("metric", mode);
-    const known = figures.filter((value) => !Number.isNaN(value));
+    const all = Array.from(figures);
+    const known = all.filter((value) => !Number.isNaN(value));
     const [least, most] = [Math.min(...known), Math.max(...known)];
     const span = most > least ? most - least : 1;
     const { line, muted } = palette(element);
-    figures.forEach((value, i) => {
+    all.forEach((value, i) => {
       const x = (i % heads) * step;
       const y = Math.floor(i / heads) * step;
       if (Number.isNaN(value)) {
@@ -280,17 +419,21 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
 
   const stops = [
     state.on(["layer", "head"], mark),
-    state.on(["metric"], () => {
-      describe();
-      paint();
-    }),
+    state.on(["metric"], () => void reshade()),
     state.on(["scale"], paint),
   ];
   onResize(element, layout, signal);
   onTheme(element, paint, signal);
+  most.addEventListener(
+    "click",
+    () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
+    { signal },
+  );
   mark();
   describe();
+  void reshade();
   return () => {
+    asking?.abort();
     clearTimeout(typing);
     for (const stop of stops) stop();
     element.replaceChildren();

@@ -23,12 +23,16 @@ export interface Card {
   point(index: number | null): void;
 }
 
-/** `uniform(layer, tau)` is the figure of a head that attends to every possible key alike. */
+/**
+ * `uniform(layer, tau)` is the figure of a head that attends to every possible key alike; `interval` that of a
+ * mean over texts.
+ */
 export function createCard(
   metric: Metric,
   uniform: (layer: number, tau: Tau) => number,
-  detail: (value: number, layer: number) => string,
+  detail: (value: number, layer: number, head: HeadIndex) => string,
   events: CardEvents,
+  interval: (index: number) => readonly [number, number] | null = () => null,
 ): Card {
   const element = h("article", { class: "aw-card", "data-metric": metric.key });
   const title = h(
@@ -50,6 +54,7 @@ export function createCard(
   });
   const reference = h("span", { class: "aw-strip-uniform" });
   const mark = h("span", { class: "aw-strip-mark" });
+  const band = h("span", { class: "aw-strip-interval", hidden: true });
   const low = h("span", { class: "aw-axis-low" });
   const middle = h("span", { class: "aw-axis-middle" });
   const high = h("span", { class: "aw-axis-high" });
@@ -86,7 +91,7 @@ export function createCard(
     order = ascending(all);
     const drawn = dotStrip(all, domain);
     dots = drawn.dots;
-    strip.replaceChildren(reference, drawn.element, mark);
+    strip.replaceChildren(band, reference, drawn.element, mark);
     low.textContent = formatNumber(min);
     high.textContent = formatNumber(max);
     spark = bandSparkline(layerSummaries(figures), domain);
@@ -122,11 +127,20 @@ export function createCard(
           : `${formatOrdinal(rank)} of ${order.length}`;
     standing.title =
       head === "mean" ? "smallest and largest of the layer’s heads" : "1st is the largest figure";
-    sub.textContent = detail(current, layer);
+    sub.textContent = detail(current, layer, head);
 
     const plain = Number.isNaN(current);
     mark.hidden = plain;
     if (!plain) mark.style.left = percent(share(current, domain));
+    const [from, to] = (head === "mean" ? null : interval(layer * nHeads + head)) ?? [NaN, NaN];
+    band.hidden = Number.isNaN(from) || Number.isNaN(to);
+    if (!band.hidden) {
+      const [left, right] = [share(from, domain), share(to, domain)].map((x) =>
+        Math.min(1, Math.max(0, x)),
+      ) as [number, number];
+      band.style.left = percent(left);
+      band.style.width = percent(right - left);
+    }
     const expected = uniform(layer, tau);
     reference.hidden = Number.isNaN(expected);
     reference.style.left = percent(share(expected, domain));

@@ -65,3 +65,17 @@ export function rowCounts(source: Source, layer: number): RowCounts {
   if (possible === undefined) return new Array<number>(n).fill(n);
   return [...possible.data.subarray(layer * n, (layer + 1) * n)];
 }
+
+/** 95% interval of a profile's mean, by head; null where the run is of one text or has none. */
+export function intervalOf(
+  { arrays }: Source,
+  key: string,
+): ((index: number) => readonly [number, number] | null) | null {
+  const low = arrays.get(`low:${key}`)?.data;
+  const high = arrays.get(`high:${key}`)?.data;
+  if (low === undefined || high === undefined) return null;
+  return (index) => {
+    const [from, to] = [low[index] ?? Number.NaN, high[index] ?? Number.NaN];
+    return Number.isNaN(from) || Number.isNaN(to) ? null : [from, to];
+  };
+}

@@ -1,7 +1,6 @@
 /** All heads as a table: sortable by every metric, filterable, a row selects its head. */
 
 import { exact, formatCount, formatNumber } from "../draw/format";
-import type { Metric } from "../formulas";
 import { headName } from "../names";
 import type { HeadIndex } from "../types";
 
@@ -13,13 +12,27 @@ export interface Sort {
 }
 
 type Test = (index: number) => boolean;
-type Column = { readonly metric: Metric; readonly values: ArrayLike<number> };
+export interface Column {
+  readonly key: string;
+  readonly name: string;
+  /** Heading and filter word. */
+  readonly short: string;
+  /** What stands above the headings of a kind. */
+  readonly group: string;
+  /** One figure a head; NaN = N/A. */
+  readonly values: ArrayLike<number>;
+  /** What stands in the cell instead of the number: the name of a role. */
+  readonly text?: (value: number) => string;
+  /** A second line: the interval of a mean. */
+  readonly detail?: (index: number) => string;
+}
 
 const COMPARISON = /^([a-z. ]+?)\s*(<=|>=|<|>|=)\s*(-?\d*\.?\d+(?:e-?\d+)?)$/i;
+const NAMED = /^(role)\s*[:=]\s*(\S.*)$/i;
 const ONE_HEAD = /^(?:l\s*)?(\d+)\s*(?:\.|,|\s)\s*(?:h\s*)?(\d+)$/i;
 
 /**
- * What a filter such as `L3`, `H5`, `3.5` or `entropy > 20` lets through; parts joined by `and` or `&` all
+ * What a filter such as `L3`, `H5`, `3.5`, `entropy > 20` or `role: cls` lets through; parts joined by `and` or `&` all
  * hold. null when it cannot be read; an empty filter lets everything through.
  */
 export function parseFilter(text: string, columns: readonly Column[], nHeads: number): Test | null {
@@ -43,17 +56,30 @@ function parsePart(part: string, columns: readonly Column[], nHeads: number): Te
       ? (index) => Math.floor(index / nHeads) === wanted
       : (index) => index % nHeads === wanted;
   }
+  const named = NAMED.exec(part);
+  if (named) {
+    const [, column, wanted] = named as unknown as [string, string, string];
+    const found = columns.find(({ short, text }) => text && short.toLowerCase() === column);
+    const text = found?.text;
+    if (found === undefined || text === undefined) return null;
+    return (index) =>
+      text(found.values[index] as number)
+        .toLowerCase()
+        .includes(wanted.toLowerCase());
+  }
   const comparison = COMPARISON.exec(part);
   if (!comparison) return null;
   const [, name, operator, number] = comparison as unknown as [string, string, string, string];
   const wanted = name.toLowerCase().replace(/[^a-z]/g, "");
-  const column = columns.find(({ metric }) =>
-    [metric.short, metric.name, metric.key].some((label) =>
-      label
-        .toLowerCase()
-        .replace(/[^a-z]/g, "")
-        .startsWith(wanted),
-    ),
+  const column = columns.find(
+    ({ short, name, key, text }) =>
+      text === undefined &&
+      [short, name, key].some((label) =>
+        label
+          .toLowerCase()
+          .replace(/[^a-z]/g, "")
+          .startsWith(wanted),
+      ),
   );
   if (!column) return null;
   const limit = Number(number);
@@ -104,8 +130,8 @@ export function createHeadsTable(
   heading.textContent = "All heads";
   const filter = document.createElement("input");
   filter.type = "search";
-  filter.placeholder = "Filter: L3, 3.5, entropy > 20";
-  filter.setAttribute("aria-label", "Filter heads, for example L3, 3.5 or entropy > 20");
+  filter.placeholder = "Filter: L3, 3.5, syntax > 0.3";
+  filter.setAttribute("aria-label", "Filter heads, for example L3, 3.5 or syntax > 0.3");
   filter.spellcheck = false;
   const count = document.createElement("span");
   count.className = "aw-heads-count";
@@ -115,7 +141,10 @@ export function createHeadsTable(
   scroller.className = "aw-heads-scroll";
   const table = document.createElement("table");
   table.className = "aw-heads-table";
-  const head = table.createTHead().insertRow();
+  const top = table.createTHead();
+  const groups = top.insertRow();
+  groups.className = "aw-heads-groups";
+  const head = top.insertRow();
   const body = table.createTBody();
   scroller.append(table);
   element.append(bar, scroller);
@@ -138,7 +167,7 @@ export function createHeadsTable(
     button.title = title;
     button.addEventListener("click", () => {
       // Figures are asked for largest first, heads in their order.
-      const descending = sort.key === key ? !sort.descending : key !== "head";
+      const descending = sort.key === key ? !sort.descending : !["head", "role"].includes(key);
       events.sort({ key, descending });
     });
     cell.append(button);
@@ -151,8 +180,14 @@ export function createHeadsTable(
     headers = new Map();
     head.replaceChildren(
       header("head", "Head", "Layer and head, 0-based"),
-      ...columns.map(({ metric }) => header(metric.key, metric.short, metric.name)),
+      ...columns.map(({ key, short, name, text }) => {
+        const cell = header(key, short, name);
+        if (text !== undefined) cell.className = "aw-heads-word";
+        return cell;
+      }),
     );
+    groups.replaceChildren(...groupHeads(columns));
+    table.style.setProperty("--aw-columns", String(columns.length));
     const scales = columns.map(({ values }) => {
       let largest = 0;
       for (let i = 0; i < size; i++) largest = Math.max(largest, (values[i] as number) || 0);
@@ -169,17 +204,26 @@ export function createHeadsTable(
       button.textContent = headName(Math.floor(index / nHeads), index % nHeads);
       name.append(button);
       row.append(name);
-      columns.forEach(({ metric, values }, column) => {
+      columns.forEach(({ key, values, text, detail }, column) => {
         const value = values[index] as number;
         const cell = document.createElement("td");
-        cell.textContent = formatNumber(value);
         cell.dataset.awValue = exact(value);
-        cell.dataset.metric = metric.key;
-        cell.title = exact(value);
-        cell.style.setProperty(
-          "--share",
-          String(+(value / (scales[column] as number)).toFixed(4) || 0),
-        );
+        cell.dataset.metric = key;
+        if (text !== undefined) {
+          cell.className = "aw-heads-word";
+          cell.textContent = cell.title = text(value);
+        } else {
+          cell.textContent = formatNumber(value);
+          cell.title = Number.isNaN(value) ? "Not defined for this head" : exact(value);
+          const part = Math.max(0, value / (scales[column] as number));
+          cell.style.setProperty("--share", String(+part.toFixed(4) || 0));
+          const below = detail?.(index) ?? "";
+          if (below !== "") {
+            const line = document.createElement("small");
+            line.textContent = below;
+            cell.append(line);
+          }
+        }
         row.append(cell);
       });
       return row;
@@ -190,7 +234,7 @@ export function createHeadsTable(
   function arrange(): void {
     const test = parseFilter(filter.value, columns, nHeads);
     filter.setAttribute("aria-invalid", String(test === null));
-    const column = columns.find(({ metric }) => metric.key === sort.key);
+    const column = columns.find(({ key }) => key === sort.key);
     const order = sortHeads(column?.values ?? null, size, sort).filter(test ?? (() => true));
     body.replaceChildren(...order.map((index) => rows[index] as HTMLTableRowElement));
     count.textContent =
@@ -234,11 +278,23 @@ export function createHeadsTable(
 
   /** Scroll the table alone: `scrollIntoView` would move the notebook. */
   function scrollTo(row: HTMLElement): void {
-    const top = row.offsetTop - (head.offsetHeight || 0);
+    const above = row.offsetTop - (top.offsetHeight || 0);
     const bottom = row.offsetTop + row.offsetHeight;
-    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    if (above < scroller.scrollTop) scroller.scrollTop = above;
     else if (bottom > scroller.scrollTop + scroller.clientHeight) {
       scroller.scrollTop = bottom - scroller.clientHeight;
+    }
+  }
+
+  /** A sort asks for the first row of its column: bring both in sight. */
+  function answer(column: HTMLElement | undefined): void {
+    scroller.scrollTop = 0;
+    if (column === undefined) return;
+    const names = headers.get("head")?.offsetWidth ?? 0;
+    const [left, right] = [column.offsetLeft - names, column.offsetLeft + column.offsetWidth];
+    if (left < scroller.scrollLeft) scroller.scrollLeft = left;
+    else if (right > scroller.scrollLeft + scroller.clientWidth) {
+      scroller.scrollLeft = right - scroller.clientWidth;
     }
   }
 
@@ -274,8 +330,30 @@ export function createHeadsTable(
     setSort(next) {
       sort = next;
       arrange();
-      const row = rows[selected];
-      if (row?.isConnected) reveal(row);
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => {
+        const row = rows[selected];
+        if (sort.key === "head") {
+          if (row?.isConnected) scrollTo(row);
+        } else answer(headers.get(sort.key));
+      });
     },
   };
+}
+
+/** One cell above the headings of each kind of figure. */
+function groupHeads(columns: readonly Column[]): HTMLTableCellElement[] {
+  const cells = [document.createElement("td")];
+  let name = "";
+  for (const { group } of columns) {
+    const last = cells.at(-1) as HTMLTableCellElement;
+    if (group === name) last.colSpan += 1;
+    else {
+      const cell = document.createElement("th");
+      cell.scope = "colgroup";
+      cell.textContent = name = group;
+      cells.push(cell);
+    }
+  }
+  return cells;
 }

@@ -1,19 +1,24 @@
-/** The six attention metrics of the selected head, and of all heads. */
+/** All heads: six metrics as cards, seven specialisations as a radar, roles as a map, everything as a table. */
 
 import { h } from "../draw/dom";
-import { copyExactValues, formatNumber } from "../draw/format";
-import { mathElement } from "../draw/math";
+import { copyExactValues, formatCount, formatNumber } from "../draw/format";
 import { createPopover } from "../draw/popover";
-import { METRICS, type Metric, type Reference, type Tau, VASWANI } from "../formulas";
+import { METRICS, type Metric, type Tau } from "../formulas";
+import { aimOf, PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import { spokenHead } from "../names";
 import { explain, isAbort } from "../source/failure";
-import type { NdArray, View } from "../types";
+import type { HeadIndex, NdArray, Table, View } from "../types";
 import { createCard, entropyDetail } from "./heads-card";
-import { rowCounts } from "./heads-figures";
-import { createHeadsTable, type Sort } from "./heads-table";
-
-/** The threshold of Golshanrad & Faghih 2024, the other choice beside 1/n. */
-const PUBLISHED_TAU = 0.01;
+import { roleName } from "./heads-data";
+import { metricExplanation } from "./heads-explain";
+import { headsRows } from "./heads-export";
+import { intervalOf, rowCounts } from "./heads-figures";
+import { createLayersTable } from "./heads-layers";
+import type { HeadsStage } from "./heads-parts";
+import { type Column, createHeadsTable, type Sort } from "./heads-table";
+import { createTauSwitch } from "./heads-tau";
+import { radarSection } from "./radar-section";
+import { rolesMap } from "./roles-map";
 
 type Arrays = ReadonlyMap<string, NdArray>;
 
@@ -21,9 +26,10 @@ export const heads: View = (element, { source, state, report, announce, signal }
   const { meta } = source;
   const { n_layers: nLayers, n_heads: nHeads } = meta.model;
   const n = meta.tokens.text.length;
+  const profile = meta.profile !== null;
   const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
   const counts = Array.from({ length: nLayers }, (_, layer) => rowCounts(source, layer));
-  const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)];
+  const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)]!;
   const masked = source.arrays.has("possible");
 
   // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
@@ -32,7 +38,6 @@ export const heads: View = (element, { source, state, report, announce, signal }
   const note = h("p", { class: "aw-view-note" });
   const cards = h("div", { class: "aw-cards" });
   element.append(root);
-  root.append(h("header", { class: "aw-heads-head" }, title, note, legend()), cards);
   const popover = createPopover(root);
   const stop = new AbortController();
   signal.addEventListener("abort", () => stop.abort(), { signal: stop.signal });
@@ -41,90 +46,89 @@ export const heads: View = (element, { source, state, report, announce, signal }
   let arrays: Arrays = source.arrays;
   let tau: Tau = meta.metrics.tau;
 
-  const values = (metric: Metric): ArrayLike<number> => arrays.get(`metric:${metric.key}`)!.data;
+  const stage: HeadsStage = {
+    source,
+    state,
+    announce,
+    signal: stop.signal,
+    nLayers,
+    nHeads,
+    profile,
+    select(layer, head) {
+      state.set({ layer, head });
+      announce(spokenHead(layer, head));
+    },
+    explain(key, label, anchor, content) {
+      state.set({ metric: key });
+      sortBy({ key, descending: true });
+      popover.toggle(anchor, label, content());
+    },
+  };
 
-  function detail(metric: Metric, value: number, layer: number): string {
+  let sort: Sort = { key: "head", descending: false };
+  const sortBy = (next: Sort): void => {
+    sort = next;
+    table.setSort(next);
+  };
+  const table = createHeadsTable(
+    { nLayers, nHeads },
+    {
+      select: stage.select,
+      sort(next) {
+        sortBy(next);
+        if (next.key !== "head") state.set({ metric: next.key });
+      },
+    },
+  );
+  const layers = createLayersTable(nLayers, nHeads);
+
+  const figuresOf = (metric: Metric): ArrayLike<number> => arrays.get(`metric:${metric.key}`)!.data;
+
+  function detail(metric: Metric, value: number, layer: number, head: HeadIndex): string {
+    if (profile)
+      return head === "mean" ? metric.summary : spread(metric.key, layer * nHeads + head);
     if (metric.key !== "focus_entropy") return metric.summary;
     return entropyDetail(value, metric.range(countsOf(layer))[1], n);
   }
 
-  const table = createHeadsTable(
-    { nLayers, nHeads },
-    {
-      select,
-      sort(sort) {
-        table.setSort(sort);
-        if (sort.key !== "head") state.set({ metric: sort.key });
-      },
-    },
-  );
-
-  function select(layer: number, head: number): void {
-    state.set({ layer, head });
-    announce(spokenHead(layer, head));
+  /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
+  function spread(key: string, index: number): string {
+    const interval = intervalOf(source, key)?.(index);
+    const sd = source.arrays.get(`sd:${key}`)?.data[index] ?? Number.NaN;
+    const texts = source.arrays.get(`count:${key}`)?.data[index] ?? 0;
+    const range = interval
+      ? `95%: ${formatNumber(interval[0])} – ${formatNumber(interval[1])}, sd ${formatNumber(sd)}`
+      : "";
+    if (texts === meta.profile?.n_texts && range !== "") return range;
+    return `${range} (${formatCount(texts)} text${texts === 1 ? "" : "s"})`.trim();
   }
 
   const built = metrics.map((metric) => {
     const card = createCard(
       metric,
-      (layer, threshold) => metric.uniform(countsOf(layer), threshold),
-      (value, layer) => detail(metric, value, layer),
+      (layer, threshold) => (profile ? Number.NaN : metric.uniform(countsOf(layer), threshold)),
+      (value, layer, head) => detail(metric, value, layer, head),
       {
         choose(anchor) {
-          state.set({ metric: metric.key });
-          table.setSort({ key: metric.key, descending: true });
-          popover.toggle(anchor, metric.name, explanation(metric));
+          const { layer } = state.get();
+          stage.explain(metric.key, metric.name, anchor, () =>
+            metricExplanation(metric, { tau, counts: profile ? null : countsOf(layer), masked }),
+          );
         },
-        select,
+        select: stage.select,
       },
+      intervalOf(source, metric.key) ?? undefined,
     );
     cards.append(card.element);
     return { metric, card };
   });
-  const thresholds = tauSwitch();
-  built
-    .find(({ metric }) => metric.key === "sparsity")
-    ?.card.element.querySelector(".aw-card-foot")
-    ?.append(thresholds.element);
-  root.append(table.element);
-
-  function legend(): HTMLElement {
-    const key = (className: string, text: string): HTMLElement =>
-      h("span", { class: "aw-mark" }, h("i", { class: className, "aria-hidden": "true" }), text);
-    return h(
-      "p",
-      { class: "aw-marks" },
-      key("aw-mark-this", "this head"),
-      key("aw-mark-layer", "its layer"),
-      key("aw-mark-other", "other heads"),
-      key("aw-mark-uniform", "uniform attention"),
-      key("aw-mark-band", "per layer: mean, smallest to largest head"),
-    );
-  }
-
-  /** Sparsity's threshold: as published, or 1/n, because the fixed one is confounded with length. */
-  function tauSwitch() {
-    const choices: [Tau, string][] = [
-      [PUBLISHED_TAU, `τ = ${PUBLISHED_TAU}`],
-      ["uniform", `τ = 1/n = ${formatNumber(1 / n)}`],
-    ];
-    const buttons = choices.map(([value, text]) => {
-      const button = h("button", { type: "button", "data-tau": value }, text);
-      button.addEventListener("click", () => void setTau(value), { signal: stop.signal });
-      return { value, button };
-    });
-    const show = (): void => {
-      for (const { value, button } of buttons) {
-        button.setAttribute("aria-pressed", String(value === tau));
-      }
-    };
-    show();
-    const element = h(
-      "div",
-      { class: "aw-segmented aw-tau", role: "group", "aria-label": "Threshold of sparsity" },
-      ...buttons.map(({ button }) => button),
-    );
-    return { element, show };
+  const thresholds = createTauSwitch(n, (wanted) => void setTau(wanted));
+  thresholds.show(tau);
+  if (!profile) {
+    built
+      .find(({ metric }) => metric.key === "sparsity")
+      ?.card.element.querySelector(".aw-card-foot")
+      ?.append(thresholds.element);
   }
 
   async function setTau(wanted: Tau): Promise<void> {
@@ -143,69 +147,109 @@ export const heads: View = (element, { source, state, report, announce, signal }
       const { message, hint } = explain(error);
       report(message, hint);
     } finally {
-      thresholds.show();
+      thresholds.show(tau);
       group.removeAttribute("aria-busy");
     }
   }
 
-  /** What the card's popover says. */
-  function explanation(metric: Metric): HTMLElement {
-    const { layer } = state.get();
-    const rows = countsOf(layer);
-    const [least, most] = metric.range(rows);
-    const unit = metric.unit === "" ? "" : ` ${metric.unit}`;
-    const symbols = (text: string): string => (masked ? "" : ` (${text})`);
-    const item = (term: string, text: string): Node[] => [h("dt", {}, term), h("dd", {}, text)];
-    return h(
-      "div",
-      { class: "aw-explanation" },
-      h("h4", {}, metric.name),
-      mathElement(metric.formula(tau), metric.spoken),
-      metric.warning === null ? null : h("p", { class: "aw-card-warning" }, metric.warning),
-      h(
-        "dl",
-        {},
-        ...item(
-          "A",
-          "weights of the head, softmax(QKᵀ / √d); rows i are queries, columns j keys, n tokens.",
-        ),
-        ...item("High", metric.high),
-        ...item("Low", metric.low),
-        ...item(
-          "Range",
-          `${formatNumber(least)} to ${formatNumber(most)}${unit} for these ${n} tokens${symbols(metric.rangeText)}`,
-        ),
-        ...item(
-          "Uniform attention",
-          `${formatNumber(metric.uniform(rows, tau))}${unit}${symbols(metric.uniformText)}`,
-        ),
-        ...(masked ? item("Mask", "Cells that the model’s mask forbids are left out.") : []),
-        ...item("Shown", "The head grid is shaded, and the table sorted, by this metric."),
-      ),
-      h("ul", { class: "aw-references" }, ...[...metric.references, VASWANI].map(reference)),
-    );
+  /** Columns that come later: where the heads look, and their roles. */
+  let aims: readonly Column[] = [];
+  let roles: readonly Column[] = [];
+
+  function figureColumn(
+    { key, name, short }: Pick<Metric, "key" | "name" | "short">,
+    group: string,
+    values: ArrayLike<number>,
+  ): Column {
+    const interval = intervalOf(source, key);
+    if (interval === null) return { key, name, short, group, values };
+    return {
+      key,
+      name,
+      short,
+      group,
+      values,
+      detail(index) {
+        const ends = interval(index);
+        return ends === null ? "" : ends.map((end) => formatNumber(end, 2)).join(" – ");
+      },
+    };
   }
+
+  function setColumns(): void {
+    const own = metrics.map((metric) => figureColumn(metric, "Matrix", figuresOf(metric)));
+    const columns = [...roles, ...own, ...aims];
+    table.setColumns(columns);
+    layers.setColumns(columns);
+    const { layer, head } = state.get();
+    table.setSelection(layer, head);
+    table.setSort(sort);
+  }
+
+  const radar = radarSection(stage, ({ specialization, patterns }) => {
+    aims = [
+      ...SPECIALIZATIONS.flatMap((aim) =>
+        specialization?.keys.includes(aim.key)
+          ? [figureColumn(aim, "Where it looks", specialization.values("raw", aim.key))]
+          : [],
+      ),
+      ...PATTERNS.flatMap((aim) =>
+        patterns?.keys.includes(aim.key)
+          ? [figureColumn(aim, "Position", patterns.values(aim.key))]
+          : [],
+      ),
+    ];
+    setColumns();
+  });
+  const map = rolesMap(stage, ({ labels, names }) => {
+    roles = [
+      {
+        key: "role",
+        name: "Role",
+        short: "Role",
+        group: "Role",
+        values: labels,
+        text: (label) => roleName(names[label] ?? ""),
+      },
+    ];
+    setColumns();
+  });
+  root.append(
+    h("header", { class: "aw-heads-head" }, title, note, legend(profile)),
+    cards,
+    radar.element,
+    map.element,
+    table.element,
+    layers.element,
+  );
 
   function fill(): void {
     for (const { metric, card } of built) {
-      card.setFigures({ values: values(metric), nLayers, nHeads }, tau);
+      card.setFigures({ values: figuresOf(metric), nLayers, nHeads }, tau);
     }
-    table.setColumns(metrics.map((metric) => ({ metric, values: values(metric) })));
-    const { layer, head } = state.get();
-    table.setSelection(layer, head);
+    setColumns();
   }
 
   function follow(): void {
     const { layer, head, metric: chosen } = state.get();
     title.textContent =
       head === "mean" ? `Layer ${layer}, mean of its heads` : `Layer ${layer}, head ${head}`;
-    note.textContent =
-      head === "mean"
-        ? `Each figure is the mean of the figures of the layer’s ${nHeads} heads, with the smallest and ` +
-          "the largest; it is not the figure of the averaged matrix."
-        : `Six figures of its ${n} × ${n} weights, among all ${nLayers * nHeads} heads (1st is the largest).`;
+    note.textContent = describe(head);
     for (const { metric, card } of built) card.setSelection(layer, head, metric.key === chosen);
     table.setSelection(layer, head);
+  }
+
+  function describe(head: HeadIndex): string {
+    if (head === "mean") {
+      return (
+        `Each figure is the mean of the figures of the layer’s ${nHeads} heads, with the smallest and ` +
+        "the largest; it is not the figure of the averaged matrix."
+      );
+    }
+    const among = `among all ${nLayers * nHeads} heads (1st is the largest).`;
+    return profile
+      ? `Means over ${formatCount(meta.profile?.n_texts ?? 0)} texts, ${among}`
+      : `Six figures of its ${n} × ${n} weights, ${among}`;
   }
 
   // One head, wherever it is pointed at, is marked on every card.
@@ -217,26 +261,45 @@ export const heads: View = (element, { source, state, report, announce, signal }
   cards.addEventListener("pointerover", pointAt, { signal: stop.signal });
   cards.addEventListener("pointerleave", () => pointAt(null), { signal: stop.signal });
 
-  fill();
+  const sortable = (key: string): boolean =>
+    key === "role" || aimOf(key) !== undefined || metrics.some((metric) => metric.key === key);
   const { metric } = state.get();
-  const sort: Sort = metrics.some(({ key }) => key === metric)
-    ? { key: metric, descending: true }
-    : { key: "head", descending: false };
-  table.setSort(sort);
+  if (sortable(metric)) sort = { key: metric, descending: metric !== "role" };
+  fill();
   follow();
-  const off = state.on(["layer", "head", "metric"], follow);
+  const stops = [
+    state.on(["layer", "head", "metric"], follow),
+    // What shades the heads elsewhere sorts them here.
+    state.on(["metric"], ({ metric: key }) => {
+      if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
+    }),
+  ];
 
   return {
     dispose() {
-      off();
+      for (const off of stops) off();
       stop.abort();
       popover.dispose();
       root.remove();
     },
-    table: () => null,
+    table: (): Promise<Table> => headsRows(source, arrays),
+    svg: () => radar.svg(),
+    options: () => ({ tau }),
   };
 };
 
-function reference({ text, doi }: Reference): HTMLElement {
-  return h("li", {}, text, doi === null ? ". No verified DOI." : `. doi:${doi}`);
+function legend(profile: boolean): HTMLElement {
+  const key = (className: string, text: string): HTMLElement =>
+    h("span", { class: "aw-mark" }, h("i", { class: className, "aria-hidden": "true" }), text);
+  return h(
+    "p",
+    { class: "aw-marks" },
+    key("aw-mark-this", "this head"),
+    key("aw-mark-layer", "its layer"),
+    key("aw-mark-other", "other heads"),
+    profile
+      ? key("aw-mark-interval", "95% interval of the mean")
+      : key("aw-mark-uniform", "uniform attention"),
+    key("aw-mark-band", "per layer: mean, smallest to largest head"),
+  );
 }

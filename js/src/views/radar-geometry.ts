@@ -1,0 +1,105 @@
+/** A radar's shapes from shares of its radius; what is N/A leaves a gap, never a zero. */
+
+export type Point = readonly [x: number, y: number];
+
+/** Values and the scale that they are drawn on, from the centre to the rim. */
+export interface RadarScale {
+  readonly low: number;
+  readonly high: number;
+  /** Where rings are drawn, the rim last. */
+  readonly rings: readonly number[];
+}
+
+/** The first axis points up, the others follow clockwise. */
+export function axisPoint(axis: number, axes: number, length: number): Point {
+  const angle = (2 * Math.PI * axis) / axes - Math.PI / 2;
+  return [length * Math.cos(angle), length * Math.sin(angle)];
+}
+
+const STEPS = [1, 2, 2.5, 5, 10];
+
+/** The least round number that is not below `value`: 1, 2, 2.5 or 5 times a power of ten. */
+export function roundUp(value: number): number {
+  if (!(value > 0) || !Number.isFinite(value)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = STEPS.find((s) => s * power >= value * (1 - 1e-9)) ?? 10;
+  return Number((step * power).toPrecision(3));
+}
+
+function largest(values: Iterable<number>): number {
+  let most = 0;
+  for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
+  return most;
+}
+
+/** 0 to 1 for scaled figures; from 0 for raw ones; about 0 for z-scores. */
+export function radarScale(form: "raw" | "scaled" | "z", values: Iterable<number>): RadarScale {
+  if (form === "scaled") return { low: 0, high: 1, rings: [0.25, 0.5, 0.75, 1] };
+  if (form === "raw") {
+    const high = roundUp(largest(values));
+    return { low: 0, high, rings: [high / 4, high / 2, (3 * high) / 4, high] };
+  }
+  const high = Math.max(1, Math.ceil(largest(values) - 1e-9));
+  return { low: -high, high, rings: [-high / 2, 0, high / 2, high] };
+}
+
+export const shareOf = (value: number, { low, high }: RadarScale): number =>
+  (value - low) / (high - low);
+
+export interface Outline {
+  /** One place an axis; null where the figure is N/A. */
+  readonly points: readonly (Point | null)[];
+  /** Lines between neighbouring axes that both have a figure. */
+  readonly line: string;
+  /** The area that these lines span with the centre. */
+  readonly area: string;
+}
+
+const text = ([x, y]: Point): string => `${+x.toFixed(2)} ${+y.toFixed(2)}`;
+
+export function outline(shares: readonly number[], radius: number): Outline {
+  const count = shares.length;
+  const points = shares.map((share, axis) =>
+    Number.isFinite(share) ? axisPoint(axis, count, share * radius) : null,
+  );
+  let line = "";
+  let area = "";
+  points.forEach((from, axis) => {
+    const to = points[(axis + 1) % count];
+    if (from === null || to === null || to === undefined) return;
+    line += `M${text(from)}L${text(to)}`;
+    area += `M0 0L${text(from)}L${text(to)}Z`;
+  });
+  return { points, line, area };
+}
+
+function toSegment([px, py]: Point, [ax, ay]: Point, [bx, by]: Point): number {
+  const [dx, dy] = [bx - ax, by - ay];
+  const square = dx * dx + dy * dy;
+  const along = square === 0 ? 0 : ((px - ax) * dx + (py - ay) * dy) / square;
+  const t = Math.min(1, Math.max(0, along));
+  return Math.hypot(px - ax - t * dx, py - ay - t * dy);
+}
+
+/** The outline nearest to a place, if it is within `reach`; null otherwise. */
+export function nearestOutline(
+  outlines: readonly Outline[],
+  place: Point,
+  reach: number,
+): number | null {
+  let best: number | null = null;
+  let least = reach;
+  outlines.forEach(({ points }, index) => {
+    points.forEach((from, axis) => {
+      const to = points[(axis + 1) % points.length];
+      if (from === null) return;
+      // An axis between two that are N/A is a dot alone.
+      const distance = toSegment(place, from, to ?? from);
+      if (distance < least) {
+        least = distance;
+        best = index;
+      }
+    });
+  });
+  return best;
+}
