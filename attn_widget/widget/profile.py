@@ -124,9 +124,10 @@ class ProfileAnswers:
 
     def roles(self, request: Request) -> Answer:
         seed = integer({"seed": request.get("seed", self.profile.seed)}, "seed", 0, MAX_SEED)
-        if seed not in self._roles:
-            self._roles[seed] = self.profile.roles(seed)
-        return describe_roles(self._roles[seed])
+        with self.lock:
+            if seed not in self._roles:
+                self._roles[seed] = self.profile.roles(seed)
+            return describe_roles(self._roles[seed])
 
 
 HANDLERS: Mapping[str, Callable[[ProfileAnswers, Request], Answer]] = {

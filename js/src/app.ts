@@ -32,6 +32,7 @@ import { headGrid } from "./views/headgrid";
 import { keyList, listenForKeys } from "./views/keys";
 import { createMessages } from "./views/messages";
 import { rememberPlace } from "./views/place";
+import { profileHead } from "./views/profile-head";
 import { createProgress } from "./views/progress";
 import { ribbon } from "./views/ribbon";
 import { newMemory } from "./views/ribbon-tools";
@@ -204,7 +205,7 @@ export function createFrame(state: State): Frame {
     body.hidden = panel.hidden = false;
     parts.missing.hidden = true;
     for (const element of [tabs, side, parts.bar]) element.hidden = !chrome;
-    parts.ribbon.hidden = !chrome || profile;
+    parts.ribbon.hidden = !chrome;
     parts.focus.hidden = profile;
     parts.caption.hidden = chrome;
     head.hidden = !chrome;
@@ -212,6 +213,7 @@ export function createFrame(state: State): Frame {
     if (!chrome) keys.hidden = true;
     const stage: Stage = { ...base, matrix };
     const disposers = [found];
+    if (chrome && profile) disposers.push(profileHead(parts.ribbon, stage));
     if (chrome && !profile) {
       disposers.push(ribbon(parts.ribbon, stage, memory), focus(parts.focus, stage));
     }
