@@ -1,18 +1,30 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
+import { boundariesOf } from "../src/derive/boundaries";
+import { gathered, groupSums } from "../src/derive/group";
 import {
   dot,
   largest,
+  magnitude,
   maximum,
   maxPool,
+  rankOf,
   received,
   rowOf,
   softmax,
   valueOfRank,
 } from "../src/derive/matrix";
-import { project, projectAllowed, unitOfToken, unitsOf } from "../src/derive/units";
+import {
+  project,
+  projectAllowed,
+  selectCells,
+  sumsOf,
+  unitOfToken,
+  unitsOf,
+} from "../src/derive/units";
 import { giveWay, pickLabels } from "../src/draw/axis";
 import { linksAbove, windowOf } from "../src/draw/flow";
+import { imagePixels } from "../src/draw/heatmap-cells";
 import { constrain, IDENTITY, zoomAt } from "../src/draw/panzoom";
 import { metaOf } from "./runs";
 
@@ -60,6 +72,14 @@ describe("units", () => {
     expect([0, 1, 2, 3, null].map((token) => unitOfToken(units, token))).toEqual([-1, 0, 0, 1, -1]);
   });
 
+  test("have cells of their own, nothing averaged, and sums over their tokens", () => {
+    const single = unitsOf(TOKENS, { special: false });
+    close(selectCells(MATRIX, 5, single), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
+    expect(selectCells(MATRIX, 5, unitsOf(TOKENS, { special: true }))).toBe(MATRIX);
+    const words = unitsOf(TOKENS, { special: true, tokenWord: WORDS });
+    close(sumsOf(Float32Array.from([1, 2, 3, 4, 5]), words), [1, 5, 4, 5]);
+  });
+
   test("are possible together when any of their cells is", () => {
     const allowed = new Uint8Array(25);
     allowed[2 * 5 + 3] = 1;
@@ -101,8 +121,75 @@ describe("a matrix", () => {
     }
   });
 
+  test("keeps the value farthest from zero, below it too", () => {
+    const matrix = new Float32Array(16).fill(0.1);
+    matrix[5] = -3;
+    expect([...maxPool(matrix, [4, 4], [2, 2]).data].map((v) => Math.round(v * 10))).toEqual([
+      -30, 1, 1, 1,
+    ]);
+  });
+
+  test("of 512 tokens keeps a single spike at every zoom, and its image is never shrunk", () => {
+    const n = 512;
+    for (const cell of [0, n - 1, 77 * n + 301, n * n - 1]) {
+      const matrix = new Float32Array(n * n);
+      matrix[cell] = 1;
+      for (const extent of [64, 343.7, 410, 511.5, 512, 900.25]) {
+        for (const ratio of [1, 1.25, 2]) {
+          const pixels = imagePixels(n, extent, ratio);
+          expect(pixels).toBeLessThanOrEqual(extent * ratio);
+          const { data } = maxPool(matrix, [n, n], [pixels, pixels]);
+          expect(data.filter((value) => value === 1)).toHaveLength(1);
+        }
+      }
+    }
+  });
+
+  test("has a largest distance from zero, infinities aside, and ranks in it", () => {
+    expect(magnitude(new Float32Array([-Infinity, 1, -4, 2]))).toBe(4);
+    expect(magnitude(new Float32Array([-Infinity]))).toBe(0);
+    expect([0, 1, 2, 3].map((i) => rankOf([0.1, 0.5, 0.5, 0.2], i))).toEqual([4, 1, 1, 3]);
+  });
+
   test("is not copied when there is room for it", () => {
     expect(maxPool(MATRIX, [5, 5], [5, 9]).data).toBe(MATRIX);
+  });
+});
+
+describe("a group of tokens", () => {
+  test("receives the sum of its columns and gives the mean of its rows", () => {
+    const { fromRow, received: mean, given, within } = groupSums(MATRIX, 5, [1, 3], 2);
+    expect(fromRow).toBeCloseTo(0.2, 6);
+    expect(mean).toBeCloseTo((0.4 + 0.6 + 0.2 + 0.5 + 0) / 5, 6);
+    close(given, [0.05, 0.225, 0.275, 0.325, 0.125]);
+    expect(within).toBeCloseTo((0.6 + 0.5) / 2, 6);
+    expect(groupSums(MATRIX, 5, [1], -1).fromRow).toBeNull();
+  });
+
+  test("takes a token in, in the order of the text, and lets it go again", () => {
+    expect(gathered([1, 7], 3)).toEqual([1, 3, 7]);
+    expect(gathered([1, 3, 7], 3)).toEqual([1, 7]);
+  });
+});
+
+describe("boundaries", () => {
+  const meta = metaOf(["[CLS]", "a", ".", "b", "[SEP]", "c", "d", "[SEP]"]);
+  const tokens = { ...meta.tokens, segment: [0, 0, 0, 0, 0, 1, 1, 1] };
+  const sentences = [null, 0, 0, 1, null, 2, 3, null];
+
+  test("stand where a sentence or a segment begins, and special tokens begin none", () => {
+    const units = unitsOf(tokens, { special: true });
+    expect(boundariesOf(units, sentences)).toEqual([
+      { at: 3, kind: "sentence" },
+      { at: 5, kind: "segment" },
+      { at: 6, kind: "sentence" },
+    ]);
+    expect(boundariesOf(units, null)).toEqual([{ at: 5, kind: "segment" }]);
+  });
+
+  test("move with the units that are shown", () => {
+    const units = unitsOf(tokens, { special: false });
+    expect(boundariesOf(units, sentences).map(({ at }) => at)).toEqual([2, 3, 4]);
   });
 });
 

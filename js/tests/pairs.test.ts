@@ -43,6 +43,7 @@ const matrixOf = (head: number): Matrix =>
   ({
     layer: 0,
     head,
+    quantity: "weights",
     size: 2,
     weights: new Float32Array([0.5, 0.5, 0.5, 0.5]),
     units: TOKENS.map((text, token) => ({ token, end: token + 1, text, surface: text })),

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
 import { inkOn, luminance, type Mode, RAMP_SIZE, type RampName, ramp } from "../src/draw/ramp";
-import { rampIndex, rampPosition, rampValue } from "../src/draw/scale";
+import { rampIndex, rampPosition, rampValue, signedIndex } from "../src/draw/scale";
 
 /** CIE L* of a luminance. */
 const lightness = (y: number): number =>
@@ -65,4 +65,43 @@ describe("a scale", () => {
       expect(rampValue(rampPosition(0.1, 0.4, scale), 0.4, scale)).toBeCloseTo(0.1, 12);
     }
   });
+});
+
+describe.each(["light", "dark"] as const)("the signed ramp on %s", (mode) => {
+  const { rgb } = ramp("signed", mode);
+  const steps = rgb.map((color) => lightness(luminance(color)));
+
+  test("has its zero in the middle, without a hue, on the ground that it lies on", () => {
+    for (const i of [127, 128]) {
+      expect(Math.max(...rgb[i]!) - Math.min(...rgb[i]!)).toBeLessThanOrEqual(6);
+      if (mode === "light") expect(steps[i]).toBeGreaterThan(95);
+      else expect(steps[i]).toBeLessThan(12);
+    }
+  });
+
+  test("weighs both signs alike: as light at the same distance from zero, in other hues", () => {
+    for (let i = 0; i < 128; i++) expect(Math.abs(steps[i]! - steps[255 - i]!)).toBeLessThan(4);
+    for (const far of [0, 30, 60]) {
+      const [below, above] = [rgb[far]!, rgb[255 - far]!];
+      expect(below[2]).toBeGreaterThan(below[0]);
+      expect(above[0]).toBeGreaterThan(above[2]);
+    }
+  });
+
+  test("moves in lightness one way only on each side", () => {
+    const sign = mode === "light" ? -1 : 1;
+    for (let i = 132; i < RAMP_SIZE; i++) {
+      expect(sign * (steps[i]! - steps[i - 4]!)).toBeGreaterThan(0);
+      expect(sign * (steps[255 - i]! - steps[259 - i]!)).toBeGreaterThan(0);
+    }
+  });
+});
+
+test("a signed value has its place on its own side of zero", () => {
+  expect(signedIndex(0, 3)).toBe(128);
+  expect(signedIndex(3, 3)).toBe(255);
+  expect(signedIndex(-3, 3)).toBe(0);
+  expect(signedIndex(1.5, 3) - 128).toBe(127 - signedIndex(-1.5, 3));
+  expect(signedIndex(-1e-9, 3)).toBeLessThan(128);
+  expect(signedIndex(5, 0)).toBe(128);
 });

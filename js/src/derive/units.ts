@@ -114,3 +114,9 @@ export function sumsOf(values: Float32Array, units: readonly Unit[]): Float32Arr
     return sum;
   });
 }
+
+/** The labels that stand more than once: there an index tells which is meant. */
+export function repeated(labels: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(labels.filter((label) => seen.size === seen.add(label).size));
+}

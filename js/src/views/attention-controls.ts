@@ -97,7 +97,7 @@ export function attentionControls(
       const meaning = QUANTITIES.find(([other]) => other === name)![1];
       setAttributes(option, {
         "aria-pressed": String(name === shown),
-        "aria-disabled": disabled || null,
+        "aria-disabled": disabled ? "true" : null,
         title: disabled ? `N/A: ${absent}` : meaning,
       });
     }

@@ -2,6 +2,7 @@
 
 import { groupSums } from "../derive/group";
 import { largest } from "../derive/matrix";
+import { repeated } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import type { Matrix, Stage } from "../matrix";
@@ -25,6 +26,7 @@ export function attendedList(
   labels: readonly string[],
 ): HTMLElement {
   const chosen = largest(matrix.received, MOST.attended);
+  const twice = repeated(chosen.map((i) => labels[i]!));
   return h(
     "div",
     { class: "aw-attended" },
@@ -47,6 +49,7 @@ export function attendedList(
             title: `position ${token}`,
           },
           named(labels[i]!),
+          twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
           " ",
           number(matrix.received[i]!),
         );
@@ -93,6 +96,16 @@ export function groupStrip(
   const row = matrix.unitOf(token);
   const sums = groupSums(matrix.weights, matrix.size, members, row);
   const keys = largest(sums.given, MOST.given);
+  const twice = repeated(labels);
+  const name = (i: number): HTMLElement =>
+    h(
+      "span",
+      {},
+      named(labels[i]!),
+      twice.has(labels[i]!)
+        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[i]!.token))
+        : null,
+    );
   const line = (...content: (HTMLElement | string)[]): HTMLElement => h("p", {}, ...content);
   return h(
     "div",
@@ -104,7 +117,7 @@ export function groupStrip(
           "Together they receive ",
           number(sums.fromRow),
           " of the row of ",
-          named(labels[row]!),
+          name(row),
           " (sum over these keys).",
         ),
     line(
@@ -118,7 +131,7 @@ export function groupStrip(
       "Together they give most to ",
       ...keys.flatMap((i, place) => [
         ...(place > 0 ? [", "] : []),
-        named(labels[i]!),
+        name(i),
         " ",
         number(sums.given[i]!),
       ]),

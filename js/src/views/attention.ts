@@ -231,6 +231,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
         ? "Only special tokens, and these are hidden: switch them on below."
         : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
           "Ctrl + click labels to add tokens up.";
+    strip.classList.toggle("aw-has-pair", row >= 0 && column >= 0);
     strip.replaceChildren(
       row < 0 || column < 0
         ? h("p", { class: "aw-hint" }, hint)

@@ -1,7 +1,7 @@
 /** The focus token's row as a short list: its strongest keys, or, without one, the keys that receive most. */
 
 import { largest, rowOf } from "../derive/matrix";
-import { sumsOf } from "../derive/units";
+import { repeated, sumsOf } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { ramp } from "../draw/ramp";
@@ -123,6 +123,7 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const possible = (i: number): boolean =>
       row < 0 || shown.allowed === null || shown.allowed[row * shown.size + i] !== 0;
     const chosen = largest(values, KEYS).filter(possible);
+    const twice = repeated(chosen.map(name));
     const masked = shown.units.filter((_, i) => !possible(i)).length;
     const bar = (value: number, most: number, flowing: boolean): HTMLElement => {
       const made = h("span", {
@@ -162,7 +163,12 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
             "aria-pressed": String(pressed),
             title: `position ${unit.token}`,
           },
-          h("bdi", { class: "aw-rowkey-name", dir: "ltr" }, name(i)),
+          h(
+            "span",
+            { class: "aw-rowkey-name" },
+            h("bdi", { dir: "ltr" }, name(i)),
+            twice.has(name(i)) ? h("span", { class: "aw-muted aw-nth" }, String(unit.token)) : null,
+          ),
           h(
             "span",
             { class: "aw-rowkey-track" },

@@ -14,7 +14,7 @@ export interface TokenFacts {
 }
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */
-const DIGITS = { score: 6, exponential: 4, sum: 5 } as const;
+const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
 const WAITING = "…";
 
 function figure(name: string, value: number | null, text?: string): HTMLElement {
@@ -117,7 +117,7 @@ const sign = (text: string): HTMLElement =>
   h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
 
 /** From the dot product to the weight, every number as the next step takes it. */
-function chain(matrix: Matrix, link: Link): HTMLElement[] {
+export function arithmetic(matrix: Matrix, link: Link): HTMLElement {
   const steps: HTMLElement[] = [];
   const { product, scaling, score, rowMax, exponential, sum } = link;
   const long = (value: number): string => formatNumber(value, DIGITS.score);
@@ -125,9 +125,10 @@ function chain(matrix: Matrix, link: Link): HTMLElement[] {
     const bias = score - product * scaling;
     const exactly = Math.abs(bias) < 1e-4 * Math.max(1, Math.abs(score));
     steps.push(
-      figure("q · k", product, long(product)),
+      figure("q · k", product, formatNumber(product, DIGITS.product)),
       sign("×"),
-      figure("scale", scaling, long(scaling)),
+      // 1 / √64 is 0.125, not 0.12500000.
+      figure("scale", scaling, String(Number(scaling.toPrecision(DIGITS.scale)))),
       ...(exactly ? [] : [sign("+"), figure("mask, bias", bias, long(bias))]),
       sign("="),
     );
@@ -149,7 +150,7 @@ function chain(matrix: Matrix, link: Link): HTMLElement[] {
   if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
     steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
   }
-  return steps;
+  return h("dl", { class: "aw-figures aw-chain" }, ...steps);
 }
 
 /** The pinned pair: how the weight comes about. */
@@ -179,7 +180,7 @@ export function linkStrip(
     { class: "aw-pinned" },
     heading,
     link.q === null || link.k === null ? null : vectorStrips(host, link.q, link.k),
-    h("dl", { class: "aw-figures aw-chain" }, ...chain(matrix, link)),
+    arithmetic(matrix, link),
     link.absent === null ? null : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
     close,
   );
