@@ -39,7 +39,7 @@ export interface BandsData {
   readonly axis: string;
 }
 
-const LEFT = 104;
+const LEFT = 92;
 const RIGHT = 60;
 const AXIS = 18;
 const APART = 8;
@@ -49,6 +49,7 @@ const CELL_MOST = 48;
 /** Room for a character of an axis label, and the most that one may take. */
 const LABEL_ROOM = 7;
 const LABEL_MOST = 7;
+const LABEL_GAP = 6;
 const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export class Bands {
@@ -196,7 +197,7 @@ export class Bands {
       class: "aw-band-outline",
       x: LEFT - 0.5,
       y: y - 0.5,
-      width: +(cell * (stop - start) - gap + 1).toFixed(2),
+      width: +(cell * Math.max(0, Math.min(stop, band.values.length) - start) - gap + 1).toFixed(2),
       height: tall + 1,
     });
     group.append(cells, outline);
@@ -223,8 +224,8 @@ export class Bands {
       LABEL_MOST,
       Math.max(...Array.from({ length: stop - start }, (_, i) => name(start + i).length)),
     );
-    const every = STEPS.find((step) => step * cell >= widest * LABEL_ROOM) ?? stop;
-    const room = Math.max(1, Math.floor((every * cell) / LABEL_ROOM));
+    const every = STEPS.find((step) => step * cell >= widest * LABEL_ROOM + LABEL_GAP) ?? stop;
+    const room = Math.max(1, Math.floor((every * cell - 2) / LABEL_ROOM));
     for (let i = start; i < stop; i++) {
       if (i % every !== 0) continue;
       const text = name(i);
@@ -234,6 +235,11 @@ export class Bands {
         "text-anchor": "middle",
       });
       label.textContent = text.length > room ? `${[...text].slice(0, room - 1).join("")}…` : text;
+      group.append(label);
+    }
+    if (this.#data?.bands.some(({ aside }) => aside !== null)) {
+      const label = svg("text", { x: +(LEFT + (stop - start) * cell + 6).toFixed(2), y: y + 13 });
+      label.textContent = "length";
       group.append(label);
     }
     return group;

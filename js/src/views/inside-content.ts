@@ -18,7 +18,7 @@ export interface Strip extends Asked {
 
 /** A term of the arithmetic at the cursor; `sign` stands before it. */
 export interface Term {
-  readonly sign: "" | "+" | "=" | "→" | "÷" | "·";
+  readonly sign: "" | "+" | "=" | "→" | "÷";
   readonly label: string;
   /** Null where there is none. */
   readonly value: number | null;

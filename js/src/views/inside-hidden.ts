@@ -7,7 +7,7 @@ import { svg } from "../draw/strip";
 import { at, type Content, ofDimensions, type Place, strip } from "./inside-content";
 import { type Changes, firstWindow } from "./inside-data";
 
-const CHART = { width: 260, height: 72, left: 36, right: 10, top: 8, bottom: 18 } as const;
+const CHART = { width: 320, height: 84, left: 44, right: 10, top: 8, bottom: 18 } as const;
 
 /** A value for each layer as a line, its points focusable by pointer, the extreme one marked. */
 function chart(
@@ -73,7 +73,9 @@ function chart(
   );
 }
 
-const PLANE = { width: 360, height: 260, pad: 28 } as const;
+const PLANE = { width: 380, height: 276, left: 30, right: 8, top: 8, bottom: 28 } as const;
+/** Around the points, px. */
+const PAD = 16;
 const LABEL = { width: 20, height: 12, away: 9 } as const;
 const AWAY: readonly (readonly [number, number])[] = [
   [1, -0.6],
@@ -101,10 +103,12 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   };
   const [x0, x1] = extent(0);
   const [y0, y1] = extent(1);
-  const { width, height, pad } = PLANE;
-  const x = (value: number): number => pad + ((width - 2 * pad) * (value - x0)) / (x1 - x0 || 1);
+  const { width, height, left, right, top, bottom } = PLANE;
+  const [wide, tall] = [width - left - right, height - top - bottom];
+  const x = (value: number): number =>
+    left + PAD + ((wide - 2 * PAD) * (value - x0)) / (x1 - x0 || 1);
   const y = (value: number): number =>
-    height - pad - ((height - 2 * pad) * (value - y0)) / (y1 - y0 || 1);
+    top + tall - PAD - ((tall - 2 * PAD) * (value - y0)) / (y1 - y0 || 1);
   const place2d = (l: number, i: number): readonly [number, number] => {
     const k = (l * n + i) * 2;
     return [x(points[k]!), y(points[k + 1]!)];
@@ -145,10 +149,10 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   picture.append(
     svg("rect", {
       class: "aw-plane-frame",
-      x: 0.5,
-      y: 0.5,
-      width: width - 1,
-      height: height - 1,
+      x: left + 0.5,
+      y: top + 0.5,
+      width: wide - 1,
+      height: tall - 1,
       rx: 4,
     }),
     ...dots,
@@ -156,12 +160,16 @@ function plane(place: Place, { path }: Changes): HTMLElement {
       class: "aw-plane-path",
       points: all.map(([px, py]) => `${round(px)},${round(py)}`).join(" "),
     }),
-    axis(width / 2, height - 6, `component 1: ${formatPercent(explained[0]!)} of the variance`),
+    axis(
+      left + wide / 2,
+      height - 8,
+      `component 1: ${formatPercent(explained[0]!)} of the variance`,
+    ),
     axis(
       0,
       0,
-      `component 2: ${formatPercent(explained[1]!)}`,
-      `translate(14 ${height / 2}) rotate(-90)`,
+      `component 2: ${formatPercent(explained[1]!)} of the variance`,
+      `translate(16 ${top + tall / 2}) rotate(-90)`,
     ),
   );
   // Labels stand free of points and of each other; the first and the last are never left out.
@@ -182,11 +190,11 @@ function plane(place: Place, { path }: Changes): HTMLElement {
       py + dy * LABEL.away,
     ]).find(([lx, ly]) => {
       const inside =
-        lx > LABEL.width &&
-        lx < width - LABEL.width &&
-        ly > LABEL.height &&
-        ly < height - LABEL.height;
-      const clear = [...taken, ...all].every(
+        lx > left + LABEL.width / 2 &&
+        lx < width - right - LABEL.width / 2 &&
+        ly > top + LABEL.height / 2 &&
+        ly < top + tall - LABEL.height / 2;
+      const clear = [...taken, ...all.filter((_, other) => other !== l)].every(
         ([ox, oy]) => Math.abs(ox - lx) > LABEL.width - 3 || Math.abs(oy - ly) > LABEL.height,
       );
       return inside && clear;
@@ -251,6 +259,8 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   );
 }
 
+const MOST_READ = 9;
+
 export async function hidden(place: Place): Promise<Content> {
   const { stage, token, arch } = place;
   const { n_layers } = stage.source.meta.model;
@@ -282,11 +292,16 @@ export async function hidden(place: Place): Promise<Content> {
     ),
     ...arch.notes.map((note) => h("p", { class: "aw-view-note" }, note)),
   );
+  // A deep model is read where it begins, before and after the chosen layer, and where it ends.
+  const read =
+    strips.length <= MOST_READ
+      ? strips.map((_, l) => l)
+      : [...new Set([0, place.layer, place.layer + 1, n_layers])];
   return ofDimensions(
     strips,
     firstWindow("hidden"),
     (i) =>
-      strips.map((one, l) => ({ sign: l === 0 ? "" : "→", label: one.label, value: at(one, i) })),
+      read.map((l, k) => ({ sign: k === 0 ? "" : "→", label: `L${l}`, value: at(strips[l], i) })),
     {
       below: [h("div", { class: "aw-inside-columns" }, plane(place, found), charts)],
       table: lengths.map((value, layer) => [

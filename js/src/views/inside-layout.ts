@@ -42,36 +42,63 @@ export interface Layout {
 }
 
 const BOX = 36;
-const GAP = 14;
+const GAP = { wide: 14, narrow: 8 } as const;
+/** Average width of a character of the interface's font, px, and the room around a text. */
+export const CHARACTER = { title: 7.2, size: 6.2 } as const;
+export const AROUND = 6;
 const HEADING = 20;
 /** Below a lane: the residual's way, and the way back to the left. */
 const RAIL = 10;
 const RETURN = 20;
 const LANE = BOX + RETURN + HEADING;
 const BLOCK_GAP = 20;
-const PAD = 12;
-const COLUMN = { share: 0.27, least: 124, most: 208 } as const;
-const WEDGE = 24;
+const PAD = { wide: 12, narrow: 9 } as const;
+const COLUMN = { share: 0.27, least: 108, most: 208 } as const;
+const WEDGE = 20;
 /** A frame narrower than this takes the first half of a layer in two lanes. */
 const WIDE = 470;
-const PITCH = { least: 12, most: 24 } as const;
+const PITCH = { least: 12, most: 34 } as const;
 const BOX_MOST = 132;
+const OUTPUT_MOST = 168;
 /** The activation is wider than what leads to it. */
 const SHARE: Partial<Record<StageId, number>> = { ffn_activation: 1.7, ffn_output: 1.3 };
 
 const round = (value: number): number => Math.round(value);
 
-/** Stages side by side from `x` on, filling `width` but no box wider than `most`. */
-function row(stages: readonly StageBox[], { x, y, w }: Omit<Rect, "h">, most: number): Placed[] {
+/** A size as it may be written, longest first: whole, without the activation's name, without spaces. */
+export function sizesOf({ size }: StageBox): readonly string[] {
+  const bare = size.replace(/ [a-z]\S*$/i, "");
+  return [size, bare, bare.replaceAll(" ", ""), ""];
+}
+
+const needed = (stage: StageBox): number =>
+  Math.max(stage.short.length * CHARACTER.title, sizesOf(stage)[1]!.length * CHARACTER.size) +
+  AROUND;
+
+/** Stages side by side from `x` on: of one width where that is enough for each, else each by what it needs. */
+function row(
+  stages: readonly StageBox[],
+  { x, y, w }: Omit<Rect, "h">,
+  gap: number,
+  most: number,
+): Placed[] {
+  const total = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const room = w - gap * (stages.length - 1);
   const shares = stages.map(({ id }) => SHARE[id] ?? 1);
-  const whole = shares.reduce((sum, share) => sum + share, 0);
-  const unit = Math.min((w - GAP * (stages.length - 1)) / whole, most);
+  const even = shares.map((share) => Math.min(room / total(shares), most) * share);
+  const needs = stages.map(needed);
+  const spare = room - total(needs);
+  const widths = even.every((width, i) => width >= needs[i]!)
+    ? even
+    : needs.map((need) =>
+        spare >= 0 ? need + spare / needs.length : (need * room) / total(needs),
+      );
   let left = x;
   return stages.map((stage, i) => {
     const start = round(left);
-    left += unit * shares[i]!;
+    left += widths[i]!;
     const placed = { stage, x: start, y, w: round(left) - start, h: BOX };
-    left += GAP;
+    left += gap;
     return placed;
   });
 }
@@ -95,7 +122,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
 
   // The embeddings: an addition, and its norm.
   headings.push({ x: 0, y: 12, zone: "embeddings" });
-  const top = row(zone("embeddings"), { x: 0, y: HEADING, w: width }, BOX_MOST);
+  const top = row(zone("embeddings"), { x: 0, y: HEADING, w: width }, GAP.wide, BOX_MOST);
   boxes.push(...top);
   top.slice(1).forEach((box, i) => {
     const before = top[i]!;
@@ -111,9 +138,11 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   const columnWidth = round(Math.min(Math.max(width * COLUMN.share, COLUMN.least), COLUMN.most));
   const frameX = columnWidth + WEDGE;
   const frameWidth = width - frameX;
-  const inner = { x: frameX + PAD + 8, w: frameWidth - 2 * PAD - 8 };
   const attention = zone("attention");
   const wide = frameWidth >= WIDE;
+  const gap = wide ? GAP.wide : GAP.narrow;
+  const pad = wide ? PAD.wide : PAD.narrow;
+  const inner = { x: frameX + pad + 8, w: frameWidth - 2 * pad - 8 };
   const cut = attention.findIndex(({ id }) => id === "attention_output");
   const lanes: { stages: StageBox[]; zone: Zone; heading: boolean }[] = wide
     ? [{ stages: attention, zone: "attention", heading: true }]
@@ -123,11 +152,11 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
       ];
   lanes.push({ stages: zone("ffn"), zone: "ffn", heading: true });
 
-  const railX = frameX + PAD - 2;
+  const railX = frameX + pad - 2;
   let y = blockTop + HEADING + 4;
   const placed = lanes.map((lane, i) => {
     if (lane.heading) headings.push({ x: inner.x, y: y - 8, zone: lane.zone });
-    const found = row(lane.stages, { ...inner, y }, BOX_MOST);
+    const found = row(lane.stages, { ...inner, y }, gap, BOX_MOST);
     const next = lanes[i + 1];
     y += next === undefined ? BOX + RAIL + 8 : next.heading ? LANE : BOX + RETURN + 8;
     return found;
@@ -147,7 +176,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
       d:
         above === undefined
           ? `M${frameX} ${middle(first)}H${first.x - 4}`
-          : `M${above.x + above.w} ${middle(above)}h7V${turn}H${railX}V${middle(first)}H${first.x - 4}`,
+          : `M${above.x + above.w} ${middle(above)}h5V${turn}H${railX}V${middle(first)}H${first.x - 4}`,
       head: { x: first.x, y: middle(first), to: "right" },
     });
   });
@@ -157,9 +186,11 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
     const sum = lane?.find(({ stage }) => stage.id === `${name}_sum`);
     if (from === undefined || sum === undefined) continue;
     const x = sum.x + sum.w / 2;
+    // Beside the way back of the lane above, not on it.
+    const branch = name === "attention" ? railX - 5 : railX;
     wires.push({
       kind: "residual",
-      d: `M${railX} ${middle(from[0]!)}V${sum.y + BOX + RAIL}H${x}V${sum.y + BOX + 4}`,
+      d: `M${branch} ${middle(from[0]!)}V${sum.y + BOX + RAIL}H${x}V${sum.y + BOX + 4}`,
       head: { x, y: sum.y + BOX, to: "up" },
     });
   }
@@ -183,7 +214,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   });
   const outTop = blockBottom + BLOCK_GAP + HEADING - 8;
   headings.push({ x: 0, y: outTop - 8, zone: "output" });
-  const output = row(zone("output"), { x: 0, y: outTop, w: width }, 168);
+  const output = row(zone("output"), { x: 0, y: outTop, w: width }, GAP.wide, OUTPUT_MOST);
   boxes.push(...output);
   output.slice(1).forEach((box, i) => {
     wires.push(across(output[i]!, box));

@@ -5,7 +5,16 @@ import type { StageBox, StageId, Zone } from "../derive/stages";
 import { setAttributes } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { svg } from "../draw/strip";
-import { type Layout, layoutMap, type Placed, type Rect, type Wire } from "./inside-layout";
+import {
+  AROUND,
+  CHARACTER,
+  type Layout,
+  layoutMap,
+  type Placed,
+  type Rect,
+  sizesOf,
+  type Wire,
+} from "./inside-layout";
 
 export interface MapData {
   readonly stages: readonly StageBox[];
@@ -61,9 +70,6 @@ function write(x: number, y: number, name: string, text: string): SVGElement {
   return element;
 }
 
-/** Average width of a character of the interface's font, px. */
-const CHARACTER = { title: 6.4, size: 5.7 } as const;
-
 function box({ stage, x, y, w, h }: Placed, open: boolean): SVGElement {
   const absent = stage.missing !== null;
   const element = svg("g", {
@@ -77,15 +83,10 @@ function box({ stage, x, y, w, h }: Placed, open: boolean): SVGElement {
       ? `${stage.title}: not in this model`
       : `${stage.title}, ${stage.size.replace("→", "to").replaceAll("×", "by")}`,
   });
-  const fits = (text: string, per: number): boolean => text.length * per <= w - 8;
+  const fits = (text: string, per: number): boolean => text.length * per <= w - AROUND;
   const title = fits(stage.title, CHARACTER.title) ? stage.title : stage.short;
   // What a narrow box has no room for stands in the line below the map.
-  const parts = stage.size.split(" ");
-  let size = stage.size;
-  while (parts.length > 1 && !fits(size, CHARACTER.size)) {
-    parts.pop();
-    size = parts.join(" ").replace(/[×→]$/, "").trim();
-  }
+  const size = sizesOf(stage).find((text) => fits(text, CHARACTER.size)) ?? "";
   element.append(
     svg("rect", {
       class: "aw-stage-box",
@@ -102,14 +103,18 @@ function box({ stage, x, y, w, h }: Placed, open: boolean): SVGElement {
 }
 
 /** Shares of the column: name of the layer, residual bars, change to the next layer. */
-const COLUMN = { label: 28, change: 0.26, gap: 10 } as const;
+const COLUMN = { label: 28, change: 0.24, gap: 8, value: 34 } as const;
+/** A column narrower than this has a mark where the wider one has the number. */
+const NUMBERED = 160;
+const MARK = 12;
 
 function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
   const { bars, layer: chosen } = data;
   const change = Math.round((at.w - COLUMN.label) * COLUMN.change);
-  const barWidth = at.w - COLUMN.label - change - COLUMN.gap - 4;
-  const changeX = at.w - change - 4;
-  const thick = Math.max(3, Math.min(6, Math.floor((at.pitch - 4) / 2)));
+  const numbered = at.w >= NUMBERED;
+  const barWidth = at.w - COLUMN.label - (numbered ? COLUMN.value : MARK) - change - COLUMN.gap;
+  const changeX = at.w - change - 8;
+  const thick = Math.max(3, Math.min(8, Math.floor((at.pitch - 6) / 2)));
   const most = bars === null ? 1 : Math.max(...bars.attention, ...bars.ffn) || 1;
   const mostChange = bars === null ? 1 : Math.max(...bars.change, 0) || 1;
   const top = bars === null ? -1 : argmax([...bars.attention, ...bars.ffn]);
@@ -138,23 +143,35 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
         rx: 3,
       }),
     );
-    if (layer === chosen || layer % every === 0) {
+    const free = every === 1 || Math.abs(layer - chosen) > 1;
+    if (layer === chosen || (layer % every === 0 && free)) {
       element.append(write(6, y + at.pitch / 2 + 4, "aw-layer-name", `L${layer}`));
     }
     if (bars !== null) {
       (["attention", "ffn"] as const).forEach((half, i) => {
         const value = bars[half][layer]!;
         const isTop = top === layer + i * data.layers;
+        const barY = y + at.pitch / 2 + (i === 0 ? -thick - 0.5 : 0.5);
         const bar = svg("rect", {
-          class: `aw-residual aw-residual-${half}${isTop ? " is-largest" : ""}`,
+          class: `aw-residual aw-residual-${half}`,
           x: COLUMN.label,
-          y: y + at.pitch / 2 + (i === 0 ? -thick - 0.5 : 0.5),
+          y: barY,
           width: Number.isNaN(value) ? 0 : Math.max(1, (barWidth * value) / most),
           height: thick,
           "data-half": half,
           "data-aw-value": exact(value),
         });
         element.append(bar);
+        if (isTop) {
+          element.append(
+            write(
+              COLUMN.label + barWidth + 4,
+              barY + thick / 2 + 4,
+              "aw-layer-most",
+              numbered ? formatNumber(value) : "◂",
+            ),
+          );
+        }
       });
     }
     return element;
@@ -185,7 +202,15 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
   });
   const layers = Array.from({ length: data.layers }, (_, layer) => row(layer));
   const changes = bars === null ? [] : bars.change.map((_, layer) => between(layer));
-  return [wedge, ...layers, ...changes];
+  const stack = svg("rect", {
+    class: "aw-layer-stack",
+    x: 0.5,
+    y: at.y + 0.5,
+    width: at.w - 1,
+    height: at.h - 1,
+    rx: 4,
+  });
+  return [wedge, ...layers, ...changes, stack];
 }
 
 const frameOf = ({ x, y, w, h }: Rect): SVGElement =>

@@ -23,23 +23,27 @@ const LEGEND_STOPS = 9;
 
 /** `a + b = c` at the cursor, each number with all its digits behind it. */
 function chain(terms: readonly Term[]): HTMLElement[] {
-  return terms.flatMap(({ sign, label, value }) => [
-    ...(sign === "" ? [] : [h("span", { class: "aw-sign", "aria-hidden": "true" }, sign)]),
+  return terms.map(({ sign, label, value }) =>
     h(
       "span",
       { class: "aw-term" },
-      h("span", { class: "aw-term-label" }, label),
+      sign === "" ? null : h("span", { class: "aw-sign", "aria-hidden": "true" }, sign),
       h(
         "span",
-        {
-          class: "aw-number",
-          "data-aw-value": value === null ? null : exact(value),
-          title: value === null ? null : exact(value),
-        },
-        value === null ? ABSENT : formatNumber(value),
+        { class: "aw-term-figure" },
+        h("span", { class: "aw-term-label" }, label),
+        h(
+          "span",
+          {
+            class: "aw-number",
+            "data-aw-value": value === null ? null : exact(value),
+            title: value === null ? null : exact(value),
+          },
+          value === null ? ABSENT : formatNumber(value),
+        ),
       ),
     ),
-  ]);
+  );
 }
 
 const spoken = (name: string, terms: readonly Term[]): string =>

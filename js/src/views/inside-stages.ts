@@ -18,6 +18,7 @@ import { positionTables } from "./inside-positions";
 
 const TOP_UNITS = 8;
 const CONTRIBUTIONS = 4;
+const STRONGEST = 3;
 /** Float32 sums of two numbers agree to this share of the larger one. */
 const CLOSES = 1e-4;
 
@@ -103,9 +104,8 @@ export async function qkv(place: Place): Promise<Content> {
       strip(place, name, name, "query, key, value", { layer, head }),
     ),
   );
-  const signs = ["", "·", "·"] as const;
   return ofDimensions(strips, firstWindow("query"), (i) =>
-    strips.map((one, k): Term => ({ sign: signs[k]!, label: one.label, value: at(one, i) })),
+    strips.map((one): Term => ({ sign: "", label: one.label, value: at(one, i) })),
   );
 }
 
@@ -190,10 +190,13 @@ export async function scores(place: Place): Promise<Content> {
       quantity: box.id === "scores" && head !== null ? "scores" : "weights",
     }),
   );
-  const best = topOf(weight, 3).map((i) => `${name(i)} ${formatNumber(weight[i]!)}`);
   const reads = h("p", { class: "aw-view-note" }, "Strongest keys: ");
-  best.forEach((text, k) => {
-    reads.append(k === 0 ? "" : ", ", h("bdi", { dir: "ltr" }, text));
+  topOf(weight, STRONGEST).forEach((i, k) => {
+    reads.append(
+      k === 0 ? "" : ", ",
+      h("bdi", { dir: "ltr" }, name(i)),
+      ` ${formatNumber(weight[i]!)}`,
+    );
   });
   return {
     strips,
@@ -248,7 +251,7 @@ export async function headOutput(place: Place): Promise<Content> {
     firstWindow("value"),
     (i) => [
       { sign: "", label: "its own value", value: at(own, i) },
-      { sign: "·", label: "head output", value: at(output, i) },
+      { sign: "", label: "head output", value: at(output, i) },
     ],
     { atCursor },
   );
@@ -266,11 +269,10 @@ async function half(
     strip(place, tensor, label, group, { layer });
   const before =
     name === "attention" ? "layer_input" : arch.preNorm ? "attention_sum" : "attention_norm";
-  const added = name === "attention" ? "attention output" : "FFN output";
   const sums = "in, output, sum";
   const [given, output, sum, norm] = await Promise.all([
     ask(before, "in", sums),
-    ask(`${name}_output`, added, sums),
+    ask(`${name}_output`, "output", sums),
     ask(`${name}_sum`, "sum", sums),
     ask(`${name}_norm`, "LayerNorm", "LayerNorm"),
   ]);
@@ -291,13 +293,13 @@ async function half(
         values: sum!.values!.map((value, i) => value - output!.values![i]!),
       };
   const adds = (i: number): Term[] => [
-    { sign: arch.preNorm ? "·" : "", label: entered.label, value: at(entered, i) },
-    { sign: "+", label: added, value: at(output, i) },
+    { sign: "", label: entered.label, value: at(entered, i) },
+    { sign: "+", label: "output", value: at(output, i) },
     { sign: "=", label: "sum", value: at(sum, i) },
   ];
   const terms = (i: number): Term[] =>
     arch.preNorm
-      ? [{ sign: "", label: "LayerNorm of in", value: at(norm, i) }, ...adds(i)]
+      ? [...adds(i), { sign: "", label: "LayerNorm of in", value: at(norm, i) }]
       : [...adds(i), { sign: "→", label: "LayerNorm", value: at(norm, i) }];
   const strips = arch.preNorm ? [entered, norm!, output!, sum!] : [entered, output!, sum!, norm!];
   return { strips, terms };
@@ -313,18 +315,34 @@ async function lengths(place: Place, name: Half, strips: readonly Strip[]): Prom
     values === null ? null : length(values);
   const out = by(arch.preNorm ? `${name}_sum` : `${name}_norm`);
   const entered = strips[0]!.values;
-  const ratio = (await changes())[name][layer * n + token]!;
+  const all = await changes();
+  const ratio = all[name][layer * n + token]!;
+  const most = Math.max(
+    ...[all.attention, all.ffn].flatMap((values) =>
+      Array.from({ length: values.length / n }, (_, l) => values[l * n + token]!),
+    ),
+  );
   const list = h(
     "dl",
     { class: "aw-figures aw-chain", "data-aw-part": "residual" },
     figure("‖in‖", size(entered)),
-    figure(name === "ffn" ? "‖FFN output‖" : "‖attention output‖", size(by(`${name}_output`))),
+    figure("‖output‖", size(by(`${name}_output`))),
     figure("‖out‖", size(out)),
     figure("change ‖out − in‖ / ‖in‖", ratio),
   );
   const bar = h("span", { class: `aw-inside-bar aw-residual-${name}`, "aria-hidden": "true" });
-  bar.style.inlineSize = `${Math.min(100 * ratio, 200)}px`;
-  const meter = h("span", { class: "aw-inside-meter", "aria-hidden": "true" }, bar);
+  bar.style.inlineSize = `${(100 * ratio) / most}%`;
+  const meter = h(
+    "div",
+    { class: "aw-inside-meter" },
+    h("span", { class: "aw-inside-meter-track", "aria-hidden": "true" }, bar),
+    h(
+      "span",
+      { class: "aw-muted" },
+      "of its largest, ",
+      h("span", { class: "aw-number", "data-aw-value": exact(most) }, formatNumber(most)),
+    ),
+  );
   return h("div", { class: "aw-inside-lengths" }, list, meter);
 }
 
@@ -387,7 +405,7 @@ export async function activation(place: Place): Promise<Content> {
   );
   return {
     ...ofDimensions([units], firstWindow("ffn_activation"), (i) => [
-      { sign: "", label: `unit ${i}`, value: at(units, i) },
+      { sign: "", label: "activation", value: at(units, i) },
     ]),
     unit: "unit",
     below: [h("div", { class: "aw-inside-columns" }, answer, tops)],

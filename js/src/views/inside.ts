@@ -30,6 +30,8 @@ import { activation, embeddings, headOutput, qkv, scores, sublayer } from "./ins
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
+const HINT =
+  "A click or Enter opens a stage. Keys: ← → along the pipeline, ↑ ↓ or [ ] the layer, n and p walk the token on and back.";
 
 /** What was open, for when the reader comes back from another view or runs another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
@@ -118,6 +120,13 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     state.set({ layer: Math.min(Math.max(layer, 0), layers - 1) });
   }
 
+  /** Which layer or head a stage is of; empty for one before or after the layers. */
+  function placeOf({ id, zone }: StageBox): string {
+    const { layer, head } = state.get();
+    if (OF_A_HEAD.has(id)) return headName(layer, head);
+    return zone === "attention" || zone === "ffn" ? `L${layer}` : "";
+  }
+
   function openStage(id: StageId): void {
     if (stages.every((one) => one.id !== id)) return;
     open = id;
@@ -140,15 +149,14 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
   }
 
   function headings(): MapData["headings"] {
-    const { layer, head } = state.get();
-    const first = arch?.preNorm === true ? "norm first" : "norm after";
+    const { layer } = state.get();
+    const kind = arch?.preNorm === true ? "pre-norm" : "post-norm";
     return {
       embeddings: "Embeddings",
       layers: `${layers} layers`,
-      attention: `Layer ${layer} · attention, ${first}`,
+      attention: `Layer ${layer} · attention (${kind})`,
       ffn: `Layer ${layer} · feed-forward`,
       output: "Output",
-      ...(head === "mean" ? {} : {}),
     };
   }
 
@@ -196,8 +204,9 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     const top = argmax(both);
     if (top >= 0) {
       parts.push(
+        "“",
         nameElement(token),
-        ` changes most in the ${top < layers ? "attention" : "FFN"} of L${top % layers} (`,
+        `” changes most in the ${top < layers ? "attention" : "FFN"} of L${top % layers} (`,
         number(both[top]!),
         "). ",
       );
@@ -240,13 +249,17 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       note.textContent =
         found === null
           ? `Layer ${at}.`
-          : `Layer ${at}: attention changes ${nameOf(focus().token)} by ${formatNumber(found.attention[at]!)}, FFN by ${formatNumber(found.ffn[at]!)}` +
+          : `Layer ${at}: attention changes “${nameOf(focus().token)}” by ${formatNumber(found.attention[at]!)}, FFN by ${formatNumber(found.ffn[at]!)}` +
             (found.change[at] === undefined
               ? "."
               : `; attention changes by ${formatNumber(found.change[at]!)} to L${at + 1}.`);
       return;
     }
-    const box = at ?? stageOf(open);
+    if (at === null) {
+      note.textContent = HINT;
+      return;
+    }
+    const box = at;
     if (box.missing !== null) {
       note.textContent = `${box.title}: – ${box.missing}`;
       return;
@@ -316,8 +329,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       goTo: (index) => panel.goTo(index),
       open: openStage,
     };
-    const inLayer = box.zone === "attention" || box.zone === "ffn";
-    const where = OF_A_HEAD.has(box.id) ? headName(layer, head) : inLayer ? `L${layer}` : "";
+    const where = placeOf(box);
     const header = (): void =>
       panel.head(
         [
@@ -359,6 +371,9 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       if (shown === null) {
         header();
         panel.absent(`${message} ${hint}`.trim());
+      } else {
+        open = shown.place.box.id;
+        drawMap();
       }
       stage.report(message, hint);
     } finally {
@@ -468,5 +483,6 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
         ? null
         : tableOf(shown.content, shown.place.token, tokens.text[shown.place.token]!),
     svg: () => (arch === null ? null : standalone(map.element)),
+    options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),
   };
 }
