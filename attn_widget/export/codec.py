@@ -1,7 +1,7 @@
 """Attention in few bytes: two codes, and the largest error that each of them made.
 
-``weights``: one byte a cell on a square-root scale, so that small weights keep more digits than large
-ones. Grows with ``n^2``; smaller for short texts.
+``weights``: one or two bytes a cell on a square-root scale, so that small weights keep more digits than
+large ones. Grows with ``n^2``; smaller for short texts.
 
 ``qk``: the factors of the score matrix, from which a reader computes scores and weights. Grows with ``n``.
 Softmax ignores what is added to a whole row, so keys are centred first; the product is then split evenly
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.arrays import Float32, Float64
 
-LEVELS = 255
+LEVELS = {8: 2**8 - 1, 16: 2**16 - 1}
 WORST = 0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
 WORST_SCORE = (
     0.05  # scores of a sharp head may be far off before a weight is: this keeps two digits
@@ -29,17 +29,20 @@ SEARCHES = 10
 
 @dataclass(frozen=True)
 class CodedWeights:
-    """One head: ``weight = largest * (code / 255)^2``.
+    """One head: ``weight = largest * (code / levels)^2``.
 
     Attributes
     ----------
-    codes : uint8 [n, n]
+    codes : uint16 [n, n]
+    bits : int
+        8 or 16; ``levels = 2^bits - 1``.
     largest : float
     error : float
         The largest error of any weight.
     """
 
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint16]
+    bits: int
     largest: float
     error: float
 
@@ -69,32 +72,35 @@ class CodedFactors:
     score_error: float
 
 
-def code_weights(weights: Float32) -> CodedWeights:
-    """One byte a cell.
+def code_weights(weights: Float32, bits: int = 8) -> CodedWeights:
+    """One or two bytes a cell.
 
     Parameters
     ----------
     weights : float32 [n, n], in [0, 1]
+    bits : int
+        8 or 16.
 
     Examples
     --------
-    >>> coded = code_weights(np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32))
-    >>> bool(coded.error < 0.0039)
-    True
-    >>> bool(np.abs(decode_weights(coded) - [[0.5, 0.5], [0.01, 0.99]]).max() <= coded.error)
+    >>> weights = np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32)
+    >>> [bool(code_weights(weights, bits).error < bound) for bits, bound in ((8, 4e-3), (16, 2e-5))]
+    [True, True]
+    >>> coded = code_weights(weights)
+    >>> bool(np.abs(decode_weights(coded) - weights).max() <= coded.error)
     True
     """
     largest = float(weights.max(initial=0))
     share = weights / largest if largest > 0 else weights
-    codes = np.rint(np.sqrt(share) * LEVELS).astype(np.uint8)
-    coded = CodedWeights(codes, largest, 0.0)
+    codes = np.rint(np.sqrt(share) * LEVELS[bits]).astype(np.uint16)
+    coded = CodedWeights(codes, bits, largest, 0.0)
     error = float(np.abs(decode_weights(coded) - weights).max(initial=0)) + MARGIN
-    return CodedWeights(codes, largest, error)
+    return CodedWeights(codes, bits, largest, error)
 
 
 def decode_weights(coded: CodedWeights) -> Float32:
     """The weights that a reader sees, float32 [n, n]."""
-    return (coded.largest * (coded.codes / LEVELS) ** 2).astype(np.float32)
+    return (coded.largest * (coded.codes / LEVELS[coded.bits]) ** 2).astype(np.float32)
 
 
 def code_factors(

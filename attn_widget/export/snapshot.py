@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.export.codec import CodedFactors, CodedWeights, code_factors, code_weights
+from attn_widget.trace import QKVTrace
 from attn_widget.widget.pack import pack, unpack
 from attn_widget.widget.paint import first_paint
 from attn_widget.widget.protocol import answer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis.arrays import Head
 
 Code = Literal["weights", "qk"]
+Way = tuple[Code, float]  # bits of a weight, or the largest error of a score
 Arrays = dict[str, NDArray[Any]]
 
 LISTED = 20  # tokens of an opened softmax that a page can list
@@ -30,8 +32,18 @@ MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attentio
 WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
 WINDOW_ELSE = 64
 INSIDE_BYTES = 400_000  # of tensors, uncompressed; a longer text leaves them to a kernel
-SAMPLED = 2  # heads coded both ways to find the shorter code
+SAMPLED = 2  # heads coded in every way to find the one that fits
+# From the finest on; the last two are the smallest for short and for long texts.
+WAYS: tuple[Way, ...] = (
+    ("weights", 16),
+    ("qk", 0.0005),
+    ("qk", 0.005),
+    ("weights", 8),
+    ("qk", 0.05),
+)
+BUDGET = 12_000  # compressed bytes of attention a token: 1.5 MB at 128, 6.1 MB at 512
 DEFLATE = 9
+BYTE = 8  # bits
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ def snapshot(
         The widget's traits; its layer and head are moved to one that is saved.
     title : str
     code : {"weights", "qk"}, optional
-        By default whichever is smaller for this text.
+        By default the finest code that fits into ``BUDGET``, or else the smallest.
     """
     kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
     kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
@@ -88,12 +100,12 @@ def snapshot(
     if chosen["head"] not in (*kept_heads, "mean"):
         chosen["head"] = kept_heads[0]
     with analysis.lock:
-        best = code or shorter_code(analysis, kept_layers, kept_heads)
+        way = best_way(analysis, kept_layers, kept_heads, code)
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []
         for layer in kept_layers:
-            coded = [code_head(analysis, layer, head, best) for head in kept_heads]
+            coded = [code_head(analysis, layer, head, way) for head in kept_heads]
             errors += [one.error for one in coded]
             score_errors += [one.score_error for one in coded if isinstance(one, CodedFactors)]
             arrays = layer_arrays(analysis, layer, kept_heads, coded)
@@ -101,7 +113,7 @@ def snapshot(
         error = max(errors, default=0.0)
         score_error = max(score_errors, default=None)
         about = {
-            "code": best,
+            "code": way[0],
             "layers": kept_layers,
             "heads": kept_heads,
             "error": error,
@@ -111,32 +123,42 @@ def snapshot(
             "title": title,
         }
         chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about)
-    return Snapshot(chunks, best, error, score_error)
+    return Snapshot(chunks, way[0], error, score_error)
 
 
-def shorter_code(analysis: Analysis, layers: Sequence[int], heads: Sequence[int]) -> Code:
-    """Code a few heads both ways and take the shorter one."""
-    if not analysis.trace.has_qkv:
-        return "weights"
-    sizes: dict[Code, int] = {"weights": 0, "qk": 0}
+def best_way(
+    analysis: Analysis, layers: Sequence[int], heads: Sequence[int], code: Code | None = None
+) -> Way:
+    """Code a few heads in every way; the finest that fits the budget, else the smallest."""
+    ways = [way for way in WAYS if code in (None, way[0])]
+    if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
+        ways = [way for way in WAYS if way[0] == "weights"]
     places = [(layer, head) for layer in layers for head in heads]
-    for layer, head in places[:: max(1, len(places) // SAMPLED)]:
-        for code in sizes:
-            coded = code_head(analysis, layer, head, code)
-            data = pack({}, layer_arrays(analysis, layer, [head], [coded]))
-            sizes[code] += len(zlib.compress(data, 6))
-    return "qk" if sizes["qk"] < sizes["weights"] else "weights"
+    sample = places[:: max(1, len(places) // SAMPLED)]
+    sizes: dict[Way, float] = {}
+    for way in ways:
+        chunks = (
+            pack({}, layer_arrays(analysis, layer, [head], [code_head(analysis, layer, head, way)]))
+            for layer, head in sample
+        )
+        mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
+        sizes[way] = mean * len(places)
+        if sizes[way] <= BUDGET * analysis.n_tokens:
+            return way
+    return min(sizes, key=lambda way: sizes[way])
 
 
-def code_head(analysis: Analysis, layer: int, head: int, code: Code) -> CodedWeights | CodedFactors:
+def code_head(analysis: Analysis, layer: int, head: int, way: Way) -> CodedWeights | CodedFactors:
+    code, fineness = way
     if code == "weights":
-        return code_weights(analysis.attention(layer, head))
+        return code_weights(analysis.attention(layer, head), int(fineness))
     return code_factors(
         analysis.queries(layer, head),
         analysis.keys(layer, head),
         analysis.trace.scaling(layer),
         bias=analysis.trace.bias(layer, head),
         allowed=analysis.trace.allowed(layer),
+        worst_score=fineness,
     )
 
 
@@ -151,7 +173,14 @@ def layer_arrays(
     plain = [one for one in coded if isinstance(one, CodedWeights)]
     factors = [one for one in coded if isinstance(one, CodedFactors)]
     if plain:
-        arrays["codes"] = np.stack([one.codes for one in plain])
+        codes = np.stack([one.codes for one in plain])
+        if plain[0].bits > BYTE:
+            arrays["codes"], arrays["fine"] = (
+                (codes >> BYTE).astype(np.uint8),
+                codes.astype(np.uint8),
+            )
+        else:
+            arrays["codes"] = codes.astype(np.uint8)
         arrays["largest"] = np.array([one.largest for one in plain])
     if factors:
         arrays["rank"] = np.array([one.queries.shape[1] for one in factors], dtype=np.int32)

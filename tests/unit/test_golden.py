@@ -8,6 +8,7 @@ import json
 import numpy as np
 
 from attn_widget.widget.pack import unpack
+from tests.golden import make_saved
 from tests.golden.make import PATH, golden
 
 ROUNDING = 1e-6  # of logarithms and sums between machines
@@ -36,3 +37,18 @@ def test_every_reply_is_the_golden_one() -> None:
         for entry, a, b in zip(entries, mine["buffers"], theirs["buffers"], strict=True):
             one, other = (np.frombuffer(base64.b64decode(x), dtype=entry["dtype"]) for x in (a, b))
             np.testing.assert_allclose(one, other, atol=ROUNDING, err_msg=entry["name"])
+
+
+def test_the_chunks_of_a_saved_page_are_the_golden_ones() -> None:
+    now, then = make_saved.golden(), json.loads(make_saved.PATH.read_text())
+    for mine, theirs in zip(now, then, strict=True):
+        assert mine["name"] == theirs["name"]
+        _, arrays = unpack(make_saved.same_bytes(mine["chunk"]))
+        _, golden_arrays = unpack(make_saved.same_bytes(theirs["chunk"]))
+        assert list(arrays) == list(golden_arrays)
+        for values in ("weights", "scores"):
+            np.testing.assert_allclose(
+                np.array(mine.get(values, []), dtype=float),
+                np.array(theirs.get(values, []), dtype=float),
+                atol=1e-4,
+            )

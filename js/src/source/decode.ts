@@ -4,6 +4,7 @@ import { PackError } from "../pack";
 import type { NdArray } from "../types";
 
 const LEVELS = 255;
+const FINE_LEVELS = 65_535;
 
 /** One layer's chunk; heads in the order in which the page saved them. */
 export interface LayerChunk {
@@ -26,13 +27,16 @@ export function decodeWeights(chunk: LayerChunk, index: number): Float32Array {
   const { n } = chunk;
   if (!chunk.arrays.has("codes")) return softmaxRows(decodeScores(chunk, index), n);
   const largest = need(chunk, "largest").data[index]!;
-  const ramp = Float32Array.from(
-    { length: LEVELS + 1 },
-    (_, code) => largest * (code / LEVELS) ** 2,
-  );
-  const codes = need(chunk, "codes").data.subarray(index * n * n, (index + 1) * n * n);
+  const own = (name: string) =>
+    chunk.arrays.get(name)?.data.subarray(index * n * n, (index + 1) * n * n);
+  const codes = own("codes")!;
+  const fine = own("fine");
   const weights = new Float32Array(n * n);
-  for (let i = 0; i < weights.length; i++) weights[i] = ramp[codes[i]!]!;
+  for (let i = 0; i < weights.length; i++) {
+    const share =
+      fine === undefined ? codes[i]! / LEVELS : (codes[i]! * 256 + fine[i]!) / FINE_LEVELS;
+    weights[i] = largest * share * share;
+  }
   return weights;
 }
 

@@ -1,0 +1,79 @@
+"""Write ``saved.json``: chunks of saved pages as Python packs them, and what a reader must get out of them.
+
+Run ``python -m tests.golden.make_saved`` after a change of the codes, and look at the difference.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attn_widget.export.codec import (
+    CodedFactors,
+    CodedWeights,
+    code_factors,
+    code_weights,
+    decode_scores,
+    decode_weights,
+)
+from attn_widget.export.page import deflate
+from attn_widget.export.snapshot import layer_arrays
+from attn_widget.widget.pack import pack
+from tests.golden.make import analysis
+
+PATH = Path(__file__).with_name("saved.json")
+LAYER, HEADS = 1, [0, 1]  # the causal layer
+
+
+def golden() -> list[dict[str, Any]]:
+    """One entry a code: the compressed chunk, and weights (and scores) of both heads."""
+    run = analysis()
+    allowed = run.trace.allowed(LAYER)
+    coded: dict[str, list[CodedWeights | CodedFactors]] = {
+        "weights": [code_weights(run.attention(LAYER, head)) for head in HEADS],
+        "fine": [code_weights(run.attention(LAYER, head), 16) for head in HEADS],
+        "qk": [
+            code_factors(
+                run.queries(LAYER, head),
+                run.keys(LAYER, head),
+                0.5,
+                bias=run.trace.bias(LAYER, head),
+                allowed=allowed,
+            )
+            for head in HEADS
+        ],
+    }
+    entries: list[dict[str, Any]] = []
+    for name, heads in coded.items():
+        entry: dict[str, Any] = {
+            "name": name,
+            "n": run.n_tokens,
+            "chunk": deflate(pack({}, layer_arrays(run, LAYER, HEADS, heads))).decode(),
+        }
+        for head, one in zip(HEADS, heads, strict=True):
+            if isinstance(one, CodedWeights):
+                entry.setdefault("weights", []).append(decode_weights(one).ravel().tolist())
+            else:
+                bias = run.trace.bias(LAYER, head)
+                assert bias is not None
+                scores = np.where(allowed, decode_scores(one) + bias, -np.inf).ravel().tolist()
+                plain = [None if score == -np.inf else score for score in scores]
+                entry.setdefault("scores", []).append(plain)
+        entries.append(entry)
+    return entries
+
+
+def same_bytes(text: str) -> bytes:
+    """A chunk without its compression, which may differ between versions of zlib."""
+    import zlib
+
+    return zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS)
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(golden(), indent=1) + "\n")
+    print(f"wrote {PATH.name}, {PATH.stat().st_size:,} bytes")
