@@ -79,8 +79,10 @@ def test_a_kernel_restart_leaves_the_picture_and_is_said(notebook: Notebook) -> 
         painted(widget), reference(FIRST).weights[3, 4, 5], atol=WEIGHT_ERROR, rtol=0
     )
     widget.head(0, 9).click()
-    expect(widget.part("error")).to_be_visible()
-    expect(widget.part("error")).to_contain_text("kernel")
+    expect(widget.part("kernel")).to_have_text(
+        "The kernel is gone: what is loaded stays usable. Run the cell again."
+    )
+    expect(widget.part("missing")).to_contain_text("L0 · H9 is not loaded.")
     widget.head(3, 4).click()
     expect(widget.part("head-name")).to_have_text("L3 · H4")
 

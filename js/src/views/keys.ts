@@ -34,7 +34,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     ],
   ],
   [
-    "Heads beside",
+    "Heads beside the view",
     [
       ["arrows", "layer, head"],
       ["3 . 5", "layer 3, head 5"],
@@ -43,13 +43,46 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     ],
   ],
   [
-    "Matrix",
+    "Attention",
     [
       ["arrows", "cells"],
       ["Enter", "pin a pair"],
       ["m", "strongest key of the row"],
       ["+  −  0", "zoom in, out, show all"],
       ["Ctrl wheel", "zoom at the pointer"],
+    ],
+  ],
+  [
+    "Tree",
+    [
+      ["↑ ↓", "nodes"],
+      ["→ ←", "open, close; child, parent"],
+      ["Enter", "make it the root"],
+      ["Backspace", "the root before"],
+    ],
+  ],
+  [
+    "Sentences, Task",
+    [
+      ["arrows", "cells"],
+      ["Enter", "open, choose"],
+      ["m", "strongest of the row"],
+    ],
+  ],
+  [
+    "Predictions",
+    [
+      ["arrows", "guesses, positions"],
+      ["Enter", "open its softmax"],
+      ["Esc", "close it"],
+    ],
+  ],
+  [
+    "Inside",
+    [
+      ["arrows", "stages of the map"],
+      ["n p", "next, previous stage"],
+      ["[ ]", "layer before, after"],
     ],
   ],
 ];

@@ -21,9 +21,8 @@ export function directionOf(text: string): "ltr" | "rtl" {
 
 /** What stands in the text where a unit is read as the mask token; null for any other unit. */
 export function maskedText(unit: Unit, meta: Meta): string | null {
-  const hidden = meta.masked.filter(({ token }) => token >= unit.token && token < unit.end);
-  if (hidden.length === 0) return null;
-  return unit.end - unit.token > 1 ? unit.surface : hidden[0]!.text;
+  const hidden = meta.masked.some(({ token }) => token >= unit.token && token < unit.end);
+  return hidden ? unit.surface : null;
 }
 
 /** What stands on a unit's button where it is not masked. */
