@@ -66,7 +66,7 @@ class RunningWidget(TogetherWidget):
         super().__init__(
             text=analysis.text or "",
             text_pair=analysis.text_pair,
-            history=[] if analysis.text is None else [past_run(analysis)],
+            history=[] if analysis.run is None else [past_run(analysis)],
             masked=[hidden.token for hidden in analysis.masked],
             **traits,
         )
