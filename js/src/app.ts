@@ -208,7 +208,7 @@ export function createFrame(state: State): Frame {
     parts.ribbon.hidden = !chrome;
     parts.focus.hidden = profile;
     parts.caption.hidden = chrome;
-    head.hidden = !chrome;
+    placeHead();
     runBox.show(meta, chrome ? act : null);
     if (!chrome) keys.hidden = true;
     const stage: Stage = { ...base, matrix };
@@ -257,7 +257,7 @@ export function createFrame(state: State): Frame {
       progress.show(activity, cancel);
       runBox.activity(activity);
       messages.closed(status === "closed");
-      head.hidden = status === "closed" || !state.get().chrome;
+      placeHead();
       bones.hidden = current !== null || status === "closed";
       // An equal error gives no change of the trait: the status tells that it came again.
       const again = status === "error" && before?.status !== "error";
@@ -277,6 +277,13 @@ export function createFrame(state: State): Frame {
       root.remove();
     },
   };
+
+  /** The head is there where something can run, or is about to. */
+  function placeHead(): void {
+    const closed = lastActivity?.status === "closed";
+    const runs = current === null || (current.act !== null && state.get().chrome);
+    head.hidden = closed || !runs;
+  }
 
   function failed(error: unknown): void {
     const { message, hint } = explain(error);

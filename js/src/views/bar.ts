@@ -132,6 +132,8 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     },
     "The average of the layer's matrices, as a head of its own",
   );
+  // Heads over many texts have no matrices to average.
+  meanHead.hidden = profile !== null;
   const special = tokens.special.some(Boolean)
     ? toggle(
         "special tokens",
