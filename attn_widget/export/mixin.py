@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,8 @@ class Exports:
         from attn_widget.analysis.tables import dataframe
 
         table = self._table(self._view(view))
-        records = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+        rows = ([math.nan if cell is None else cell for cell in row] for row in table.rows)
+        records = (dict(zip(table.columns, row, strict=True)) for row in rows)
         return dataframe(records).reindex(columns=list(table.columns))
 
     def to_numpy(self) -> Float32:

@@ -1,16 +1,19 @@
 /** The files of a drawn view: picture, vector, table; each with its caption and its name. */
 
-import { palette } from "../draw/theme";
+import { formatNumber } from "../draw/format";
+import { ramp } from "../draw/ramp";
+import { rampValue } from "../draw/scale";
+import { modeOf, palette } from "../draw/theme";
 import { weightLegend } from "../draw/weightlegend";
 import type { Stage } from "../matrix";
 import { SliceFailure } from "../source/failure";
-import type { Drawn, Table } from "../types";
+import type { Drawn, Scale, Table } from "../types";
 import { VIEWS } from "../views/index";
 import { type Caption, captionLines, captionOf, fileName } from "./caption";
 import { toCsv } from "./csv";
 import { toJson } from "./json";
 import { type PictureOptions, pictureOf } from "./picture";
-import { vectorOf } from "./vector";
+import { type VectorLegend, vectorOf } from "./vector";
 
 export const FORMATS = ["png", "svg", "csv", "json"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -38,15 +41,26 @@ export function captionFor({ source, state }: Stage, { name, drawn }: Open): Cap
   return captionOf(source.meta, state.get(), name, definition, drawn?.options?.());
 }
 
-/** The ramp of weights, for the one view whose legend stands in the bar. */
-function legendOf(
-  { matrix, state }: Stage,
-  { name }: Open,
-): NonNullable<PictureOptions["legend"]> | null {
+/** The largest weight of the one view whose ramp stands in the bar, outside its panel. */
+function rampOf({ matrix, state }: Stage, { name }: Open): { max: number; scale: Scale } | null {
   const shown = matrix.get();
   if (name !== "attention" || shown === null || shown.scores !== null) return null;
+  return { max: shown.max, scale: state.get().scale };
+}
+
+function pictureLegend(stage: Stage, open: Open): NonNullable<PictureOptions["legend"]> | null {
+  const found = rampOf(stage, open);
+  if (found === null) return null;
   const { element, show } = weightLegend();
-  return { element, fill: () => show(shown.max, state.get().scale) };
+  return { element, fill: () => show(found.max, found.scale) };
+}
+
+function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend | null {
+  const found = rampOf(stage, open);
+  if (found === null) return null;
+  const { css } = ramp("weight", modeOf(panel));
+  const high = formatNumber(rampValue(1, found.max, found.scale));
+  return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 
 async function tableOf({ name, drawn }: Open): Promise<Table> {
@@ -71,13 +85,21 @@ export async function fileOf(
   const content = async (): Promise<Blob | string> => {
     switch (format) {
       case "png":
-        return pictureOf(panel, captionLines(caption), { scale, legend: legendOf(stage, open) });
+        return pictureOf(panel, captionLines(caption), {
+          scale,
+          legend: pictureLegend(stage, open),
+        });
       case "svg": {
         const drawing = open.drawn?.svg?.() ?? null;
         if (drawing === null) {
           throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
         }
-        return vectorOf(drawing, captionLines(caption), palette(panel));
+        return vectorOf(
+          drawing,
+          captionLines(caption),
+          palette(panel),
+          drawnLegend(stage, open, panel),
+        );
       }
       case "csv":
         return csvOf(open);

@@ -64,11 +64,40 @@ function sizeOf(svg: SVGSVGElement): { width: number; height: number } {
   return { width: side("width", box?.[2]), height: side("height", box?.[3]) };
 }
 
+/** A ramp of colours and what stands at its ends. */
+export interface VectorLegend {
+  readonly colors: readonly string[];
+  readonly low: string;
+  readonly high: string;
+}
+
+const RAMP = { width: 120, height: 8, gap: 6, room: 24 } as const;
+
+function legendNode({ colors, low, high }: VectorLegend, y: number, fill: string): SVGGElement {
+  const id = `aw-ramp-${Math.random().toString(36).slice(2)}`;
+  const gradient = make("linearGradient", { id });
+  colors.forEach((color, i) => {
+    const offset = `${((i / (colors.length - 1)) * 100).toFixed(2)}%`;
+    gradient.append(make("stop", { offset, "stop-color": color }));
+  });
+  const start = MARGIN + ruler()(low) + RAMP.gap;
+  const bar = { x: start, y: y - RAMP.height - 1, width: RAMP.width, height: RAMP.height };
+  const group = make("g", {});
+  group.append(
+    gradient,
+    make("text", { x: MARGIN, y, fill }, low),
+    make("rect", { ...bar, rx: 2, fill: `url(#${id})` }),
+    make("text", { x: start + RAMP.width + RAMP.gap, y, fill }, high),
+  );
+  return group;
+}
+
 /** SVG markup of `drawing` with its caption below. */
 export function vectorOf(
   drawing: SVGSVGElement,
   lines: readonly string[],
   { ground, ink, muted }: Pick<Palette, "ground" | "ink" | "muted">,
+  legend: VectorLegend | null = null,
 ): string {
   const { width, height } = sizeOf(drawing);
   const measure = ruler();
@@ -77,7 +106,7 @@ export function vectorOf(
   );
   const [outerWidth, outerHeight] = [
     width + 2 * MARGIN,
-    height + 3 * MARGIN + wrapped.length * LINE,
+    height + 3 * MARGIN + wrapped.length * LINE + (legend === null ? 0 : RAMP.room),
   ];
   const outer = make("svg", {
     width: outerWidth,
@@ -89,12 +118,14 @@ export function vectorOf(
   const inner = drawing.cloneNode(true) as SVGSVGElement;
   const place = { x: MARGIN, y: MARGIN, width, height };
   for (const [name, value] of Object.entries(place)) inner.setAttribute(name, String(value));
-  const base = height + 2 * MARGIN + SIZE;
+  const first = height + 2 * MARGIN + SIZE;
+  const base = first + (legend === null ? 0 : RAMP.room);
   outer.append(
     make("title", {}, lines[0] ?? ""),
     make("desc", {}, lines.join("\n")),
     make("rect", { width: outerWidth, height: outerHeight, fill: ground }),
     inner,
+    ...(legend === null ? [] : [legendNode(legend, first, muted)]),
     ...wrapped.map(({ text, first }, i) =>
       make(
         "text",

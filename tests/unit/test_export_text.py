@@ -1,0 +1,80 @@
+"""CSV and JSON: quoting, formulas, digits; the same bytes as the page's (tests/e2e/test_save.py)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_widget.export.text import Table, number_text, to_csv, to_json
+
+TEXTS = ["a,b", 'say "hi"', "a\nb", "a\rb", '"', "</script>", "שלום", "你好", "👩‍🚀", ""]
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]
+
+
+def field(cell: str | float | None) -> str:
+    return to_csv(Table(("x",), [(cell,)])).removeprefix("x\r\n").removesuffix("\r\n")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_reader_of_csv_gets_the_text_back(text: str) -> None:
+    (header, row) = csv.reader(io.StringIO(to_csv(Table(("x",), [(text,)])), newline=""))
+    assert header == ["x"] and row == [text]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_what_a_spreadsheet_would_run_gets_a_quote_in_front(text: str) -> None:
+    _, row = csv.reader(io.StringIO(to_csv(Table(("x",), [(text,)])), newline=""))
+    assert row == [f"'{text}"]
+
+
+def test_an_empty_text_is_quoted_and_a_missing_figure_is_empty() -> None:
+    assert field("") == '""'
+    assert [field(value) for value in (None, math.nan, math.inf, -math.inf)] == [""] * 4
+
+
+def test_rows_end_with_cr_lf_and_there_is_no_byte_order_mark() -> None:
+    text = to_csv(Table(("a", "b"), [(1, "x"), (2, "y")]))
+    assert text == "a,b\r\n1,x\r\n2,y\r\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-12.5, "-12.5"), (1e21, "1e+21"), (1e20, "1" + "0" * 20),
+        (123456789012345680000.0, "123456789012345680000"), (1e-6, "0.000001"), (1e-7, "1e-7"),
+        (1.5e-7, "1.5e-7"), (5e-324, "5e-324"), (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (0.1, "0.1"), (100, "100"), (1.25e-5, "0.0000125"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_ecmascript_writes_them(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_double_is_read_back_exactly(value: float) -> None:
+    assert float(number_text(value) or "") == value
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_every_float32_is_read_back_exactly(value: float) -> None:
+    assert np.float32(number_text(value)) == np.float32(value)
+
+
+def test_json_is_valid_and_absent_figures_are_null() -> None:
+    table = Table(("token", "weight"), [('"\n</script>\u0007', math.nan), ("x", 1e-7), ("y", True)])
+    caption = {"text": "=1+1\u2028", "options": {"words": False, "depth": 3}, "masked": []}
+    read = json.loads(to_json(caption, table))
+    assert read["text"] == "=1+1\u2028" and read["options"] == {"words": False, "depth": 3}
+    assert read["columns"] == ["token", "weight"]
+    assert read["rows"] == [['"\n</script>\u0007', None], ["x", 1e-7], ["y", True]]
+
+
+def test_json_without_rows_is_valid() -> None:
+    assert json.loads(to_json({"view": "tree"}, Table(("a",), [])))["rows"] == []
