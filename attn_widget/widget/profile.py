@@ -157,7 +157,6 @@ class ProfileWidget(anywidget.AnyWidget):
     """
 
     _esm = t.Unicode().tag(sync=True)
-    _css = t.Unicode().tag(sync=True)
 
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. Default 0."""
@@ -185,7 +184,7 @@ class ProfileWidget(anywidget.AnyWidget):
     def __init__(self, profile: Profile, **traits: Any) -> None:
         self._answers: ProfileAnswers | None = ProfileAnswers(profile)
         self._once = DisplayOnce()
-        super().__init__(_esm=bundle("widget.js"), _css=bundle("widget.css"), **traits)
+        super().__init__(_esm=bundle("widget.js"), **traits)
         self.first_paint = profile_paint(profile)
 
     @property

@@ -77,7 +77,6 @@ class AttentionWidget(Exports, RunningWidget):
 
     # Declared, because a path on the class would be read when the package is imported.
     _esm = t.Unicode().tag(sync=True)
-    _css = t.Unicode().tag(sync=True)
 
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. Default 0."""
@@ -119,9 +118,7 @@ class AttentionWidget(Exports, RunningWidget):
         self._once = DisplayOnce()
         layer = traits.get("layer", 0)
         head = traits.get("head", 0)
-        super().__init__(
-            analysis, analyze=analyze, _esm=bundle("widget.js"), _css=bundle("widget.css"), **traits
-        )
+        super().__init__(analysis, analyze=analyze, _esm=bundle("widget.js"), **traits)
         self.first_paint = first_paint(analysis, layer, head)
         _open.add(self)
         if len(_open) == MANY_OPEN:

@@ -26,7 +26,6 @@ print(json.dumps({
     "prefix": sys.prefix,
     "version": aw.__version__,
     "esm": w._esm,
-    "css": w._css,
     "paint": len(w.first_paint),
     "row_sums": w.analysis.attention(3, 5).sum(axis=1).tolist(),
     "repr": repr(w),
@@ -83,6 +82,7 @@ def test_holds_the_page_the_model_and_the_types(wheel: Path) -> None:
     assert {
         "attn_widget/py.typed",
         "attn_widget/static/widget.js",
+        "attn_widget/static/standalone.js",
         "attn_widget/static/widget.css",
         "attn_widget/mini/config.json",
         "attn_widget/mini/model.safetensors",
@@ -108,7 +108,6 @@ def test_shows_a_widget_from_another_folder(installed: dict[str, Any]) -> None:
 def test_draws_with_the_page_of_the_wheel(installed: dict[str, Any], wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         assert installed["esm"] == archive.read("attn_widget/static/widget.js").decode()
-        assert installed["css"] == archive.read("attn_widget/static/widget.css").decode()
 
 
 def test_carries_the_version_of_the_package(installed: dict[str, Any], wheel: Path) -> None:
