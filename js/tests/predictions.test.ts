@@ -129,7 +129,7 @@ describe("masked predictions", () => {
     one("[data-mode=masked]").click();
     expect(one(".aw-predictions").getAttribute("aria-busy")).toBe("true");
     await settled();
-    expect(asked).toEqual([{ kind: "predictions", mode: "masked", top_k: 5 }]);
+    expect(asked).toEqual([{ kind: "predictions", mode: "masked", top_k: 5, rows: [0, 6] }]);
     expectNumbers("masked");
     expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
     one("[data-mode=as_is]").click();

@@ -1,13 +1,15 @@
 /** The masked-LM head's answers as the page has them, and one softmax opened up. */
 
 import type { SoftmaxTerms } from "../formulas";
-import type { NdArray, Slice, SliceRequest, Source } from "../types";
+import type { NdArray, Slice, SliceRequest, Source, Table, TokenColumns } from "../types";
 
 export type Mode = "as_is" | "masked";
 
 export interface Predictions {
   readonly mode: Mode;
   readonly topK: number;
+  /** Positions `[0, done)` are here; the others have not been asked for, or not been answered. */
+  readonly done: number;
   /** Token text by id. */
   readonly vocabulary: Readonly<Record<string, string>>;
   /** `[n, topK]`, most probable first. */
@@ -43,7 +45,8 @@ function collect(
     if (array === undefined) return null;
     found[key] = array;
   }
-  return { mode, topK, vocabulary, ...(found as Record<keyof typeof NAMES, NdArray>) };
+  const all = found as Record<keyof typeof NAMES, NdArray>;
+  return { mode, topK, done: all.logitMax.data.length, vocabulary, ...all };
 }
 
 /** Those of the first paint; null when it has none. */
@@ -54,10 +57,15 @@ export function paintedPredictions({ meta, arrays }: Source): Predictions | null
   );
 }
 
-export const predictionsRequest = (mode: Mode, topK: number): SliceRequest => ({
+export const predictionsRequest = (
+  mode: Mode,
+  topK: number,
+  rows?: readonly [number, number],
+): SliceRequest => ({
   kind: "predictions",
   mode,
   top_k: topK,
+  ...(rows === undefined ? {} : { rows }),
 });
 
 /** Those of a slice `predictions`. */
@@ -70,6 +78,57 @@ export function slicedPredictions({ data, arrays }: Slice): Predictions {
   const found = collect(mode, top_k, vocabulary, arrays);
   if (found === null) throw new TypeError("A reply of kind predictions lacks one of its arrays.");
   return found;
+}
+
+/** Rows of `piece` behind those of `whole`. */
+export function append(whole: Predictions | null, piece: Predictions): Predictions {
+  if (whole === null) return piece;
+  const joined: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+  for (const key of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
+    const [a, b] = [whole[key], piece[key]];
+    const data = new (a.data.constructor as Float64ArrayConstructor)(a.data.length + b.data.length);
+    data.set(a.data);
+    data.set(b.data, a.data.length);
+    joined[key] = { data, shape: [a.shape[0]! + b.shape[0]!, ...a.shape.slice(1)] };
+  }
+  return {
+    ...whole,
+    ...(joined as Record<keyof typeof NAMES, NdArray>),
+    done: whole.done + piece.done,
+    vocabulary: { ...whole.vocabulary, ...piece.vocabulary },
+  };
+}
+
+/** Every guess, by position and rank. */
+export function predictionsTable(
+  predictions: Predictions,
+  tokens: TokenColumns,
+  special: boolean,
+): Table {
+  const { topK, done, ids, probabilities, logits, vocabulary } = predictions;
+  const rows: (string | number)[][] = [];
+  for (let position = 0; position < done; position++) {
+    if (tokens.special[position] && !special) continue;
+    for (let k = 0; k < topK; k++) {
+      const at = position * topK + k;
+      const id = ids.data[at]!;
+      rows.push([
+        ...[position, tokens.text[position]!, k + 1, vocabulary[id] ?? String(id)],
+        ...[probabilities.data[at]!, logits.data[at]!],
+        ...[
+          predictions.originalRank.data[position]!,
+          predictions.originalProbability.data[position]!,
+        ],
+      ]);
+    }
+  }
+  return {
+    columns: [
+      ...["position", "token", "rank", "prediction", "probability", "logit"],
+      ...["original_rank", "original_probability"],
+    ],
+    rows,
+  };
 }
 
 export interface Entry {

@@ -2,6 +2,7 @@
 
 import { h } from "../draw/dom";
 import {
+  ABSENT,
   exact,
   formatCount,
   formatOrdinal,
@@ -10,11 +11,19 @@ import {
   type TokenScheme,
   tokenElement,
   tokenLabel,
+  visible,
 } from "../draw/format";
-import type { TokenColumns } from "../types";
+import type { Meta } from "../types";
 import type { Predictions } from "./predictions-data";
 
-export function headerRow(topK: number): HTMLElement {
+export interface RowContext {
+  readonly meta: Meta;
+  readonly scheme: TokenScheme;
+  /** Positions that are masked, as far as the reader has asked; null where nothing can be run. */
+  readonly masks: ReadonlySet<number> | null;
+}
+
+export function headerRow(topK: number, masks: boolean): HTMLElement {
   const head = (text: string, className = ""): HTMLElement =>
     h("span", { role: "columnheader", class: className }, text);
   return h(
@@ -22,6 +31,7 @@ export function headerRow(topK: number): HTMLElement {
     { role: "row", class: "aw-position-head" },
     head("#", "aw-index"),
     head("token"),
+    masks ? head("mask", "aw-mask-head") : null,
     h(
       "span",
       { role: "columnheader", title: "Rank and probability of the token that stands there" },
@@ -33,13 +43,76 @@ export function headerRow(topK: number): HTMLElement {
 }
 
 /** A row without its cells, which `fillRow` adds: hundreds of them cost little until they are in sight. */
-export function createRow(position: number, special: boolean): HTMLElement {
+export function createRow(position: number, { tokens, masked }: Meta): HTMLElement {
+  const hidden = masked.some(({ token }) => token === position);
+  const kind = hidden ? " is-masked" : tokens.special[position] ? " is-special" : "";
   return h("div", {
     role: "row",
-    class: special ? "aw-position is-special" : "aw-position",
+    class: `aw-position${kind}`,
     "data-position": position,
     "aria-rowindex": position + 2,
   });
+}
+
+type Attributes = Parameters<typeof h>[1];
+
+function guessCell(position: number, attributes: Attributes, ...children: Node[]): HTMLElement {
+  return h(
+    "span",
+    { role: "gridcell" },
+    h(
+      "button",
+      { type: "button", tabindex: -1, "data-position": position, ...attributes },
+      ...children,
+    ),
+  );
+}
+
+/** Position, token, and where runs can be started the switch that masks it. */
+function leadingCells(
+  position: number,
+  { meta: { tokens, masked }, scheme, masks }: RowContext,
+): HTMLElement[] {
+  const label = tokenLabel(tokens.text[position], scheme, tokens.surface[position]);
+  const was = masked.find(({ token }) => token === position);
+  const name = visible(was?.text ?? tokens.text[position]);
+  const cells = [
+    h("span", { role: "rowheader", class: "aw-index" }, String(position)),
+    guessCell(
+      position,
+      {
+        class: "aw-guess aw-position-token",
+        "aria-pressed": "false",
+        title: `${label.text}, id ${tokens.id[position]}`,
+        "aria-label": `Position ${position}: ${was ? `masked, ${name}` : spokenToken(label)}`,
+      },
+      // What stood there is beside its rank; here stands what the model has read.
+      was ? tokenElement({ text: tokens.text[position], word: null }) : tokenElement(label),
+    ),
+  ];
+  if (masks === null) return cells;
+  const cannot = tokens.special[position] && was === undefined;
+  const box = guessCell(
+    position,
+    {
+      class: "aw-guess aw-mask-token",
+      "data-aw-part": "mask-token",
+      "data-token": position,
+      "aria-pressed": String(masks.has(position)),
+      "aria-label": `Mask ${name}, position ${position}`,
+      title: masks.has(position) ? `Show ${name} again` : `Mask ${name} and run again`,
+    },
+    h("i", { "aria-hidden": "true" }),
+  );
+  return [...cells, cannot ? h("span", { role: "gridcell" }) : box];
+}
+
+/** The cells of a position whose answer has not come. */
+export function fillWaiting(row: HTMLElement, position: number, context: RowContext): void {
+  row.append(
+    ...leadingCells(position, context),
+    h("span", { role: "gridcell", class: "aw-row-waiting", title: "Not run yet" }, ABSENT),
+  );
 }
 
 /** Add the cells: position, token, original token's rank and probability, the predictions. */
@@ -47,31 +120,26 @@ export function fillRow(
   row: HTMLElement,
   predictions: Predictions,
   position: number,
-  scheme: TokenScheme,
-  tokens: TokenColumns,
+  context: RowContext,
 ): void {
   const { topK, ids, probabilities, vocabulary, originalRank, originalProbability } = predictions;
-  const originalId = tokens.id[position];
-  const label = tokenLabel(tokens.text[position], scheme, tokens.surface[position]);
+  const { scheme, meta } = context;
+  const was = meta.masked.find(({ token }) => token === position);
+  const originalId = was?.id ?? meta.tokens.id[position];
+  const label =
+    was === undefined
+      ? tokenLabel(meta.tokens.text[position], scheme, meta.tokens.surface[position])
+      : tokenLabel(was.text, scheme);
   const probability = originalProbability.data[position];
   const rank = originalRank.data[position];
-  const cell = (attributes: Parameters<typeof h>[1], ...children: Node[]): HTMLElement =>
-    h(
-      "span",
-      { role: "gridcell" },
-      h(
-        "button",
-        { type: "button", tabindex: -1, "data-position": position, ...attributes },
-        ...children,
-      ),
-    );
   const bar = (share: number): string => `--share: ${share.toFixed(4)}`;
   const cells = Array.from({ length: topK }, (_, k) => {
     const id = ids.data[position * topK + k];
     const share = probabilities.data[position * topK + k];
     const predicted = tokenLabel(vocabulary[id] ?? String(id), scheme);
     const same = id === originalId;
-    return cell(
+    return guessCell(
+      position,
       {
         class: same ? "aw-guess aw-prediction is-original" : "aw-guess aw-prediction",
         style: bar(share),
@@ -87,19 +155,11 @@ export function fillRow(
     );
   });
   row.append(
-    h("span", { role: "rowheader", class: "aw-index" }, String(position)),
-    cell(
+    ...leadingCells(position, context),
+    guessCell(
+      position,
       {
-        class: "aw-guess aw-position-token",
-        "aria-pressed": "false",
-        title: `${label.text}, id ${originalId}`,
-        "aria-label": `Position ${position}: ${spokenToken(label)}`,
-      },
-      tokenElement(label),
-    ),
-    cell(
-      {
-        class: rank === 1 ? "aw-guess aw-original is-first" : "aw-guess aw-original",
+        class: `aw-guess aw-original${rank === 1 ? " is-first" : ""}`,
         style: bar(probability),
         title: `${label.text}: rank ${rank}, probability ${exact(probability)}`,
         "data-token-id": originalId,
@@ -108,7 +168,12 @@ export function fillRow(
         "aria-expanded": "false",
         "aria-label": `Original ${spokenToken(label)}: ${formatOrdinal(rank)}, ${formatPercent(probability)}`,
       },
-      h("span", { class: "aw-rank" }, formatCount(rank)),
+      h(
+        "span",
+        { class: "aw-rank" },
+        ...(was === undefined ? [] : [h("bdi", { class: "aw-was" }, label.text), " "]),
+        formatCount(rank),
+      ),
       h("span", { class: "aw-share" }, formatPercent(probability)),
     ),
     ...cells,

@@ -9,24 +9,39 @@ import {
   type Predictions,
   paintedPredictions,
   predictionsRequest,
+  predictionsTable,
   slicedPredictions,
   slicedSoftmax,
   softmaxOfRow,
   softmaxRequest,
 } from "./predictions-data";
-import { createRow, fillRow, headerRow } from "./predictions-row";
+import { createMaskedProgress, createMaskedRun } from "./predictions-masked";
+import { nextSentence } from "./predictions-pair";
+import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./predictions-row";
 import { drawSoftmax, type Opened } from "./predictions-softmax";
+import { maskedStrip } from "./predictions-strip";
 
 const TOP_K = 5;
+/** Position, token, mask, original, guesses. */
+const COLUMNS = TOP_K + 4;
+/** Why a run was aborted: by the reader, who keeps what has come. */
+const CANCELLED = "cancelled";
 /** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
 const ROWS_A_FRAME = 48;
 
-const MODES: readonly { mode: Mode; label: string; note: (n: number) => string }[] = [
+const MODES: readonly {
+  mode: Mode;
+  label: string;
+  note: (n: number, masked: number) => string;
+}[] = [
   {
     mode: "as_is",
     label: "As is",
-    note: () =>
-      "The unmasked input: at each position the model also sees the token that stands there.",
+    note: (_, masked) =>
+      masked === 0
+        ? "The unmasked input: at each position the model also sees the token that stands there."
+        : `The input with ${formatCount(masked)} masked ${masked === 1 ? "token" : "tokens"}: at every other ` +
+          "position the model also sees the token that stands there.",
   },
   {
     mode: "masked",
@@ -45,13 +60,17 @@ export const predictions: View = (element, context) => {
     root.append(noHead(source.meta.model.name));
     return { dispose: () => root.remove(), table: () => null };
   }
-  const stop = draw(root, context);
+  const drawn = draw(root, context);
   return {
     dispose() {
-      stop();
+      drawn.stop();
       root.remove();
     },
-    table: () => null,
+    table() {
+      const shown = drawn.shown();
+      const { special } = context.state.get();
+      return shown && predictionsTable(shown, source.meta.tokens, special);
+    },
   };
 };
 
@@ -78,8 +97,8 @@ interface Pick {
   readonly tokenId: number;
 }
 
-function draw(root: HTMLElement, context: Context): () => void {
-  const { source, state, report, announce, signal } = context;
+function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Predictions | null } {
+  const { source, state, act, report, announce, signal } = context;
   const { tokens, model } = source.meta;
   const n = tokens.text.length;
   const stop = new AbortController();
@@ -93,16 +112,28 @@ function draw(root: HTMLElement, context: Context): () => void {
     role: "grid",
     "aria-label": "Predictions by position",
     "aria-rowcount": n + 1,
-    "aria-colcount": TOP_K + 3,
+    "aria-colcount": COLUMNS,
   });
   const switcher = modeSwitch();
+  const progress = createMaskedProgress(n, {
+    cancel: () => loading?.abort(CANCELLED),
+    resume: () => void show("masked"),
+  });
+  const strip = h("div", {});
+  root.classList.toggle("aw-can-mask", act !== null);
   root.append(
     h("header", { class: "aw-predictions-head" }, switcher.element, note, legend()),
+    ...[nextSentence({ ...context, signal: stop.signal })].filter((panel) => panel !== null),
+    strip,
+    progress.element,
     status,
     list,
   );
 
   let current: Predictions | null = null;
+  const maskedRun = createMaskedRun(source, TOP_K);
+  /** As the reader last said; runs that are on their way included. */
+  let masks: ReadonlySet<number> = new Set(source.meta.masked.map(({ token }) => token));
   let scheme: TokenScheme = "plain";
   let rows: HTMLElement[] = [];
   let loading: AbortController | null = null;
@@ -143,23 +174,34 @@ function draw(root: HTMLElement, context: Context): () => void {
     stop.signal.addEventListener("abort", () => mine.abort(), { signal: mine.signal });
     switcher.set(mode);
     const painted = paintedPredictions(source);
+    progress.hide();
     try {
       if (painted?.mode === mode) fill(painted);
+      else if (mode === "masked" && source.live) await runMasked(mine.signal);
       else {
         root.setAttribute("aria-busy", "true");
-        status.textContent =
-          mode === "masked"
-            ? `Running ${formatCount(n)} masked inputs …`
-            : "Asking for predictions …";
+        status.textContent = "Asking for predictions …";
         const answer = await source.slice(predictionsRequest(mode, TOP_K), { signal: mine.signal });
         if (mine.signal.aborted) return;
         fill(slicedPredictions(answer));
       }
       root.removeAttribute("aria-busy");
     } catch (error) {
-      if (isAbort(error) || mine.signal.aborted) return;
+      if (stop.signal.aborted || loading !== mine) return;
       root.removeAttribute("aria-busy");
-      switcher.set(current?.mode ?? "as_is");
+      const cancelled = mine.signal.reason === CANCELLED;
+      if (isAbort(error) && !cancelled) return;
+      if (mode === "masked" && maskedRun.predictions !== null) {
+        if (current?.mode !== "masked") fill(maskedRun.predictions);
+        progress.stopped(maskedRun.predictions.done);
+      } else {
+        progress.hide();
+        switcher.set(current?.mode ?? "as_is");
+      }
+      if (cancelled) {
+        summarize();
+        return;
+      }
       if (mode === "masked" && !source.live) {
         status.textContent =
           "Masked predictions are new forward passes and need a running kernel; what was saved with this " +
@@ -172,14 +214,55 @@ function draw(root: HTMLElement, context: Context): () => void {
     }
   }
 
+  /** Ask piece by piece; each one is shown as it comes. */
+  async function runMasked(wanted: AbortSignal): Promise<void> {
+    if (maskedRun.predictions !== null) fill(maskedRun.predictions);
+    while (!maskedRun.complete) {
+      const before = maskedRun.predictions?.done ?? 0;
+      progress.running(before);
+      if (current?.mode !== "masked") {
+        root.setAttribute("aria-busy", "true");
+        status.textContent = `Running ${formatCount(n)} inputs, each with one token masked …`;
+      }
+      await maskedRun.next(wanted);
+      const { predictions: come } = maskedRun;
+      if (wanted.aborted || come === null) throw new DOMException("", "AbortError");
+      root.removeAttribute("aria-busy");
+      if (current?.mode !== "masked") fill(come);
+      else extend(come, before);
+    }
+    progress.hide();
+  }
+
+  /** Put the answers from `start` on in their rows. */
+  function extend(next: Predictions, start: number): void {
+    current = next;
+    scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
+    for (let position = start; position < next.done; position++) {
+      const row = rows[position];
+      const held = row.contains(document.activeElement);
+      row.replaceChildren();
+      ready(position);
+      if (held) {
+        const cell = row.querySelector<HTMLElement>(".aw-position-token");
+        cell?.focus({ preventScroll: true });
+        rove(cell ?? undefined);
+      }
+    }
+    follow();
+  }
+
   function fill(next: Predictions): void {
     close();
     const first = current === null;
     current = next;
-    note.textContent = MODES.find(({ mode }) => mode === next.mode)?.note(n) ?? "";
+    note.textContent =
+      MODES.find(({ mode }) => mode === next.mode)?.note(n, source.meta.masked.length) ?? "";
     scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
-    rows = tokens.special.map((special, position) => createRow(position, special));
-    list.replaceChildren(headerRow(next.topK), ...rows);
+    rows = tokens.text.map((_, position) => createRow(position, source.meta));
+    list.replaceChildren(headerRow(next.topK, act !== null), ...rows);
+    const lines = maskedStrip(next, source.meta, (token) => state.set({ token }));
+    strip.replaceChildren(...(lines === null ? [] : [lines]));
     fillFrom(0);
     follow();
     if (!first) announce(`${next.mode === "masked" ? "Masked" : "As is"}: ${status.textContent}`);
@@ -188,7 +271,12 @@ function draw(root: HTMLElement, context: Context): () => void {
   /** Give `rows[position]` its cells, if it still lacks them. */
   function ready(position: number): HTMLElement {
     const row = rows[position];
-    if (current && row.childElementCount === 0) fillRow(row, current, position, scheme, tokens);
+    if (current === null || row.childElementCount > 0) return row;
+    const shown: RowContext = { meta: source.meta, scheme, masks: act === null ? null : masks };
+    if (position < current.done) fillRow(row, current, position, shown);
+    else fillWaiting(row, position, shown);
+    const focused = String(position === state.get().token);
+    row.querySelector(".aw-position-token")?.setAttribute("aria-pressed", focused);
     return row;
   }
 
@@ -204,7 +292,10 @@ function draw(root: HTMLElement, context: Context): () => void {
   function summarize(): void {
     if (current === null) return;
     const { special } = state.get();
-    const seen = tokens.special.flatMap((isSpecial, i) => (isSpecial && !special ? [] : [i]));
+    const { done } = current;
+    const seen = tokens.special.flatMap((isSpecial, i) =>
+      i >= done || (isSpecial && !special) ? [] : [i],
+    );
     const hits = seen.filter((i) => current?.originalRank.data[i] === 1).length;
     status.textContent = `First choice is the original token at ${formatCount(hits)} of ${formatCount(seen.length)} positions.`;
   }
@@ -277,12 +368,35 @@ function draw(root: HTMLElement, context: Context): () => void {
     const { token } = state.get();
     close();
     if (token !== pick.position) state.set({ token: pick.position });
-    const cell = h("div", { role: "gridcell", class: "aw-softmax", "aria-colspan": TOP_K + 3 });
+    const cell = h("div", { role: "gridcell", class: "aw-softmax", "aria-colspan": COLUMNS });
     const row = h("div", { role: "row", class: "aw-softmax-row" }, cell);
     rows[pick.position].after(row);
     anchor.setAttribute("aria-expanded", "true");
     opened = { pick, row, anchor, abort: new AbortController() };
     void fillSoftmax(cell, pick);
+  }
+
+  const originalOf = (position: number): number =>
+    source.meta.masked.find(({ token }) => token === position)?.id ?? tokens.id[position];
+
+  /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
+  function toggleMask(position: number, button: HTMLElement): void {
+    if (act === null) return;
+    const before = masks;
+    const next = new Set(before);
+    if (!next.delete(position)) next.add(position);
+    masks = next;
+    button.setAttribute("aria-pressed", String(next.has(position)));
+    const name = source.meta.masked.find(({ token }) => token === position)?.text;
+    announce(
+      `${name ?? tokens.text[position]} ${next.has(position) ? "masked" : "as in the text"}: running.`,
+    );
+    act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
+      masks = before;
+      button.setAttribute("aria-pressed", String(before.has(position)));
+      const { message, hint } = explain(error);
+      report(message, hint);
+    });
   }
 
   async function fillSoftmax(cell: HTMLElement, pick: Pick): Promise<void> {
@@ -297,7 +411,7 @@ function draw(root: HTMLElement, context: Context): () => void {
       });
     };
     const drawIt = (shown: Omit<Opened, "originalId">): void => {
-      drawSoftmax(cell, { ...shown, originalId: tokens.id[pick.position] }, scheme, choose);
+      drawSoftmax(cell, { ...shown, originalId: originalOf(pick.position) }, scheme, choose);
       const { row } = opened ?? {};
       if (row) reveal(row);
     };
@@ -333,6 +447,10 @@ function draw(root: HTMLElement, context: Context): () => void {
       if (button === null) return;
       rove(button);
       const position = Number(button.dataset.position);
+      if (button.classList.contains("aw-mask-token")) {
+        toggleMask(position, button);
+        return;
+      }
       if (button.dataset.tokenId === undefined) {
         state.set({ token: state.get().token === position ? null : position });
         return;
@@ -358,12 +476,14 @@ function draw(root: HTMLElement, context: Context): () => void {
     if (!cell || !row) return;
     const cells = [...row.querySelectorAll<HTMLElement>(".aw-guess")];
     const column = cells.indexOf(cell);
-    let next: HTMLElement | undefined;
+    let next: HTMLElement;
     if (/^Arrow(Up|Down)$/.test(event.key) || (event.ctrlKey && /^(Home|End)$/.test(event.key))) {
       const shownRows = rows.filter((r) => !r.hidden);
       const at = step(event.key, shownRows.indexOf(row), shownRows.length);
       if (at === null) return;
-      next = ready(rows.indexOf(shownRows[at])).querySelectorAll<HTMLElement>(".aw-guess")[column];
+      const other = ready(rows.indexOf(shownRows[at]));
+      const same = other.querySelector<HTMLElement>(sameColumn(cell));
+      next = same ?? (other.querySelector(".aw-guess") as HTMLElement);
     } else {
       const at = step(event.key, column, cells.length);
       if (at === null) return;
@@ -378,13 +498,26 @@ function draw(root: HTMLElement, context: Context): () => void {
 
   void show(paintedPredictions(source)?.mode ?? "as_is");
   const off = state.on(["token", "special"], follow);
-  return () => {
-    off();
-    close();
-    cancelAnimationFrame(frame);
-    cancelAnimationFrame(filling);
-    stop.abort();
+  return {
+    stop() {
+      off();
+      close();
+      cancelAnimationFrame(frame);
+      cancelAnimationFrame(filling);
+      stop.abort();
+    },
+    shown: () => current,
   };
+}
+
+/** A selector of the cell of another row that stands in the column of `cell`. */
+function sameColumn({ dataset, classList }: HTMLElement): string {
+  if (dataset.rank !== undefined) return `[data-rank="${dataset.rank}"]`;
+  return classList.contains("aw-mask-token")
+    ? ".aw-mask-token"
+    : classList.contains("aw-original")
+      ? ".aw-original"
+      : ".aw-position-token";
 }
 
 function legend(): HTMLElement {

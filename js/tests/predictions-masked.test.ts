@@ -1,0 +1,319 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { SliceFailure } from "../src/source/failure";
+import { createState } from "../src/state";
+import type {
+  Action,
+  Drawn,
+  Meta,
+  NdArray,
+  Selection,
+  SliceRequest,
+  Source,
+  Table,
+} from "../src/types";
+import { predictions } from "../src/views/predictions";
+import { settled } from "./figures-run";
+import { metaOf } from "./runs";
+
+const N = 24;
+const TOP_K = 5;
+const TEXTS = ["[CLS]", ...Array.from({ length: N - 2 }, (_, i) => `w${i}`), "[SEP]"];
+const PIECE = 16;
+
+/** Numbers that say where they belong: position and rank. */
+const idAt = (position: number, rank: number): number => 1000 * rank + position;
+const probabilityAt = (position: number, rank: number): number =>
+  Math.fround(0.5 ** (rank + 1) - position / 1e4);
+
+function answer([start, stop]: readonly [number, number]): Map<string, NdArray> {
+  const positions = Array.from({ length: stop - start }, (_, i) => start + i);
+  const guesses = (of: (position: number, rank: number) => number): number[] =>
+    positions.flatMap((position) => Array.from({ length: TOP_K }, (_, k) => of(position, k)));
+  const wide = [positions.length, TOP_K];
+  const floats = (values: number[], shape: number[]): NdArray => ({
+    data: Float32Array.from(values),
+    shape,
+  });
+  const long = [positions.length];
+  return new Map<string, NdArray>([
+    ["prediction_ids", { data: Int32Array.from(guesses(idAt)), shape: wide }],
+    ["prediction_probabilities", floats(guesses(probabilityAt), wide)],
+    [
+      "prediction_logits",
+      floats(
+        guesses((_, k) => -k),
+        wide,
+      ),
+    ],
+    [
+      "logit_max",
+      floats(
+        positions.map(() => 0),
+        long,
+      ),
+    ],
+    ["log_sum_exp", { data: Float64Array.from(positions, () => 1), shape: long }],
+    ["original_rank", { data: Int32Array.from(positions, (p) => p + 1), shape: long }],
+    [
+      "original_probability",
+      floats(
+        positions.map((p) => p / 100),
+        long,
+      ),
+    ],
+  ]);
+}
+const vocabularyOf = ([start, stop]: readonly [number, number]): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: stop - start }, (_, i) => start + i).flatMap((position) =>
+      Array.from({ length: TOP_K }, (_, k) => [idAt(position, k), `t${idAt(position, k)}`]),
+    ),
+  );
+
+let element: HTMLElement;
+let drawn: Drawn;
+afterEach(() => {
+  drawn.dispose();
+  element.remove();
+});
+
+function draw(
+  options: {
+    meta?: Partial<Meta>;
+    nsp?: boolean;
+    selection?: Partial<Selection>;
+    /** Hold replies to masked questions back until `release` is called. */
+    held?: boolean;
+    fails?: (request: SliceRequest) => boolean;
+    acts?: boolean;
+  } = {},
+) {
+  const asked: SliceRequest[] = [];
+  const acts: Action[] = [];
+  const reports: string[] = [];
+  const waiting: (() => void)[] = [];
+  const whole = [0, N] as const;
+  const base = metaOf(TEXTS, {
+    predictions: { mode: "as_is", top_k: TOP_K, vocabulary: vocabularyOf(whole) },
+    ...options.meta,
+  });
+  const model = { ...base.model, has: { ...base.model.has, nsp: options.nsp ?? false } };
+  const source: Source = {
+    meta: { ...base, model },
+    arrays: answer(whole),
+    live: true,
+    async slice(request, { signal } = {}) {
+      asked.push(request);
+      if (options.fails?.(request)) throw new SliceFailure("The kernel is gone.");
+      if (request.kind === "next_sentence") {
+        const row = (values: number[]): NdArray => ({
+          data: Float32Array.from(values),
+          shape: [1, 2],
+        });
+        return {
+          data: { labels: ["is next", "is not next"] },
+          arrays: new Map<string, NdArray>([
+            ["logits", row([2, 1])],
+            ["exp", row([1, Math.exp(-1)])],
+            ["probabilities", row([1 / (1 + Math.exp(-1)), 1 / (1 + Math.E)])],
+            ["sum", { data: Float64Array.from([1 + Math.exp(-1)]), shape: [1] }],
+          ]),
+        };
+      }
+      if (options.held) {
+        await new Promise<void>((resolve, reject) => {
+          waiting.push(resolve);
+          signal?.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+        });
+      }
+      const rows = request.rows as readonly [number, number];
+      return {
+        data: { mode: "masked", top_k: TOP_K, vocabulary: vocabularyOf(rows) },
+        arrays: answer(rows),
+      };
+    },
+  };
+  const state = createState(options.selection ?? {});
+  element = document.createElement("div");
+  document.body.append(element);
+  drawn = predictions(element, {
+    source,
+    state,
+    act:
+      options.acts === false
+        ? null
+        : async (action) => {
+            acts.push(action);
+          },
+    report: (message) => reports.push(message),
+    announce: () => undefined,
+    signal: new AbortController().signal,
+  });
+  const release = async (): Promise<void> => {
+    waiting.shift()!();
+    await settled();
+  };
+  return { asked, acts, reports, release, state };
+}
+
+const one = (selector: string): HTMLElement => element.querySelector(selector) as HTMLElement;
+const row = (position: number): HTMLElement => one(`.aw-position[data-position='${position}']`);
+const guess = (position: number, rank: number): HTMLElement =>
+  row(position).querySelector(`[data-rank='${rank}']`) as HTMLElement;
+const progress = (): HTMLElement => one("[data-aw-part=masked-progress]");
+const button = (): HTMLElement => progress().querySelector("button") as HTMLElement;
+const start = (): void => one("[data-mode=masked]").click();
+
+describe("masked predictions", () => {
+  it("come in pieces, each at its positions", async () => {
+    const { asked, release } = draw({ held: true });
+    start();
+    expect(progress().textContent).toContain("0 / 24 tokens");
+    expect(guess(0, 1)).not.toBeNull();
+    await release();
+    expect(progress().textContent).toContain(`${PIECE} / 24 tokens`);
+    expect(one("[role=progressbar]").getAttribute("aria-valuenow")).toBe(String(PIECE));
+    expect(guess(15, 2).dataset.tokenId).toBe(String(idAt(15, 1)));
+    expect(guess(16, 1)).toBeNull();
+    expect(row(16).querySelector(".aw-row-waiting")!.textContent).toBe("–");
+    await release();
+    expect(progress().hidden).toBe(true);
+    expect(asked.map(({ rows }) => rows)).toEqual([
+      [0, 16],
+      [16, 24],
+    ]);
+    for (const position of [0, 15, 16, 23]) {
+      for (const rank of [1, 5]) {
+        const cell = guess(position, rank);
+        expect(cell.dataset.tokenId).toBe(String(idAt(position, rank - 1)));
+        expect(Number(cell.dataset.awValue)).toBe(probabilityAt(position, rank - 1));
+        expect(cell.textContent).toContain(`t${idAt(position, rank - 1)}`);
+      }
+    }
+  });
+
+  it("stay as far as they came when the reader cancels, and go on from there", async () => {
+    const { asked, reports, release } = draw({ held: true });
+    start();
+    await release();
+    button().click();
+    await settled();
+    expect(progress().textContent).toContain(`Stopped: ${PIECE} / 24 tokens`);
+    expect(guess(15, 1)).not.toBeNull();
+    expect(reports).toEqual([]);
+    expect((drawn.table() as Table).rows).toHaveLength(PIECE * TOP_K);
+    button().click();
+    await settled();
+    expect(asked.at(-1)!.rows).toEqual([16, 24]);
+    await release();
+  });
+
+  it("leave the other mode as it was when nothing had come before the reader cancels", async () => {
+    draw({ held: true });
+    start();
+    button().click();
+    await settled();
+    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+    expect(guess(23, 1)).not.toBeNull();
+    expect(progress().hidden).toBe(true);
+  });
+
+  it("stay as far as they came when the kernel is lost", async () => {
+    const { reports } = draw({ fails: ({ rows }) => (rows as number[])[0] === 16 });
+    start();
+    await settled();
+    await settled();
+    expect(reports).toEqual(["The kernel is gone."]);
+    expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
+    expect(progress().textContent).toContain("Stopped: 16 / 24 tokens");
+  });
+
+  it("are not asked for twice when the reader looks at the other mode in between", async () => {
+    const { asked } = draw();
+    start();
+    await settled();
+    await settled();
+    one("[data-mode=as_is]").click();
+    await settled();
+    start();
+    await settled();
+    expect(asked).toHaveLength(2);
+    expect(guess(23, 1)).not.toBeNull();
+  });
+});
+
+describe("a run with masks", () => {
+  const masked = [{ token: 3, text: "cat", id: idAt(3, 2) }];
+  const text = TEXTS.map((other, i) => (i === 3 ? "[MASK]" : other));
+  const meta = { masked, tokens: { ...metaOf(TEXTS).tokens, text } };
+
+  it("says what stood there, where the model ranks it, and what it says instead", () => {
+    draw({ meta });
+    const strip = one("[data-aw-part=masked]").textContent!.replace(/\s+/g, " ");
+    expect(strip).toContain("cat: rank 4, 3.00%");
+    expect(strip).toContain(`t${idAt(3, 0)}`);
+    expect(row(3).classList.contains("is-masked")).toBe(true);
+    expect(row(3).querySelector(".aw-original")!.textContent).toContain("cat 4");
+    expect(guess(3, 3).classList.contains("is-original")).toBe(true);
+    expect(row(3).querySelector(".aw-position-token")!.textContent).toBe("[MASK]");
+  });
+
+  it("is started by the switch of a row, with the other masks kept", () => {
+    const { acts } = draw({ meta });
+    const box = (position: number): HTMLElement =>
+      one(`[data-aw-part=mask-token][data-token='${position}']`);
+    expect(box(3).getAttribute("aria-pressed")).toBe("true");
+    box(7).click();
+    box(5).click();
+    box(3).click();
+    expect(box(7).getAttribute("aria-pressed")).toBe("true");
+    expect(acts).toEqual([
+      { kind: "mask", tokens: [3, 7] },
+      { kind: "mask", tokens: [3, 5, 7] },
+      { kind: "mask", tokens: [5, 7] },
+    ]);
+    expect(box(0)).toBeNull();
+  });
+
+  it("cannot be started where there is no kernel", () => {
+    draw({ acts: false });
+    expect(one("[data-aw-part=mask-token]")).toBeNull();
+  });
+});
+
+describe("a pair of texts", () => {
+  it("has the next-sentence softmax beside its predictions", async () => {
+    draw({ nsp: true, meta: { text_pair: "b" } });
+    await settled();
+    const verdict = one("[data-aw-part=next-sentence]");
+    const isNext = Math.fround(1 / (1 + Math.exp(-1)));
+    expect(Number(verdict.dataset.awValue)).toBe(isNext);
+    expect(verdict.textContent).toBe("P(is next) = 73.1%");
+    const sum = one("[data-aw-part=next-sentence-terms] .aw-sum").textContent!;
+    expect(sum).toContain("1.368");
+    expect(sum).toContain("100%");
+  });
+
+  it("has no such panel for one text, or without the head", () => {
+    draw({ nsp: true });
+    expect(one(".aw-pair")).toBeNull();
+    drawn.dispose();
+    draw({ nsp: false, meta: { text_pair: "b" } });
+    expect(one(".aw-pair")).toBeNull();
+  });
+});
+
+it("gives every guess away with all digits, special tokens as the switch has them", () => {
+  const { state } = draw();
+  const table = drawn.table() as Table;
+  expect(table.columns.join()).toBe(
+    "position,token,rank,prediction,probability,logit,original_rank,original_probability",
+  );
+  expect(table.rows).toHaveLength(N * TOP_K);
+  expect(table.rows[TOP_K + 1]).toEqual([
+    ...[1, "w0", 2, `t${idAt(1, 1)}`, probabilityAt(1, 1), -1, 2],
+    Math.fround(0.01),
+  ]);
+  state.set({ special: false });
+  expect((drawn.table() as Table).rows).toHaveLength((N - 2) * TOP_K);
+});
