@@ -114,6 +114,112 @@ export function metricArrays(tau: number): Map<string, NdArray> {
 const logSumExp = (row: readonly number[]): number =>
   Math.max(...row) + Math.log(row.reduce((total, z) => total + Math.exp(z - Math.max(...row)), 0));
 
+const stack = (values: readonly number[]): NdArray => float32(values, LAYERS, HEADS);
+const SIZE = LAYERS * HEADS;
+
+/** Raw specialisations of every head; `entities` is N/A, as in a text without one. */
+export const RAW: Readonly<Record<string, readonly number[]>> = (() => {
+  const next = random(3);
+  const keys = ["syntax", "semantics", "cls", "punctuation", "entities", "long_range", "self"];
+  return Object.fromEntries(
+    keys.map((key) => [
+      key,
+      Array.from({ length: SIZE }, () => (key === "entities" ? Number.NaN : Math.fround(next()))),
+    ]),
+  );
+})();
+export const NO_ENTITY = "The text has no named entity.";
+export const CHANCE = 1 / N;
+
+/** Min-max by layer, and z-scores over all heads, from the definition. */
+export function scaledOf(raw: readonly number[]): number[] {
+  return raw.map((value, index) => {
+    const first = index - (index % HEADS);
+    const layer = raw.slice(first, first + HEADS);
+    return (value - Math.min(...layer)) / (Math.max(...layer) - Math.min(...layer));
+  });
+}
+export function standardOf(raw: readonly number[]): number[] {
+  const mean = raw.reduce((a, b) => a + b, 0) / raw.length;
+  const variance = raw.reduce((a, b) => a + (b - mean) ** 2, 0) / raw.length;
+  return raw.map((value) => (value - mean) / Math.sqrt(variance));
+}
+
+function specialization() {
+  const entries = Object.entries(RAW);
+  const arrays = entries.flatMap(([key, raw]): [string, NdArray][] => [
+    [`raw:${key}`, stack(raw)],
+    [`scaled:${key}`, stack(scaledOf(raw))],
+    [`z:${key}`, stack(standardOf(raw))],
+  ]);
+  const chance = entries.map(([key]) => [key, key === "entities" ? null : CHANCE]);
+  return {
+    data: {
+      keys: Object.keys(RAW),
+      chance: Object.fromEntries(chance),
+      reasons: { entities: NO_ENTITY },
+      notes: ["The tagger speaks English only."],
+    },
+    arrays: new Map(arrays),
+  };
+}
+
+/** Mean weight one token back and one token on, from the definition. */
+export const PATTERN: Readonly<Record<string, readonly number[]>> = Object.fromEntries(
+  (
+    [
+      ["previous", -1],
+      ["next", 1],
+    ] as const
+  ).map(([key, offset]) => [
+    key,
+    ATTENTION.flat().map((matrix) => {
+      const seen = matrix.flatMap((row, i) => row[i + offset] ?? []);
+      return Math.fround(seen.reduce((a, b) => a + b, 0) / (N - 1));
+    }),
+  ]),
+);
+
+export const ROLE_NAMES = ["cls + long_range", "<b>punctuation</b>", "diffuse"];
+/** Role of head `i`: 0, 1, 2, 0 ...; on a grid of 4 by 3 places. */
+const labels = Array.from({ length: SIZE }, (_, index) => index % 3);
+const layout = labels.flatMap((_, index) => [3 * (index % HEADS), Math.floor(index / HEADS)]);
+
+function roles() {
+  return {
+    data: {
+      names: ROLE_NAMES,
+      axes: ["cls", "self"],
+      explained: 0.8,
+      silhouettes: { 2: 0.2, 3: 0.5 },
+      seed: 0,
+    },
+    arrays: new Map<string, NdArray>([
+      ["labels", { data: Int32Array.from(labels), shape: [LAYERS, HEADS] }],
+      ["layout", float32(layout, LAYERS, HEADS, 2)],
+      ["centroids", float32(new Array(6).fill(0), 3, 2)],
+    ]),
+  };
+}
+
+/** A profile's arrays: the figures of the run as means, with an interval about each. */
+export function profileArrays(): Map<string, NdArray> {
+  const means = new Map(
+    [...metricArrays(0.01)].map(([name, { data }]) => [name.slice(7), [...data]]),
+  );
+  for (const [key, raw] of [...Object.entries(RAW), ...Object.entries(PATTERN)])
+    means.set(key, [...raw]);
+  return new Map(
+    [...means].flatMap(([key, mean]): [string, NdArray][] => [
+      [`metric:${key}`, stack(mean)],
+      [`low:${key}`, stack(mean.map((value) => value - 0.01))],
+      [`high:${key}`, stack(mean.map((value) => value + 0.02))],
+      [`sd:${key}`, stack(mean.map(() => 0.25))],
+      [`count:${key}`, { data: new Int32Array(SIZE).fill(5), shape: [LAYERS, HEADS] }],
+    ]),
+  );
+}
+
 export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
   const rows = LOGITS[mode];
   const top = rows.map((row) => descending(row).slice(0, k));
@@ -223,6 +329,17 @@ const META: Meta = {
   versions: {},
 };
 
+function profileMeta(names: readonly string[]): Meta {
+  const keys = names.filter((name) => name.startsWith("metric:")).map((name) => name.slice(7));
+  const empty = Object.fromEntries(Object.keys(META.tokens).map((column) => [column, []]));
+  return {
+    ...META,
+    predictions: null,
+    tokens: empty as unknown as Meta["tokens"],
+    profile: { n_texts: 5, n_tokens: 1234, seed: 7, tagger: "spaCy", keys },
+  };
+}
+
 export interface Run {
   readonly source: Source;
   readonly state: State;
@@ -238,15 +355,28 @@ export function run(
     mlm?: boolean;
     selection?: Partial<Selection>;
     possible?: Int32Array;
+    /** Heads over 5 texts instead of one run. */
+    profile?: boolean;
+    /** Kinds of slices that are refused. */
+    refused?: readonly string[];
   } = {},
 ): Run {
-  const { live = true, mlm = true, selection = {}, possible } = options;
+  const {
+    live = true,
+    mlm = true,
+    selection = {},
+    possible,
+    profile = false,
+    refused = [],
+  } = options;
   const asked: SliceRequest[] = [];
   const reports: string[] = [];
-  const meta: Meta = mlm
+  const ofRun: Meta = mlm
     ? META
     : { ...META, predictions: null, model: { ...META.model, has: { ...META.model.has, mlm } } };
-  const arrays = new Map([...metricArrays(0.01), ...(mlm ? predictionArrays("as_is", TOP_K) : [])]);
+  const painted = [...metricArrays(0.01), ...(mlm ? predictionArrays("as_is", TOP_K) : [])];
+  const arrays = profile ? profileArrays() : new Map(painted);
+  const meta: Meta = profile ? profileMeta([...arrays.keys()]) : ofRun;
   if (possible) arrays.set("possible", { data: possible, shape: [LAYERS, N] });
   const source: Source = {
     meta,
@@ -279,6 +409,16 @@ export function run(
       if (kind === "softmax") {
         return { data: openSoftmax(mode, position, token_ids), arrays: new Map() };
       }
+      if (refused.includes(kind)) throw new SliceFailure(`No ${kind} here.`, "Try another text.");
+      if (kind === "specialization") return specialization();
+      if (kind === "patterns") {
+        const found = Object.entries(PATTERN).map(([key, values]): [string, NdArray] => [
+          `pattern:${key}`,
+          stack(values),
+        ]);
+        return { data: { keys: Object.keys(PATTERN), chance: CHANCE }, arrays: new Map(found) };
+      }
+      if (kind === "roles") return roles();
       throw new SliceFailure(`Unknown kind of slice: ${kind}.`);
     },
   };

@@ -9,6 +9,7 @@ import {
   SOFTMAX_SPOKEN,
   softmaxWithNumbers,
 } from "../src/formulas";
+import { PATTERNS, SPECIALIZATIONS } from "../src/formulas-heads";
 import { figures, random } from "./figures-run";
 
 /** Uniform attention over the first `count` keys of each row; the others are impossible. */
@@ -155,3 +156,17 @@ it("builds MathML elements in order, text as text", () => {
     ["mtext", "<b>"],
   ]);
 });
+
+describe.each([...SPECIALIZATIONS, ...PATTERNS].map((aim) => [aim.key, aim] as const))(
+  "%s",
+  (_, aim) => {
+    it("has a formula, a reading, a chance level and a source with its DOI", () => {
+      const math = mathElement(aim.formula, aim.spoken);
+      expect(math.querySelectorAll("mi").length).toBeGreaterThan(1);
+      expect(math.getAttribute("aria-label")).toBe(aim.spoken);
+      expect(aim.high).toMatch(/\.$/);
+      expect(aim.chance).toMatch(/ \/ n$/);
+      expect(aim.references.map(({ doi }) => doi)).not.toContain(null);
+    });
+  },
+);

@@ -39,43 +39,54 @@ export function createLayersTable(nLayers: number, nHeads: number): LayersTable 
       table,
     ),
   );
-  return {
-    element,
-    setColumns(columns) {
-      const numeric = columns.filter(({ text }) => text === undefined);
-      const summaries = numeric.map(({ key, values }) => ({
-        key,
-        layers: layerSummaries({ values, nLayers, nHeads }),
-        model: summarize(Array.from(values)),
-      }));
-      const line = (name: string, pick: (of: (typeof summaries)[number]) => Summary) =>
+  let columns: readonly Column[] = [];
+  let stale = true;
+
+  function fill(): void {
+    if (!element.open || !stale) return;
+    stale = false;
+    const numeric = columns.filter(({ text }) => text === undefined);
+    const summaries = numeric.map(({ key, values }) => ({
+      key,
+      layers: layerSummaries({ values, nLayers, nHeads }),
+      model: summarize(Array.from(values)),
+    }));
+    const line = (name: string, pick: (of: (typeof summaries)[number]) => Summary) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, name),
+        ...summaries.map((of) => cell(pick(of), of.key)),
+      );
+    table.style.setProperty("--aw-columns", String(numeric.length));
+    table.replaceChildren(
+      h(
+        "thead",
+        {},
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, name),
-          ...summaries.map((of) => cell(pick(of), of.key)),
-        );
-      table.style.setProperty("--aw-columns", String(numeric.length));
-      table.replaceChildren(
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("td", {}),
-            ...numeric.map(({ short, name }) => h("th", { scope: "col", title: name }, short)),
-          ),
+          h("td", {}),
+          ...numeric.map(({ short, name }) => h("th", { scope: "col", title: name }, short)),
         ),
-        h(
-          "tbody",
-          {},
-          ...Array.from({ length: nLayers }, (_, layer) =>
-            line(`L${layer}`, ({ layers }) => layers[layer] as Summary),
-          ),
-          line("Model", ({ model }) => model),
+      ),
+      h(
+        "tbody",
+        {},
+        ...Array.from({ length: nLayers }, (_, layer) =>
+          line(`L${layer}`, ({ layers }) => layers[layer] as Summary),
         ),
-      );
+        line("Model", ({ model }) => model),
+      ),
+    );
+  }
+  element.addEventListener("toggle", fill);
+  return {
+    element,
+    setColumns(next) {
+      columns = next;
+      stale = true;
+      fill();
     },
   };
 }

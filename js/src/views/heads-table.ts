@@ -161,6 +161,7 @@ export function createHeadsTable(
   function header(key: string, label: string, title: string): HTMLTableCellElement {
     const cell = document.createElement("th");
     cell.scope = "col";
+    cell.dataset.key = key;
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = label;

@@ -6,6 +6,8 @@ export type Point = readonly [x: number, y: number];
 export interface RadarScale {
   readonly low: number;
   readonly high: number;
+  /** Radius by the square root: shares of attention range over orders of magnitude. */
+  readonly root: boolean;
   /** Where rings are drawn, the rim last. */
   readonly rings: readonly number[];
 }
@@ -32,19 +34,24 @@ function largest(values: Iterable<number>): number {
   return most;
 }
 
-/** 0 to 1 for scaled figures; from 0 for raw ones; about 0 for z-scores. */
+const RINGS = [1 / 4, 1 / 2, 3 / 4, 1];
+
+/** 0 to 1 for scaled figures; square root from 0 for raw ones; about 0 for z-scores. */
 export function radarScale(form: "raw" | "scaled" | "z", values: Iterable<number>): RadarScale {
-  if (form === "scaled") return { low: 0, high: 1, rings: [0.25, 0.5, 0.75, 1] };
+  if (form === "scaled") return { low: 0, high: 1, root: false, rings: RINGS };
   if (form === "raw") {
     const high = roundUp(largest(values));
-    return { low: 0, high, rings: [high / 4, high / 2, (3 * high) / 4, high] };
+    return { low: 0, high, root: true, rings: RINGS.map((share) => share * share * high) };
   }
   const high = Math.max(1, Math.ceil(largest(values) - 1e-9));
-  return { low: -high, high, rings: [-high / 2, 0, high / 2, high] };
+  return { low: -high, high, root: false, rings: [-high / 2, 0, high / 2, high] };
 }
 
-export const shareOf = (value: number, { low, high }: RadarScale): number =>
-  (value - low) / (high - low);
+/** Share of the radius at which a value lies. */
+export function shareOf(value: number, { low, high, root }: RadarScale): number {
+  const share = (value - low) / (high - low);
+  return root ? Math.sqrt(share) : share;
+}
 
 export interface Outline {
   /** One place an axis; null where the figure is N/A. */

@@ -30,7 +30,7 @@ const FORMS: readonly (readonly [Form, string])[] = [
 const SAME = "The heads of this layer do not differ.";
 
 interface Answers {
-  /** null until it is known. */
+  /** null where it cannot be had. */
   readonly specialization: Specialization | null;
   /** null where a profile of an older version has none. */
   readonly patterns: Patterns | null;
@@ -61,9 +61,13 @@ export function radarSection(stage: HeadsStage, known: (answers: Answers) => voi
         if (isAbort(error)) throw error;
         return null;
       });
-      // Positions need no language: they are known whatever the tagger says.
-      known({ specialization: null, patterns });
-      return { specialization: await askSpecialization(source, { signal }), patterns };
+      try {
+        return { specialization: await askSpecialization(source, { signal }), patterns };
+      } catch (error) {
+        // Positions need no language: they are known whatever the tagger says.
+        known({ specialization: null, patterns });
+        throw error;
+      }
     },
     fill: (answers) => {
       drawing = fill(body, stage, answers);
@@ -131,13 +135,16 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
   );
 
   function notes(): HTMLElement[] {
-    const said = [...specialization.notes].map((note) =>
-      h(
-        "li",
-        {},
-        note.replace(/^[a-z_]+(?=:)/, (key) => aimOf(key)?.name ?? key),
-      ),
-    );
+    const reasons = new Set(Object.values(specialization.reasons));
+    const said = specialization.notes
+      .filter((note) => !reasons.has(note))
+      .map((note) =>
+        h(
+          "li",
+          {},
+          note.replace(/^[a-z_]+(?=:)/, (key) => aimOf(key)?.name ?? key),
+        ),
+      );
     return said.length === 0
       ? []
       : [h("ul", { class: "aw-aim-notes", "data-aw-part": "specialization-notes" }, ...said)];
@@ -298,7 +305,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
 
 const SCALES: Readonly<Record<Form, string>> = {
   scaled: "Centre: least of the layer’s heads; rim: most, which need not be much.",
-  raw: "Shares of the attention, all axes from 0.",
+  raw: "One scale for all axes, from 0 by the square root.",
   z: "Strong ring: mean of all heads of the model; in standard deviations.",
 };
 

@@ -1,0 +1,176 @@
+"""The heads view on the built page: where heads look, their roles, and a profile in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from attn_widget.analysis import metrics, patterns, specialization
+from attn_widget.widget.profile import ProfileWidget
+from scripts.lab import values
+from scripts.page import mount
+
+TEXT = "The cat sat on the mat, and the dog saw it in Paris; it ran away, but nobody knew why."
+TEXTS = [
+    TEXT,
+    "Why do they run?",
+    "It rains in Paris; nobody goes out.",
+    "Angela Merkel left Berlin on Monday.",
+    "No.",
+    "The old man, who had lost his house, walked along the river until the morning came.",
+]
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1100, "height": 900}, reduced_motion="reduce")
+    failed: list[str] = []
+    opened.on("pageerror", lambda error: failed.append(str(error)))
+    yield opened
+    opened.close()
+    assert failed == []
+
+
+@pytest.fixture
+def widget() -> Iterator[aw.AttentionWidget]:
+    shown = aw.show(TEXT, progress=False)
+    yield shown
+    shown.close()
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> aw.Profile:
+    path: Path = tmp_path_factory.mktemp("profile") / "heads.parquet"
+    aw.profile(TEXTS, progress=False).save(path)
+    return aw.Profile.load(path)
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-aw-part="{name}"]')
+
+
+def chosen(page: Page) -> tuple[int, int]:
+    """Layer and head that the page has written to the traits."""
+    layer, head = page.evaluate("() => [window.aw.values.layer, window.aw.values.head]")
+    return int(layer), int(head)
+
+
+def head_of_largest(figures: np.ndarray) -> tuple[int, int]:
+    layer, head = np.unravel_index(np.nanargmax(figures), figures.shape)
+    return int(layer), int(head)
+
+
+@pytest.mark.parametrize("key", ["previous", "punctuation"])
+def test_which_head_is_answered_in_two_actions(
+    page: Page, widget: aw.AttentionWidget, key: str
+) -> None:
+    mount(page, widget)
+    part(page, "metric").select_option(key)
+    part(page, "grid-most").click()
+    a = widget.analysis
+    figures = a.patterns.previous if key == "previous" else a.specialization.punctuation
+    assert chosen(page) == head_of_largest(figures)
+    shades = values(part(page, "heads").locator(".aw-grid-head"))
+    assert np.array_equal(np.array(shades, np.float32), figures.ravel())
+
+
+def test_numbers_beside_the_radar_are_those_of_python(
+    page: Page, widget: aw.AttentionWidget
+) -> None:
+    widget.layer, widget.head, widget.view = 3, 5, "heads"
+    mount(page, widget)
+    found = widget.analysis.specialization
+    forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
+    table = part(page, "specialization")
+    for key in specialization.KEYS:
+        row = table.locator(f'tr[data-key="{key}"]')
+        for column, figures in forms.items():
+            shown = values(row.locator(f'[data-column="{column}"]'))
+            assert np.float32(shown[0]) == figures[key][3, 5], (key, column)
+        assert values(row.locator('[data-column="chance"]')) == [found.chance[key]]
+
+
+def test_roles_are_shown_on_the_map_and_on_the_grid(page: Page, widget: aw.AttentionWidget) -> None:
+    widget.view = "heads"
+    mount(page, widget)
+    part(page, "roles").scroll_into_view_if_needed()
+    dots = part(page, "roles-map").get_by_role("button")
+    expect(dots).to_have_count(72, timeout=60_000)
+    roles = widget.analysis.roles()
+    seen = dots.evaluate_all("all => all.map(dot => Number(dot.dataset.role))")
+    assert seen == roles.labels.ravel().tolist()
+    dots.nth(40).focus()
+    page.keyboard.press("Enter")
+    assert chosen(page) == (3, 4)
+    page.keyboard.press("ArrowLeft")
+    focused = page.evaluate("() => document.activeElement.dataset")
+    assert (focused["layer"], focused["head"]) != ("3", "4")
+    part(page, "metric").select_option("role")
+    on_grid = part(page, "heads").locator(".aw-grid-head[data-aw-role]")
+    expect(on_grid).to_have_count(72)
+    assert on_grid.evaluate_all("all => all.map(b => Number(b.dataset.awRole))") == seen
+
+
+def test_a_click_on_an_outline_selects_its_head(page: Page, widget: aw.AttentionWidget) -> None:
+    widget.layer, widget.head, widget.view = 2, 0, "heads"
+    mount(page, widget)
+    outline = page.locator(".aw-radar-head[data-head='7'] path")
+    outline.wait_for(state="attached")
+    part(page, "radar").scroll_into_view_if_needed()
+    # The corner of head 7 that is furthest from all other outlines of the layer.
+    raw = {k: v[2] for k, v in widget.analysis.specialization.scaled().items()}
+    gaps = {k: float(np.min(np.abs(np.delete(v, 7) - v[7]))) for k, v in raw.items()}
+    axis = max(gaps, key=lambda k: gaps[k])
+    share = float(raw[axis][7])
+    at = page.evaluate(
+        """([axis, share]) => {
+            const lines = [...document.querySelectorAll('.aw-radar-axis')];
+            const line = lines[axis];
+            const point = new DOMPoint(
+                line.x2.baseVal.value * share, line.y2.baseVal.value * share
+            ).matrixTransform(line.getScreenCTM());
+            return [point.x, point.y];
+        }""",
+        [list(specialization.KEYS).index(axis), share],
+    )
+    page.mouse.click(*at)
+    assert chosen(page) == (2, 7)
+    radio = part(page, "radar-heads").get_by_role("radio", checked=True)
+    expect(radio).to_have_text("H7")
+
+
+def test_a_profile_is_shown_with_its_own_numbers(page: Page, profile: aw.Profile) -> None:
+    shown = aw.show(profile, layer=3, head=5)
+    assert isinstance(shown, ProfileWidget)
+    mount(page, shown)
+    expect(part(page, "profile")).to_contain_text("Profile of 6 texts")
+    expect(page.get_by_role("tab")).to_have_text(["Heads"])
+    for key in ("confidence_avg", "focus_entropy", "uniformity"):
+        card = page.locator(f'.aw-card[data-metric="{key}"]')
+        assert np.float32(values(card.locator(".aw-card-value"))[0]) == profile.mean[key][3, 5]
+    part(page, "specialization").wait_for()
+    table = page.locator(".aw-heads-all tbody")
+    cards = ("confidence_max", "confidence_avg", "focus_entropy", "sparsity",
+             "distribution_median", "uniformity")  # fmt: skip
+    assert set(cards) < set(metrics.KEYS)
+    for key in (*cards, *specialization.KEYS, *patterns.KEYS):
+        found = values(table.locator(f'tr[data-index="41"] [data-metric="{key}"]'))
+        assert np.float32(found[0]) == profile.mean[key][3, 5], key
+    part(page, "roles").scroll_into_view_if_needed()
+    dots = part(page, "roles-map").get_by_role("button")
+    expect(dots).to_have_count(72, timeout=60_000)
+    assert (
+        dots.evaluate_all("all => all.map(dot => Number(dot.dataset.role))")
+        == profile.roles().labels.ravel().tolist()
+    )
+    part(page, "metric").select_option("self")
+    shades = values(part(page, "heads").locator(".aw-grid-head"))
+    assert np.array_equal(np.array(shades, np.float32), profile.mean["self"].ravel())
+    shown.close()
