@@ -2,6 +2,7 @@
 
 import type { Architecture, StageBox, StageId } from "../derive/stages";
 import type { Stage } from "../matrix";
+import { explain, isAbort } from "../source/failure";
 import type { Table } from "../types";
 import { type Asked, type Changes, type Row, tensorRow } from "./inside-data";
 
@@ -11,6 +12,8 @@ export interface Strip extends Asked {
   readonly label: string;
   readonly values: Float32Array | null;
   readonly missing: string | null;
+  /** Whether `values` has every dimension. */
+  readonly whole: boolean;
   readonly ramp: "signed" | "weight";
   /** Strips of a group share a scale. */
   readonly group: string;
@@ -82,19 +85,26 @@ export async function strip(
   asked: Asked = {},
 ): Promise<Strip & { readonly size: number }> {
   const { stage, arch, token, signal } = place;
-  const missing = arch.missing[tensor] ?? null;
-  const found: Row =
-    missing === null
-      ? await tensorRow(stage.source, tensor, asked, token, signal)
-      : { values: new Float32Array(), size: 0 };
+  let missing = arch.missing[tensor] ?? null;
+  let found: Row | null = null;
+  if (missing === null) {
+    try {
+      found = await tensorRow(stage.source, tensor, asked, token, signal);
+    } catch (error) {
+      // A saved page has some tensors; the others stand there with the reason.
+      if (stage.source.live || isAbort(error)) throw error;
+      missing = explain(error).message;
+    }
+  }
   return {
     tensor,
     label,
     group,
-    values: missing === null ? found.values : null,
+    values: found?.values ?? null,
     missing,
+    whole: found !== null && found.values.length === found.size,
     ramp: "signed",
-    size: found.size,
+    size: found?.size ?? 0,
     ...asked,
   };
 }

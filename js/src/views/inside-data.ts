@@ -31,7 +31,7 @@ const floats = (array: NdArray | undefined): Float32Array =>
 
 const shapeOf = (slice: Slice): readonly number[] => slice.data.shape as number[];
 
-/** Row `token` of tensor `name`. */
+/** Row `token` of tensor `name`; of a saved page the first dimensions, as it has them. */
 export async function tensorRow(
   source: Source,
   name: string,
@@ -39,18 +39,19 @@ export async function tensorRow(
   token: number,
   signal: AbortSignal,
 ): Promise<Row> {
-  const request = { kind: "tensor", name, ...asked, rows: [token, token + 1] };
-  const read = (slice: Slice): Row => ({
-    values: floats(slice.arrays.get("tensor")),
-    size: shapeOf(slice)[1]!,
-  });
-  try {
-    return read(await source.slice(request, { signal }));
-  } catch (error) {
-    // A saved page has the first dimensions only.
-    if (source.live || signal.aborted) throw error;
-    return read(await source.slice({ ...request, cols: [0, firstWindow(name)] }, { signal }));
+  const request = { kind: "tensor", name, ...asked };
+  if (source.live) {
+    const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
+    return { values: floats(slice.arrays.get("tensor")), size: shapeOf(slice)[1]! };
   }
+  const slice = await source.slice({ ...request, cols: [0, firstWindow(name)] }, { signal });
+  const { shape } = slice.arrays.get("tensor")!;
+  const columns = shape[1]!;
+  const all = floats(slice.arrays.get("tensor"));
+  return {
+    values: all.slice(token * columns, (token + 1) * columns),
+    size: shapeOf(slice)[1]!,
+  };
 }
 
 /** The first `rows` positions of a table, dimensions `[start, stop)`. */

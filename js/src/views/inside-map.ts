@@ -40,10 +40,10 @@ export interface MapEvents {
 
 /** A sentence about numbers that the bars show, for readers who listen. */
 function spokenLayer(layer: number, bars: MapData["bars"]): string {
-  if (bars === null) return `layer ${layer}`;
+  if (bars === null) return `L${layer}`;
   const change = bars.change[layer];
   return (
-    `layer ${layer}: residual of attention ${formatNumber(bars.attention[layer]!)}, ` +
+    `L${layer}: residual of attention ${formatNumber(bars.attention[layer]!)}, ` +
     `of FFN ${formatNumber(bars.ffn[layer]!)}` +
     (change === undefined ? "" : `; attention changes by ${formatNumber(change)} to the next layer`)
   );
@@ -79,9 +79,6 @@ function box({ stage, x, y, w, h }: Placed, open: boolean): SVGElement {
     "data-aw-part": "stage",
     "data-stage": stage.id,
     "aria-pressed": String(open),
-    "aria-label": absent
-      ? `${stage.title}: not in this model`
-      : `${stage.title}, ${stage.size.replace("→", "to").replaceAll("×", "by")}`,
   });
   const fits = (text: string, per: number): boolean => text.length * per <= w - AROUND;
   const title = fits(stage.title, CHARACTER.title) ? stage.title : stage.short;
@@ -122,6 +119,8 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
   // Where rows are low, every fourth is named.
   const every = at.pitch >= 14 ? 1 : 4;
 
+  /** Beside the largest bar; the buttons' names say all of them. */
+  const marks: SVGElement[] = [];
   const row = (layer: number): SVGElement => {
     const y = at.y + layer * at.pitch;
     const element = svg("g", {
@@ -163,7 +162,7 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
         });
         element.append(bar);
         if (isTop) {
-          element.append(
+          marks.push(
             write(
               COLUMN.label + barWidth + 4,
               barY + thick / 2 + 4,
@@ -210,7 +209,8 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
     height: at.h - 1,
     rx: 4,
   });
-  return [wedge, ...layers, ...changes, stack];
+  for (const mark of marks) mark.setAttribute("aria-hidden", "true");
+  return [wedge, ...layers, ...changes, ...marks, stack];
 }
 
 const frameOf = ({ x, y, w, h }: Rect): SVGElement =>

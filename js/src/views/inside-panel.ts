@@ -282,7 +282,7 @@ export class StagePanel {
         key: one.tensor,
         label: one.label,
         aside:
-          one.values === null || content.unit === "key"
+          one.values === null || !one.whole || content.unit === "key"
             ? null
             : {
                 text: `‖${formatNumber(length(one.values))}‖`,

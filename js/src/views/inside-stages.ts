@@ -147,6 +147,7 @@ export async function scores(place: Place): Promise<Content> {
       ramp: "signed",
       values: score,
       missing: score === null ? noScores : null,
+      whole: true,
       ...asked,
     },
     {
@@ -156,6 +157,7 @@ export async function scores(place: Place): Promise<Content> {
       ramp: "weight",
       values: possible,
       missing: null,
+      whole: true,
       ...asked,
     },
   ];
@@ -259,6 +261,26 @@ export async function headOutput(place: Place): Promise<Content> {
 
 type Half = "attention" | "ffn";
 
+/** Whether `given + output = sum`, as far as these are known. */
+function closes(given: Sized, output: Sized, sum: Sized): boolean {
+  const [a, b, c] = [given.values, output.values, sum.values];
+  if (a === null || b === null || c === null) return true;
+  if (given.size !== output.size) return false;
+  return a.every(
+    (value, i) => Math.abs(value + b[i]! - c[i]!) <= CLOSES * Math.max(1, Math.abs(c[i]!)),
+  );
+}
+
+function beforeAdding(name: Half, output: Sized, sum: Sized): Sized {
+  const added = output.values!;
+  return {
+    ...output,
+    tensor: `${name}_residual`,
+    label: "sum − output",
+    values: sum.values!.map((value, i) => value - added[i]!),
+  };
+}
+
 /** What enters a half, what it adds, their sum and the norm, in the order in which the token passes them. */
 async function half(
   place: Place,
@@ -276,22 +298,8 @@ async function half(
     ask(`${name}_sum`, "sum", sums),
     ask(`${name}_norm`, "LayerNorm", "LayerNorm"),
   ]);
-  const closes =
-    given!.size === output!.size &&
-    given!.values!.every(
-      (value, i) =>
-        Math.abs(value + output!.values![i]! - sum!.values![i]!) <=
-        CLOSES * Math.max(1, Math.abs(sum!.values![i]!)),
-    );
   // In a bottleneck the residual starts from another place: it is what the output was added to.
-  const entered: Sized = closes
-    ? given!
-    : {
-        ...output!,
-        tensor: `${name}_residual`,
-        label: "sum − output",
-        values: sum!.values!.map((value, i) => value - output!.values![i]!),
-      };
+  const entered = closes(given!, output!, sum!) ? given! : beforeAdding(name, output!, sum!);
   const adds = (i: number): Term[] => [
     { sign: "", label: entered.label, value: at(entered, i) },
     { sign: "+", label: "output", value: at(output, i) },
@@ -309,12 +317,11 @@ async function half(
 async function lengths(place: Place, name: Half, strips: readonly Strip[]): Promise<HTMLElement> {
   const { arch, stage, layer, token, changes } = place;
   const n = stage.source.meta.tokens.text.length;
-  const by = (tensor: string): Float32Array | null =>
-    strips.find((one) => one.tensor === tensor)?.values ?? null;
-  const size = (values: Float32Array | null): number | null =>
-    values === null ? null : length(values);
+  const size = (found: Strip | undefined): number | null =>
+    found?.values == null || !found.whole ? null : length(found.values);
+  const by = (tensor: string): Strip | undefined => strips.find((one) => one.tensor === tensor);
   const out = by(arch.preNorm ? `${name}_sum` : `${name}_norm`);
-  const entered = strips[0]!.values;
+  const [entered] = strips;
   const all = await changes();
   const ratio = all[name][layer * n + token]!;
   const most = Math.max(
@@ -359,7 +366,8 @@ export async function activation(place: Place): Promise<Content> {
     strip(place, "ffn_activation", "activation", "activation", { layer }),
     half(place, "ffn"),
   ]);
-  const values = units.values!;
+  const { values } = units;
+  if (values === null) return ofDimensions([units], 1, () => [], { unit: "unit" });
   const active = countActive(values);
   const top = topOf(values, TOP_UNITS);
   const most = Math.max(values[top[0]!]!, 0);
