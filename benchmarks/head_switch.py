@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -138,7 +139,7 @@ def frames_per_second(page: Page) -> tuple[float, float]:
     page.mouse.down()
     times: list[float] = page.evaluate(PAN, FRAMES)
     page.mouse.up()
-    frames = [after - before for before, after in zip(times, times[1:], strict=False)]
+    frames = [after - before for before, after in pairwise(times)]
     return 1000 / statistics.mean(frames), max(frames)
 
 

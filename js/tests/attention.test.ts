@@ -351,7 +351,8 @@ describe("a group of tokens", () => {
 
 test("the most attended stand in order of what they receive, and a click shows a row", async () => {
   const made = run();
-  const list = attendedList(made.stage, await shownBy(made), TOKENS);
+  const { element: list, show } = attendedList(made.stage);
+  show(await shownBy(made), TOKENS);
   const means = [...received(WEIGHTS, N, N)];
   const order = means.map((_, i) => i).sort((a, b) => means[b]! - means[a]!);
   const buttons = [...list.querySelectorAll<HTMLElement>("button")];
@@ -361,6 +362,25 @@ test("the most attended stand in order of what they receive, and a click shows a
   );
   buttons[1]!.click();
   expect(made.stage.state.get().token).toBe(order[1]);
+});
+
+test("a list has one Tab stop, arrows move inside, and the focus outlives new numbers", async () => {
+  const made = run({ token: 2 });
+  const element = document.createElement("div");
+  document.body.append(element);
+  focus(element, made.stage);
+  await settled();
+  const buttons = (): HTMLElement[] => [...element.querySelectorAll<HTMLElement>(".aw-rowkey")];
+  expect(buttons().map(({ tabIndex }) => tabIndex)).toEqual([0, -1, -1, -1, -1]);
+  buttons()[0]!.focus();
+  buttons()[0]!.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  const { token } = buttons()[1]!.dataset;
+  expect(document.activeElement).toBe(buttons()[1]);
+  buttons()[1]!.click();
+  expect(made.stage.state.get().pair).toEqual([2, Number(token)]);
+  expect((document.activeElement as HTMLElement).dataset.token).toBe(token);
+  expect(document.activeElement?.isConnected).toBe(true);
+  element.remove();
 });
 
 describe("the focus list in rollout", () => {

@@ -14,8 +14,9 @@ export function fitCanvas(
   if (canvas.width !== w || canvas.height !== hgt) {
     canvas.width = w;
     canvas.height = hgt;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+    // By whole device pixels, or the browser scales the picture by a hair and blurs it.
+    canvas.style.width = `${w / ratio}px`;
+    canvas.style.height = `${hgt / ratio}px`;
   }
   const context = canvas.getContext("2d")!;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -5,12 +5,14 @@ import { largest } from "../derive/matrix";
 import { repeated } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
+import { refill, rove } from "../draw/roving";
 import type { Matrix, Stage } from "../matrix";
+import type { State } from "../types";
 
 /** Names in the list of the most attended, keys in that of a group. */
 const MOST = { attended: 5, given: 3, named: 8 } as const;
 
-export const number = (value: number): HTMLElement =>
+const number = (value: number): HTMLElement =>
   h(
     "span",
     { class: "aw-number aw-sum", "data-aw-value": exact(value), title: exact(value) },
@@ -20,44 +22,48 @@ export const number = (value: number): HTMLElement =>
 const named = (label: string): HTMLElement => h("bdi", { dir: "ltr" }, label);
 
 /** `Most attended: [SEP] 0.420, cat 0.113 ...`: the column means, largest first; a click shows that token's row. */
-export function attendedList(
-  { state }: Stage,
-  matrix: Matrix,
-  labels: readonly string[],
-): HTMLElement {
+export function attendedList({ state, signal }: Stage): {
+  readonly element: HTMLElement;
+  show(matrix: Matrix, labels: readonly string[]): void;
+} {
+  const name = h("span", {
+    class: "aw-muted",
+    title: "Mean over all queries of what each key receives",
+  });
+  const list = h("ol", { class: "aw-attended-list" });
+  rove(list, signal);
+  const element = h("div", { class: "aw-attended", "data-aw-part": "received" }, name, list);
+  return {
+    element,
+    show(matrix, labels) {
+      element.hidden = matrix.size === 0;
+      name.textContent = matrix.quantity === "rollout" ? "Most taken from" : "Most attended";
+      refill(list, attendedItems(state, matrix, labels));
+    },
+  };
+}
+
+function attendedItems(state: State, matrix: Matrix, labels: readonly string[]): HTMLElement[] {
   const chosen = largest(matrix.received, MOST.attended);
   const twice = repeated(chosen.map((i) => labels[i]!));
-  return h(
-    "div",
-    { class: "aw-attended" },
-    h(
-      "span",
-      { class: "aw-muted", title: "Mean over all queries of what each key receives" },
-      matrix.quantity === "rollout" ? "Most taken from" : "Most attended",
-    ),
-    h(
-      "ol",
-      { class: "aw-attended-list" },
-      ...chosen.map((i) => {
-        const { token } = matrix.units[i]!;
-        const button = h(
-          "button",
-          {
-            type: "button",
-            class: "aw-attended-token",
-            "data-token": token,
-            title: `position ${token}`,
-          },
-          named(labels[i]!),
-          twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
-          " ",
-          number(matrix.received[i]!),
-        );
-        button.addEventListener("click", () => state.set({ token }));
-        return h("li", {}, button);
-      }),
-    ),
-  );
+  return chosen.map((i) => {
+    const { token } = matrix.units[i]!;
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "aw-attended-token",
+        "data-token": token,
+        title: `position ${token}`,
+      },
+      named(labels[i]!),
+      twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
+      " ",
+      number(matrix.received[i]!),
+    );
+    button.addEventListener("click", () => state.set({ token }));
+    return h("li", {}, button);
+  });
 }
 
 /** The units of a group that are on screen. */

@@ -87,7 +87,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   });
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
-  const attended = h("div", { "data-aw-part": "received" });
+  const attended = attendedList(stage);
   const group = h("div", { "data-aw-part": "group" });
   const strip = h("div", { class: "aw-link-strip", "data-aw-part": "pair" });
   const twin = twinTable(
@@ -103,7 +103,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     controls.head,
     controls.tools,
     pictures,
-    attended,
+    attended.element,
     group,
     h("div", { class: "aw-below" }, strip, twin.element),
   );
@@ -141,8 +141,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     );
     flow.setAttribute("aria-label", `Links of ${spokenMatrix(next)} as lines`);
     pictures.hidden = next.size === 0;
-    attended.hidden = next.size === 0;
-    attended.replaceChildren(attendedList(stage, next, labels));
+    attended.show(next, labels);
     map.light(lit(next));
     map.show(mapData(next));
     showGroup();

@@ -5,6 +5,7 @@ import { repeated, sumsOf } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { ramp } from "../draw/ramp";
+import { refill, rove } from "../draw/roving";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
 import type { Matrix, Stage } from "../matrix";
@@ -30,6 +31,7 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
   const rest = h("p", { class: "aw-hint" });
   const flowBox = h("div", { class: "aw-focus-flow", "data-aw-part": "focus-flow" });
   element.append(h("div", { class: "aw-panel-head" }, title), list, rest, flowBox);
+  rove(list, signal);
   /** Asked for by a button, since it takes a maximum flow for every token; then kept up for other tokens. */
   let wanted = false;
   let flow: Flow | null = null;
@@ -144,8 +146,9 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
         formatNumber(value),
       );
     list.classList.toggle("aw-with-flow", flows !== null);
-    list.replaceChildren(
-      ...chosen.map((i) => {
+    refill(
+      list,
+      chosen.map((i) => {
         const value = values[i]!;
         const unit = shown.units[i]!;
         const pressed =

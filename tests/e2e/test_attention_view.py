@@ -1,0 +1,198 @@
+"""The attention view on a bare page: quantities, groups, level of detail, two questions that users bring."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from scripts.lab import values
+from scripts.page import mount
+
+TEXT = "The trophy does not fit into the suitcase because it is too large. It is red."
+# float32 numbers, written with all digits.
+ERROR = 1e-6
+# The map of one link is all but white (above 240 in each channel) besides that link (35, 25, 67). Where a
+# device pixel is no whole part of a CSS pixel the browser may share the link between neighbours.
+DARK = 150
+
+TWO_FRAMES = (
+    "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+)
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 1000})
+    failed: list[str] = []
+    opened.on("pageerror", lambda error: failed.append(str(error)))
+    yield opened
+    opened.close()
+    assert failed == []
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-aw-part="{name}"]')
+
+
+def quantity(page: Page, name: str) -> Locator:
+    return part(page, "quantity").locator(f'[data-quantity="{name}"]')
+
+
+def cells(page: Page, n: int) -> np.ndarray:
+    """The table twin, ``[n, n]``; all of a short text."""
+    table = part(page, "table")
+    if table.get_attribute("open") is None:
+        table.locator("summary").click()
+    return np.array(values(table.locator("tbody [data-aw-value]"))).reshape(n, n)
+
+
+def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, theme="light", progress=False)
+    analysis = widget.analysis
+    mount(page, widget, width=1200)
+    n = analysis.n_tokens
+    np.testing.assert_allclose(cells(page, n), analysis.attention(3, 5), atol=ERROR)
+
+    quantity(page, "scores").click()
+    expect(part(page, "score-legend")).to_be_visible()
+    expect(part(page, "table").locator("caption")).to_contain_text("Scaled scores")
+    np.testing.assert_allclose(cells(page, n), analysis.scores(3, 5), atol=10 * ERROR)
+    (most,) = values(part(page, "score-legend").locator("[data-aw-value]"))
+    assert most == pytest.approx(np.abs(analysis.scores(3, 5)).max())
+
+    quantity(page, "rollout").click()
+    expect(part(page, "head-name")).to_have_text("rollout, layers 0–3")
+    np.testing.assert_allclose(cells(page, n), analysis.rollout(3), atol=ERROR)
+    part(page, "ribbon").locator('[data-token="9"]').click()
+    row = np.sort(analysis.rollout(3)[9])[::-1]
+    listed = values(part(page, "focus-keys").locator("[data-aw-value]"))
+    np.testing.assert_allclose(listed, row[: len(listed)], atol=ERROR)
+    part(page, "focus-flow").get_by_role("button").click()
+    flows = part(page, "focus-keys").locator(".aw-rowkey")
+    expect(flows.first.locator("[data-aw-value]")).to_have_count(2)
+    expected = analysis.flow(9)
+    for button in flows.all():
+        token = int(button.get_attribute("data-token") or -1)
+        _, flow = values(button.locator("[data-aw-value]"))
+        assert flow == pytest.approx(expected[token], abs=ERROR)
+    widget.close()
+
+
+def test_scores_step_back_visibly_for_the_mean_head(page: Page) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, progress=False)
+    widget.quantity = "scores"
+    mount(page, widget, width=1200)
+    expect(part(page, "score-legend")).to_be_visible()
+    part(page, "mean").click()
+    expect(quantity(page, "scores")).to_have_attribute("aria-disabled", "true")
+    expect(part(page, "quantity-note")).to_contain_text("Weights are shown; scores are N/A")
+    expect(part(page, "score-legend")).to_be_hidden()
+    widget.close()
+
+
+def test_adds_up_tokens_gathered_by_pointer_and_by_keyboard(page: Page) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, token=4, progress=False)
+    weights = widget.analysis.attention(3, 5).astype(np.float64)
+    n = len(weights)
+    mount(page, widget, width=1200)
+    pane = page.locator(".aw-map-pane").bounding_box()
+    assert pane is not None
+    # The label of column 2, above the plot.
+    page.keyboard.down("Control")
+    page.mouse.click(pane["x"] + 2.5 * pane["width"] / n, pane["y"] - 14)
+    page.keyboard.up("Control")
+    group = part(page, "group")
+    expect(group).to_contain_text("1 token: trophy")
+    part(page, "heatmap").focus()
+    page.mouse.move(5, 5)
+    page.keyboard.press("Home")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+Space")
+    expect(group).to_contain_text("2 tokens: trophy, suitcase")
+    row, mean = values(group.locator("[data-aw-value]"))[:2]
+    assert row == pytest.approx(weights[4, [2, 8]].sum(), abs=ERROR)
+    assert mean == pytest.approx(weights[:, [2, 8]].sum(axis=1).mean(), abs=ERROR)
+    page.keyboard.press("Escape")  # the cursor
+    page.keyboard.press("Escape")  # the group
+    expect(group).to_be_empty()
+    widget.close()
+
+
+def test_what_it_attends_to_in_layer_4_takes_two_actions(page: Page) -> None:
+    widget = aw.show(TEXT, progress=False)
+    mount(page, widget, width=1200)
+    part(page, "ribbon").locator('[data-token="10"]').click()
+    part(page, "heads").locator('[data-layer="4"][data-head="0"]').click()
+    expect(part(page, "focus")).to_contain_text("it attends to")
+    expect(part(page, "head-name")).to_contain_text("L4")
+    listed = values(part(page, "focus-keys").locator("[data-aw-value]"))
+    row = np.sort(widget.analysis.attention(4, 0)[10])[::-1]
+    np.testing.assert_allclose(listed, row[: len(listed)], atol=ERROR)
+    widget.close()
+
+
+def test_who_gets_the_most_attention_in_the_last_layer_takes_two_actions(page: Page) -> None:
+    widget = aw.show(TEXT, progress=False)
+    analysis = widget.analysis
+    mount(page, widget, width=1200)
+    last = analysis.n_layers - 1
+    part(page, "heads").locator(f'[data-layer="{last}"][data-head="0"]').click()
+    part(page, "mean").click()
+    expect(part(page, "head-name")).to_have_text(f"L{last} · mean")
+    means = analysis.attention(last, "mean").astype(np.float64).mean(axis=0)
+    listed = values(part(page, "received").locator("[data-aw-value]"))
+    np.testing.assert_allclose(listed, np.sort(means)[::-1][: len(listed)], atol=ERROR)
+    first = part(page, "received").locator("button").first
+    assert int(first.get_attribute("data-token") or -1) == means.argmax()
+    widget.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "ratio"), [(700, 1), (940, 1), (1200, 1), (1200, 1.25), (861, 2)]
+)
+def test_one_strong_link_of_512_tokens_is_seen(browser: Browser, width: int, ratio: float) -> None:
+    n, query, key = 512, 77, 301
+    weights = np.full((1, 1, n, n), 1 / n, dtype=np.float32)
+    weights[0, 0, query] = 0
+    weights[0, 0, query, key] = 1
+    tokens = [f"t{i}" for i in range(n)]
+    analysis = aw.from_attentions(weights, tokens, tagger=None)
+    widget = aw.AttentionWidget(analysis, theme="light")
+    page = browser.new_page(viewport={"width": width, "height": 1000}, device_scale_factor=ratio)
+    mount(page, widget, width=width)
+    pane = page.locator(".aw-map-pane").bounding_box()
+    assert pane is not None
+
+    def seen() -> list[tuple[float, float]]:
+        """Where the map is dark, in shares of its sides."""
+        shot = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=pane))).convert("RGB"))  # pyright: ignore[reportArgumentType]
+        near = (shot < DARK).all(axis=-1)
+        height, across = near.shape
+        return [(y / height, x / across) for y, x in np.argwhere(near)]
+
+    found = seen()
+    assert found, "the link has vanished"
+    for y, x in found:
+        assert y == pytest.approx((query + 0.5) / n, abs=2 / n)
+        assert x == pytest.approx((key + 0.5) / n, abs=2 / n)
+    # Between two levels of detail, and moved by parts of a pixel.
+    page.mouse.move(pane["x"] + pane["width"] * key / n, pane["y"] + pane["height"] * query / n)
+    page.keyboard.down("Control")
+    for _ in range(3):
+        page.mouse.wheel(0, -13)
+        page.mouse.move(5, 5)
+        page.evaluate(TWO_FRAMES)
+        assert seen(), "the link has vanished while zooming"
+        page.mouse.move(pane["x"] + pane["width"] * key / n, pane["y"] + pane["height"] * query / n)
+    page.keyboard.up("Control")
+    page.close()
+    widget.close()
