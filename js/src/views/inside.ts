@@ -305,6 +305,11 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     return answered;
   };
 
+  function rest(): void {
+    panel.element.removeAttribute("aria-busy");
+    panel.element.classList.remove("is-late");
+  }
+
   async function load(): Promise<void> {
     if (arch === null) return;
     asking?.abort();
@@ -350,11 +355,13 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       header();
       panel.absent(box.missing);
       panel.element.dataset.stage = box.id;
-      panel.element.removeAttribute("aria-busy");
+      rest();
       shown = null;
       return;
     }
-    const late = setTimeout(() => panel.element.setAttribute("aria-busy", "true"), LATE_MS);
+    // Said at once, shown when it lasts.
+    panel.element.setAttribute("aria-busy", "true");
+    const late = setTimeout(() => panel.element.classList.add("is-late"), LATE_MS);
     try {
       const [content, scaleOfAll] = await Promise.all([
         CONTENTS[box.id](place),
@@ -378,7 +385,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       stage.report(message, hint);
     } finally {
       clearTimeout(late);
-      if (asking === mine) panel.element.removeAttribute("aria-busy");
+      if (asking === mine) rest();
     }
   }
 
@@ -388,8 +395,8 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
   }
 
   async function begin(): Promise<void> {
+    root.setAttribute("aria-busy", "true");
     const late = setTimeout(() => {
-      root.setAttribute("aria-busy", "true");
       root.replaceChildren(h("p", { class: "aw-view-note" }, "Asking the model for its parts …"));
     }, LATE_MS);
     try {
