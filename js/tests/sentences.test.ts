@@ -340,7 +340,7 @@ describe("tokens of a pair", () => {
     links[0].click();
     expect(state.get().pair).toEqual([weights[0].i, weights[0].j]);
     expect(state.get().token).toBe(weights[0].i);
-    expect(cell(1, 0).classList.contains("is-pinned")).toBe(true);
+    expect(cell(1, 0).hasAttribute("data-aw-pinned")).toBe(true);
     expect(links[0].getAttribute("aria-pressed")).toBe("true");
   });
 

@@ -2,7 +2,7 @@
 
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatNumber, visible } from "../draw/format";
-import { inkOn, ramp } from "../draw/ramp";
+import { inkOn, type Rgb, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf } from "../draw/theme";
 import type { Scale } from "../types";
@@ -55,6 +55,11 @@ export class SentenceGrid {
   #place: Place = { a: 0, b: 0 };
   #opened: Place | null = null;
   #pinned: Place | null = null;
+  #marked: HTMLElement[] = [];
+  /** Background of each cell. */
+  #painted: string[] = [];
+  #printed = true;
+  #scale: Scale = "head";
   #width = 0;
 
   constructor(
@@ -87,6 +92,8 @@ export class SentenceGrid {
     const hadFocus = this.element.contains(document.activeElement);
     this.#built = texts;
     this.#cells = [];
+    this.#marked = [];
+    this.#painted = [];
     this.#outside = [];
     const letter = (i: number): string =>
       this.paired ? (SEGMENTS[segments[i]] ?? String(segments[i])) : "";
@@ -167,8 +174,10 @@ export class SentenceGrid {
   }
 
   resize(width: number): void {
+    const before = this.#printed;
     this.#width = width;
     this.#fit();
+    if (this.#printed !== before) this.paint(this.#scale);
   }
 
   /** Choose the size of a cell: numbers where they fit, else small cells, and scrolling at last. */
@@ -200,7 +209,8 @@ export class SentenceGrid {
       : // What the cells leave is the texts'.
         Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
     const { classList, style } = this.element;
-    classList.toggle("is-printed", found !== undefined);
+    this.#printed = found !== undefined;
+    classList.toggle("is-printed", this.#printed);
     classList.toggle("is-tight", cell < CELL.roomy);
     classList.toggle("is-tall", found !== undefined || size <= TALL_ROWS);
     classList.toggle("has-outside", mass);
@@ -211,6 +221,7 @@ export class SentenceGrid {
   }
 
   paint(scale: Scale): void {
+    this.#scale = scale;
     const matrix = this.#matrix;
     if (matrix === null) return;
     const { size, values, max, elsewhere } = matrix;
@@ -218,21 +229,11 @@ export class SentenceGrid {
     for (let a = 0; a < size; a++) {
       const best = strongestOther(matrix, a);
       for (let b = 0; b < size; b++) {
-        const cell = this.#cells[a * size + b];
-        const value = values[a * size + b];
-        const none = Number.isNaN(value);
-        const index = none ? 0 : rampIndex(value, max, scale);
-        const text = formatNumber(value);
-        cell.style.background = none ? "" : css[index];
-        cell.style.color = none ? "" : inkOn(rgb[index]);
-        cell.classList.toggle("is-impossible", none);
-        cell.classList.toggle("is-strongest", b === best);
-        if (cell.textContent !== text) cell.textContent = text;
-        cell.classList.toggle("is-long", text.length > LONG_NUMBER);
-        setAttributes(cell, {
-          "data-aw-value": none ? null : exact(value),
-          title: none ? "The model's mask forbids every link here" : exact(value),
-          "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${none ? "impossible, masked" : text}`,
+        this.#paintCell(a * size + b, values[a * size + b], {
+          color: css,
+          ink: rgb,
+          index: rampIndex(values[a * size + b], max, scale),
+          strongest: b === best,
         });
       }
       if (elsewhere === null) continue;
@@ -250,6 +251,45 @@ export class SentenceGrid {
       }
     }
     this.#mark();
+  }
+
+  #paintCell(
+    at: number,
+    value: number,
+    how: { color: readonly string[]; ink: readonly Rgb[]; index: number; strongest: boolean },
+  ): void {
+    const cell = this.#cells[at];
+    const none = Number.isNaN(value);
+    // Reading a style back is slow: what is painted is kept.
+    const background = none ? "" : how.color[how.index];
+    if (this.#painted[at] !== background) {
+      this.#painted[at] = background;
+      cell.style.backgroundColor = background;
+      cell.style.color = none ? "" : inkOn(how.ink[how.index]);
+    }
+    // Without room for it the number is not laid out; who comes to a cell has it (`#describe`).
+    const text = this.#printed ? formatNumber(value) : "";
+    if (cell.textContent !== text) cell.textContent = text;
+    const kind = none ? " is-impossible" : how.strongest ? " is-strongest" : "";
+    const long = text.length > LONG_NUMBER ? " is-long" : "";
+    setAttributes(cell, {
+      class: `aw-isa-cell${kind}${long}`,
+      "data-aw-value": none ? null : exact(value),
+    });
+  }
+
+  /** Names and titles are written when somebody comes to read them: for a thousand cells it takes long. */
+  #describe(event: Event): void {
+    const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
+    const matrix = this.#matrix;
+    if (cell === null || matrix === null) return;
+    const [a, b] = [Number(cell.dataset.a), Number(cell.dataset.b)];
+    const value = matrix.values[a * matrix.size + b];
+    const none = Number.isNaN(value);
+    setAttributes(cell, {
+      title: none ? "The model's mask forbids every link here" : exact(value),
+      "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${none ? "impossible, masked" : formatNumber(value)}`,
+    });
   }
 
   /** The cell whose tokens are open below, and the one that holds the pinned pair. */
@@ -278,12 +318,13 @@ export class SentenceGrid {
     const at = (place: Place | null): HTMLElement | undefined =>
       place === null ? undefined : this.#cell(place);
     const [here, open, pinned] = [at(this.#place), at(this.#opened), at(this.#pinned)];
-    for (const cell of this.#cells) {
-      if (cell !== here && cell.tabIndex === 0) cell.tabIndex = -1;
-      cell.classList.toggle("is-pinned", cell === pinned);
-      setAttributes(cell, { "aria-expanded": String(cell === open) });
+    for (const cell of this.#marked) {
+      setAttributes(cell, { tabindex: -1, "aria-expanded": "false", "data-aw-pinned": null });
     }
     if (here) here.tabIndex = 0;
+    if (open) open.setAttribute("aria-expanded", "true");
+    if (pinned) setAttributes(pinned, { "data-aw-pinned": true });
+    this.#marked = [here, open, pinned].filter((cell) => cell !== undefined);
     this.#rows.forEach((row, a) => {
       row.classList.toggle("is-active", a === this.#place.a);
     });
@@ -335,6 +376,8 @@ export class SentenceGrid {
       },
       { signal },
     );
+    element.addEventListener("focusin", (event) => this.#describe(event), { signal });
+    element.addEventListener("pointerover", (event) => this.#describe(event), { signal });
     element.addEventListener("pointerover", (event) => this.events.point(placeOf(event)), {
       signal,
     });

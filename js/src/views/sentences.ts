@@ -107,6 +107,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
   );
   element.append(root);
   picture.hidden = true;
+  legend.element.parentElement?.toggleAttribute("hidden", true);
   copyExactValues(root, signal);
   onResize(root, (width) => grid.resize(width), signal);
   onTheme(element, recolor, signal);

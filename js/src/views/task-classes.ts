@@ -118,7 +118,7 @@ export function createClasses(
         headCell("logit z", `largest: ${exact(next.logitMax)}`),
         headCell("exp(z − max)", "exponential of the logit minus the largest logit"),
         headCell("probability", "exponential over the sum"),
-        headCell("", "", "aw-class-bars"),
+        headCell("0 to 100%", "probability as a bar", "aw-class-bars"),
       ),
     );
     body.replaceChildren(
