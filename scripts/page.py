@@ -13,72 +13,15 @@ from typing import Any
 from playwright.sync_api import Page
 
 from attn_widget import AttentionWidget
+from attn_widget.export.mount import encode_reply, mount_page, page_traits
 from attn_widget.widget.profile import ProfileWidget
-from attn_widget.widget.widget import bundle
 
-# A stand-in for the host's model, with what anywidget gives a module: get, set, on, off, save_changes.
-MOUNT = """async ({source, css, traits, paint, width, pollMs}) => {
-  const bytes = Uint8Array.from(atob(paint), c => c.charCodeAt(0));
-  const values = {...traits, first_paint: new DataView(bytes.buffer)};
-  const listeners = new Map();
-  const unsaved = new Set();
-  const fire = name => (listeners.get(`change:${name}`) ?? []).forEach(f => f());
-  const model = {
-    get: name => values[name],
-    set: (name, value) => { values[name] = value; unsaved.add(name); fire(name); },
-    save_changes() {
-      const names = [...unsaved];
-      unsaved.clear();
-      window.save(JSON.stringify(Object.fromEntries(names.map(name => [name, values[name]]))));
-    },
-    on: (event, f) => listeners.set(event, [...(listeners.get(event) ?? []), f]),
-    off: (event, f) => listeners.set(event, (listeners.get(event) ?? []).filter(g => g !== f)),
-    send() {},
-  };
-  window.aw = {model, values};
-  const decode = text => new DataView(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
-  const invoke = async (name, request) => {
-    const [reply, buffers] = JSON.parse(await window.answer(name, JSON.stringify(request)));
-    return [reply, buffers.map(decode)];
-  };
-  const take = async () => {
-    for (const [name, value] of JSON.parse(await window.changes())) {
-      values[name] = name === "first_paint" ? decode(value) : value;
-      fire(name);
-    }
-    setTimeout(take, pollMs);
-  };
-  document.documentElement.lang = "en";
-  document.title = "attn_widget";
-  document.body.style.margin = "0";
-  const style = document.createElement("style");
-  style.textContent = css;
-  document.head.append(style);
-  const cell = document.createElement("main");
-  cell.style.width = `${width}px`;
-  document.body.append(cell);
-  const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
-  const {default: widget} = await import(url);
-  const signal = new AbortController().signal;
-  const experimental = {invoke};
-  await widget.initialize?.({model, experimental, signal});
-  performance.mark("reply");
-  await widget.render({model, el: cell, experimental, signal});
-  void take();
-}"""
 # A view without a matrix of its own is there when nothing is on its way.
 DRAWN = """() => performance.getEntriesByName('aw:drawn').length > 0
   || document.querySelector('.aw-view:not([aria-busy="true"]) > :not([data-view="attention"])')"""
-FIGURES = "() => document.querySelector('.aw-card-value')?.textContent.length > 0"
-PAGE_TRAITS = (
-    "layer", "head", "token", "pair", "metric", "view", "special", "words", "scale", "theme",
-    "height", "quantity", "group", "top_k", "depth", "chrome", "text", "text_pair", "status", "error",
-    "progress", "history", "masked",
-)  # fmt: skip
-POLL_MS = 40  # between two looks at what Python changed
 
 
-def mount(page: Page, widget: AttentionWidget, *, width: int = 1000) -> None:
+def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1000) -> None:
     """Draw ``widget`` on ``page`` and wait until it stands there.
 
     Traits go both ways and commands reach the widget, as in a notebook; what Python changes arrives
@@ -88,8 +31,7 @@ def mount(page: Page, widget: AttentionWidget, *, width: int = 1000) -> None:
     sent: dict[str, Any] = {}
 
     def answer(name: str, request: str) -> str:
-        reply, buffers = getattr(widget, name)(json.loads(request), [])
-        return json.dumps([reply, [base64.b64encode(data).decode() for data in buffers]])
+        return encode_reply(*getattr(widget, name)(json.loads(request), []))
 
     def save(state: str) -> None:
         sent.clear()
@@ -110,23 +52,14 @@ def mount(page: Page, widget: AttentionWidget, *, width: int = 1000) -> None:
         if change.name not in sent or sent[change.name] != change.new:
             changed.put((change.name, change.new))
 
-    names = [name for name in PAGE_TRAITS if widget.has_trait(name)]
+    traits = page_traits(widget)
+    names = [*traits, "first_paint"]
     page.goto("about:blank")
     for function in (answer, save, changes):
         page.expose_function(function.__name__, function)
-    page.evaluate(
-        MOUNT,
-        {
-            "source": bundle("widget.js"),
-            "css": bundle("widget.css"),
-            "traits": {name: getattr(widget, name) for name in names},
-            "paint": base64.b64encode(widget.first_paint).decode(),
-            "width": width,
-            "pollMs": POLL_MS,
-        },
-    )
-    widget.observe(note, names=[*names, "first_paint"])
-    page.once("close", lambda _: widget.unobserve(note, names=[*names, "first_paint"]))
+    mount_page(page, traits, widget.first_paint, width=width)
+    widget.observe(note, names=names)
+    page.once("close", lambda _: widget.unobserve(note, names=names))
     page.wait_for_function(DRAWN)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # With what anywidget gives a module: get, set, on, off, save_changes, invoke. `window.answer` must be
 # there; `window.save` and `window.changes` are used where they are.
-MOUNT = """async ({source, css, traits, paint, width, pollMs}) => {
+MOUNT = """async ({source, traits, paint, width, pollMs}) => {
   const decode = text => new DataView(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
   const values = {...traits, first_paint: decode(paint)};
   const listeners = new Map();
@@ -56,9 +56,6 @@ MOUNT = """async ({source, css, traits, paint, width, pollMs}) => {
   document.documentElement.lang = "en";
   document.title = "attn_widget";
   document.body.style.margin = "0";
-  const style = document.createElement("style");
-  style.textContent = css;
-  document.head.append(style);
   const cell = document.createElement("main");
   cell.style.width = `${width}px`;
   document.body.append(cell);
@@ -104,7 +101,6 @@ def mount_page(page: Page, traits: Mapping[str, Any], paint: bytes, *, width: in
         MOUNT,
         {
             "source": bundle("widget.js"),
-            "css": bundle("widget.css"),
             "traits": dict(traits),
             "paint": base64.b64encode(paint).decode(),
             "width": width,
