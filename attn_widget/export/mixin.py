@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.errors import InputError, NotAvailableError
@@ -142,6 +141,8 @@ class Exports:
         """
         from attn_widget.export.matrix import shown_values
 
+        if self._pack()[0]["profile"] is not None:
+            raise NotAvailableError("A profile has no matrix: its heads are over many texts.")
         return shown_values(self.analysis, self)
 
     def save_png(
@@ -229,24 +230,27 @@ class Exports:
             )
         return view
 
-    def _meta(self) -> Mapping[str, Any]:
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         from attn_widget.widget.pack import unpack
 
         if not self.first_paint:
             raise InputError("This widget is closed.", "Call show() again to make a new one.")
-        return unpack(self.first_paint)[0]
+        return unpack(self.first_paint)
 
     def _caption(self, view: str) -> dict[str, Any]:
         from attn_widget.export.metadata import caption
 
-        return caption(self._meta(), self, view)
+        return caption(self._pack()[0], self, view)
 
     def _table(self, view: str) -> Table:
-        from attn_widget.export.tables import TABLES
+        from attn_widget.export.tables import TABLES, profile_table
 
+        meta, arrays = self._pack()
+        if meta["profile"] is not None:
+            if view != "heads":
+                raise NotAvailableError(f"A profile has no view {view!r}.", "It has 'heads'.")
+            return profile_table(meta, arrays)
         analysis = self.analysis
-        if view not in TABLES:
-            raise NotAvailableError(f"The view {view!r} has no table.")
         with analysis.lock:
             return TABLES[view](analysis, self)
 
@@ -272,7 +276,7 @@ class Exports:
             close = difflib.get_close_matches(str(theme), PICTURE_THEMES, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else ""
             raise InputError(f"theme is {theme!r}, expected 'light' or 'dark'.", hint)
-        self._meta()  # refuses a closed widget
+        self._pack()  # refuses a closed widget
         shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
         asked: dict[str, Any] = {
             "view": name, "theme": shown, "chrome": False, "status": "ready",

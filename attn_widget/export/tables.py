@@ -85,6 +85,20 @@ def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
     return Table(("layer", "head", *figures), rows)
 
 
+def profile_table(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Table:
+    """One row a head of a profile's pack: each figure with its interval, deviation and count.
+
+    ``layer, head``, and for every key its mean over the texts, then ``<key>_low``, ``<key>_high`` (95%
+    interval of that mean), ``<key>_sd`` and ``<key>_count`` (texts that have it).
+    """
+    figures: dict[str, NDArray[Any]] = {}
+    for key in meta["profile"]["keys"]:
+        figures[key] = arrays[f"metric:{key}"]
+        for beside in ("low", "high", "sd", "count"):
+            figures[f"{key}_{beside}"] = arrays[f"{beside}:{key}"]
+    return by_head(figures)
+
+
 def tree_table(analysis: Analysis, selection: Any) -> Table:
     """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``."""
     shown = shown_matrix(analysis, selection, words_have_scores=True)

@@ -15,6 +15,7 @@ from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles
 from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.export.mixin import Exports
 from attn_widget.widget import protocol
 from attn_widget.widget.display import DisplayOnce
 from attn_widget.widget.pack import pack
@@ -138,7 +139,7 @@ HANDLERS: Mapping[str, Callable[[ProfileAnswers, Request], Answer]] = {
 }
 
 
-class ProfileWidget(anywidget.AnyWidget):
+class ProfileWidget(Exports, anywidget.AnyWidget):
     """The figures of all heads over many texts: the Heads view, without a text.
 
     Made by ``attn_widget.show(profile)``.

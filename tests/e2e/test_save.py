@@ -7,6 +7,7 @@ import struct
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +177,21 @@ def test_tables_of_a_masked_model_agree(
     assert save(page, "csv", tmp_path).read_bytes().decode("utf-8") == widget.to_csv()
 
 
+def test_a_profile_saves_its_heads_alike(page: Page, tmp_path: Path) -> None:
+    widget = aw.show(aw.profile(["The cat sat.", "It rains, again."], progress=False), layer=1)
+    mount(page, widget)
+    page.wait_for_timeout(QUIET_MS)
+    assert save(page, "csv", tmp_path).read_bytes().decode("utf-8") == widget.to_csv()
+    assert save(page, "json", tmp_path).read_bytes().decode("utf-8") == widget.to_json()
+    with pytest.raises(NotAvailableError, match="no view 'tree'"):
+        widget.to_csv(view="tree")
+    with pytest.raises(NotAvailableError, match="no matrix"):
+        widget.to_numpy()
+    widget.save_png(tmp_path / "heads.png", width=800, scale=1)
+    assert pixels((tmp_path / "heads.png").read_bytes()).shape[1] == 800
+    widget.close()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_png_is_the_view_at_twice_its_size_and_crisp(
     page: Page, runs: Chosen, theme: str, tmp_path: Path
@@ -259,19 +275,13 @@ def test_a_picture_is_drawn_where_an_event_loop_runs_as_in_a_notebook(
     async def cell() -> None:
         widget.save_svg(tmp_path / "tree.svg")
 
-    asyncio.new_event_loop().run_until_complete(cell()) if not running() else widget.save_svg(
-        tmp_path / "tree.svg"
-    )
+    def loop() -> None:
+        asyncio.run(cell())
+
+    # Not in this thread: Playwright's own fixtures have left a loop running in it.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(loop).result()
     assert (tmp_path / "tree.svg").stat().st_size > 1000
-
-
-def running() -> bool:
-    """Whether an event loop runs in this thread: Playwright's own fixtures leave one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def test_the_menu_is_worked_by_keys_alone(page: Page, runs: Chosen) -> None:
@@ -303,13 +313,14 @@ def test_the_menu_is_worked_by_keys_alone(page: Page, runs: Chosen) -> None:
 def test_csv_is_copied_as_it_is_saved(page: Page, runs: Chosen) -> None:
     widget = runs("sentences")
     show(page, widget)
-    page.evaluate(
-        "document.addEventListener('copy', e => setTimeout("
-        "() => { window.copied = e.clipboardData?.getData('text/plain') ?? ''; }, 0))"
-    )
     page.locator('[data-aw-part="save"]').click()
     page.locator('[data-aw-save="copy-csv"]').click()
     expect(page.locator('[data-aw-part="live"]')).to_have_text("CSV copied")
+    page.evaluate("document.body.append(document.createElement('textarea'))")
+    page.locator("body > textarea").focus()
+    page.keyboard.press("Control+V")
+    pasted = page.locator("body > textarea").input_value()
+    assert pasted == (widget.to_csv() or "").replace("\r\n", "\n")
 
 
 def test_a_frame_that_forbids_downloads_is_noticed(page: Page, runs: Chosen) -> None:
