@@ -1,0 +1,176 @@
+"""The frame on a bare page: a text typed and run, masks, the compact form, a kernel that is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from attn_widget import AttentionWidget
+from attn_widget.errors import SliceError
+from scripts.lab import STEP_MS
+from scripts.page import mount
+
+CAT = "the cat sat on the mat"
+LONG = "The committee met in Paris, and nobody expected that the vote would be unanimous. " * 6
+
+pytestmark = pytest.mark.timeout(300)
+expect.set_options(timeout=STEP_MS)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 720, "height": 900})
+    failed: list[str] = []
+    opened.on("pageerror", lambda error: failed.append(str(error)))
+    yield opened
+    opened.close()
+    assert failed == []
+
+
+def shown(page: Page, text: str, **options: Any) -> AttentionWidget:
+    widget = aw.show(text, progress=False, **options)
+    mount(page, widget, width=700)
+    return widget
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-aw-part="{name}"]')
+
+
+def token(page: Page, index: int) -> Locator:
+    return part(page, "ribbon").locator(f'[data-token="{index}"]')
+
+
+def run(page: Page, text: str) -> None:
+    part(page, "run-text").fill(text)
+    part(page, "run-text").press("Enter")
+
+
+def test_a_typed_text_is_run_and_an_earlier_one_run_again(page: Page) -> None:
+    widget = shown(page, CAT, token=2)
+    expect(part(page, "run-text")).to_have_value(CAT)
+    run(page, "Paris is the capital of France.")
+    expect(token(page, 4)).to_contain_text("capital")
+    assert (widget.text, widget.token) == ("Paris is the capital of France.", None)
+    part(page, "history-button").click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(token(page, 3)).to_contain_text("sat")
+    expect(part(page, "run-text")).to_have_value(CAT)
+    widget.close()
+
+
+def test_a_text_that_is_refused_stays_typed_and_the_picture_stays(page: Page) -> None:
+    widget = shown(page, CAT)
+    run(page, "   ")
+    expect(part(page, "error")).to_contain_text("only white space")
+    expect(part(page, "run-text")).to_have_value("   ")
+    assert token(page, 3).inner_text() == "sat"
+    assert widget.text == CAT
+    widget.close()
+
+
+def test_a_text_that_is_too_long_can_be_cut_from_its_error(page: Page) -> None:
+    widget = shown(page, CAT)
+    run(page, "word " * 600)
+    error = part(page, "error")
+    expect(error).to_contain_text("602 tokens")
+    error.get_by_role("checkbox").check()
+    part(page, "run-cut").click()
+    expect(part(page, "truncated")).to_have_text(
+        "Cut: the model reads 512 tokens, the text has 602."
+    )
+    expect(error).to_be_hidden()
+    assert widget.analysis.n_tokens == 512
+    widget.close()
+
+
+def test_masking_by_key_changes_the_run_and_keeps_the_reader_in_place(page: Page) -> None:
+    widget = shown(page, LONG, token=60, height=240)
+    ribbon = part(page, "ribbon").locator(".aw-ribbon-line")
+    token(page, 60).focus()
+    part(page, "view").evaluate("panel => { panel.scrollTop = 90; }")
+    before = ribbon.evaluate("line => line.scrollTop")
+    assert before > 0
+    word = token(page, 60).inner_text()
+    page.keyboard.press("x")
+    expect(token(page, 60)).to_have_attribute("data-aw-masked", "")
+    expect(token(page, 60)).to_have_text(f"[MASK] {word}")
+    expect(token(page, 60)).to_be_focused()
+    assert widget.masked == [60]
+    page.wait_for_function("document.querySelector('.aw-view').scrollTop === 90")
+    assert ribbon.evaluate("line => line.scrollTop") == before
+    part(page, "unmask").click()
+    expect(token(page, 60)).to_have_text(word)
+    assert widget.masked == []
+    widget.close()
+
+
+def test_with_the_tool_a_click_masks_instead_of_choosing(page: Page) -> None:
+    widget = shown(page, CAT)
+    part(page, "mask").click()
+    token(page, 2).click()
+    expect(token(page, 2)).to_have_text("[MASK] cat")
+    # The tool stays in hand.
+    token(page, 3).click()
+    expect(token(page, 3)).to_have_text("[MASK] sat")
+    assert (widget.masked, widget.token) == ([2, 3], None)
+    widget.close()
+
+
+def test_the_compact_form_is_the_view_and_one_line(page: Page) -> None:
+    widget = shown(page, CAT, chrome=False, layer=3, head=5, view="attention")
+    expect(part(page, "caption")).to_have_text(f"attn_widget/miniL3 · H5{CAT}")
+    expect(part(page, "heatmap")).to_be_visible()
+    for name in ("run", "ribbon", "heads", "tabs", "bar", "save"):
+        expect(part(page, name)).to_be_hidden()
+    widget.chrome = True
+    for name in ("run", "ribbon", "heads", "tabs", "bar", "save"):
+        expect(part(page, name)).to_be_visible()
+    expect(part(page, "caption")).to_be_hidden()
+    widget.close()
+
+
+def test_numbers_open_views_except_where_somebody_types(page: Page) -> None:
+    widget = shown(page, CAT)
+    token(page, 2).focus()
+    page.keyboard.press("3")
+    expect(page.locator('[role="tab"][data-view="tree"]')).to_have_attribute(
+        "aria-selected", "true"
+    )
+    part(page, "run-text").focus()
+    page.keyboard.press("End")
+    page.keyboard.type("1?")
+    expect(part(page, "run-text")).to_have_value(f"{CAT}1?")
+    assert widget.view == "tree"
+    expect(part(page, "keys")).to_be_hidden()
+    widget.close()
+
+
+def test_a_lost_kernel_is_said_until_it_answers_again(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widget = shown(page, CAT, layer=3, head=5)
+
+    def gone(*_: Any) -> Any:
+        raise SliceError("no kernel")
+
+    answer = type(widget).slice
+    monkeypatch.setattr(AttentionWidget, "slice", gone)
+    page.locator('[data-layer="0"][data-head="9"]').click()
+    expect(part(page, "kernel")).to_contain_text("The kernel is gone")
+    expect(part(page, "missing")).to_contain_text(
+        "L0 · H9 is not loaded. The picture shows L3 · H5."
+    )
+    expect(part(page, "error")).to_be_hidden()
+    page.locator('[data-layer="3"][data-head="5"]').click()
+    expect(part(page, "missing")).to_be_hidden()
+    monkeypatch.setattr(AttentionWidget, "slice", answer)
+    page.locator('[data-layer="1"][data-head="2"]').click()
+    expect(part(page, "head-name")).to_have_text("L1 · H2")
+    expect(part(page, "kernel")).to_be_hidden()
+    widget.close()
