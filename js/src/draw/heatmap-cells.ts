@@ -6,6 +6,8 @@ import { type Geometry, GRID_FROM, type HeatmapData, MARGINAL } from "./heatmap-
 import { ramp } from "./ramp";
 import type { Palette } from "./theme";
 
+/** Sentences nearer than this (px) are many. */
+const CROWDED = 48;
 /** Opaque for a forbidden cell, clear for any other. */
 const FORBIDDEN = Uint32Array.from({ length: 256 }, (_, i) => (i > 0 ? 0xffffffff : 0));
 
@@ -124,10 +126,12 @@ export function paintBoundaries(
   context.beginPath();
   context.rect(g.left, g.top, g.side, g.side);
   context.clip();
+  const apart = (g.rows.size * data.size) / (data.boundaries.length + 1);
   for (const { at, kind } of data.boundaries) {
     const x = Math.round(g.columns.start + at * g.columns.size) + 0.5;
     const y = Math.round(g.rows.start + at * g.rows.size) + 0.5;
-    const strength = kind === "sentence" ? 0.55 : 1;
+    // Many sentences: their lines step back behind the cells.
+    const strength = kind === "segment" ? 1 : apart >= CROWDED ? 0.55 : 0.25;
     for (const [color, width, alpha] of [
       [colors.ground, 2, 0.5],
       [colors.ink, 1, 0.8],

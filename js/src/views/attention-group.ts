@@ -58,7 +58,6 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
       },
       named(labels[i]!),
       twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
-      " ",
       number(matrix.received[i]!),
     );
     button.addEventListener("click", () => state.set({ token }));
@@ -99,6 +98,7 @@ export function groupStrip(
       : h("p", { class: "aw-muted" }, `${hidden} of the group not shown, and not counted.`);
   if (members.length === 0) return h("div", { class: "aw-group" }, head, note);
 
+  const one = members.length === 1;
   const row = matrix.unitOf(token);
   const sums = groupSums(matrix.weights, matrix.size, members, row);
   const keys = largest(sums.given, MOST.given);
@@ -120,28 +120,28 @@ export function groupStrip(
     sums.fromRow === null
       ? null
       : line(
-          "Together they receive ",
+          one ? "It receives " : "Together they receive ",
           number(sums.fromRow),
           " of the row of ",
           name(row),
-          " (sum over these keys).",
+          one ? "." : " (sum over these keys).",
         ),
     line(
-      "On average over all queries they receive ",
+      `On average over all queries ${one ? "it receives" : "they receive"} `,
       number(sums.received),
-      ", and from one another ",
+      one ? ", and from itself " : ", and from one another ",
       number(sums.within),
       ".",
     ),
     line(
-      "Together they give most to ",
+      one ? "It gives most to " : "Together they give most to ",
       ...keys.flatMap((i, place) => [
         ...(place > 0 ? [", "] : []),
         name(i),
         " ",
         number(sums.given[i]!),
       ]),
-      " (mean of their rows).",
+      one ? "." : " (mean of their rows).",
     ),
     note,
   );
