@@ -116,7 +116,7 @@ export const SPECIALIZATIONS: readonly Aim[] = [
   {
     key: "long_range",
     name: "Long range",
-    short: "Long range",
+    short: "Far (5+)",
     meaning: "5+ tokens away",
     formula: row(
       under(mi("mean"), row(mo("|"), i, mo("−"), j, mo("|"), mo("≥"), mn("5"))),

@@ -25,12 +25,14 @@ export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): 
     const answer = await ask();
     if (signal.aborted) return;
     element.replaceChildren();
+    element.classList.remove("is-absent");
     fill(answer);
   } catch (error) {
     if (isAbort(error) || signal.aborted) return;
     const { message, hint } = explain(error);
     const again = h("button", { type: "button", class: "aw-heads-again" }, "Ask again");
     again.addEventListener("click", () => void fillWhenAnswered(element, wait), { signal });
+    element.classList.add("is-absent");
     element.replaceChildren(
       h(
         "div",

@@ -61,7 +61,7 @@ export function headChips(stage: HeadsStage, pointed: (head: number | null) => v
         const chosen = index === head;
         setAttributes(chip, {
           "aria-checked": String(chosen),
-          "aria-label": spokenHead(layer, index),
+          "aria-label": `H${index}, ${spokenHead(layer, index)}`,
           tabindex: chosen || (head === "mean" && index === 0) ? 0 : -1,
         });
       });

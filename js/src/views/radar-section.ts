@@ -227,7 +227,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
           interval: interval(aim.key),
           scaled: null,
           z: null,
-          absent: Number.isNaN(raw) ? "No query may look there." : null,
+          absent: Number.isNaN(raw) ? "No token has a neighbour there that it may look at." : null,
         };
       },
     );
@@ -256,7 +256,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
     const name = headName(layer, head);
     if (best === null) return name;
     const raw = formatNumber(at(specialization.values("raw", best.key), head));
-    return `${name}: most of all ${best.name.toLowerCase()}, ${raw} (z ${formatNumber(most, 2)})`;
+    return `${name}: most of all ${best.name}, ${raw} (z ${formatNumber(most, 2)})`;
   }
 
   function press(): void {
