@@ -64,7 +64,10 @@ def residuals(analysis: Analysis, _request: Request) -> Answer:
 
 def architecture(analysis: Analysis, _request: Request) -> Answer:
     if analysis.run is None:
-        raise NotAvailableError("These are tensors from outside: there is no model to look into.")
+        raise NotAvailableError(
+            "These are tensors from outside: there is no model to look into.",
+            "Use analyze(text, model=...).",
+        )
     encoder = analysis.run.encoder
     config: Any = encoder.model.config
     block = encoder.family.block

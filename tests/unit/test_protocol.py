@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.widget import protocol
+from attn_widget.widget.slices_inside import TENSORS
 
 TEXT = "The cat sat on the mat. It slept."
 
@@ -112,6 +113,26 @@ def test_language_names_the_words_and_sentences(analysis: Analysis) -> None:
         {"kind": "predictions", "mode": "guess"},
         {"kind": "predictions", "top_k": 0},
         {"kind": "predictions", "top_k": 10**9},
+        {"kind": "predictions", "mode": "masked", "rows": [0, 99]},
+        {"kind": "predictions", "rows": 3},
+        {"kind": "rollout", "layer": 6},
+        {"kind": "flow"},
+        {"kind": "roles", "seed": -1},
+        {"kind": "sentences"},
+        {"kind": "sentences", "aggregation": "sum"},
+        {"kind": "sentences", "aggregation": "max", "layer": "all"},
+        {"kind": "drill", "aggregation": "mass", "a": 0, "b": 2},
+        {"kind": "drill", "aggregation": "mass", "a": 0},
+        {"kind": "tensor"},
+        {"kind": "tensor", "name": "__class__"},
+        {"kind": "tensor", "name": ["query"]},
+        {"kind": "tensor", "name": "query", "layer": 0},
+        {"kind": "tensor", "name": "query", "layer": 0, "head": "mean"},
+        {"kind": "tensor", "name": "hidden", "layer": 7},
+        {"kind": "tensor", "name": "token", "cols": [0, 10**6]},
+        {"kind": "first_token", "head": 12},
+        {"kind": "classification"},
+        {"kind": "next_sentence"},
         {"kind": "metrics", "tau": -1},
         {"kind": "metrics", "tau": "median"},
         {"kind": "__class__"},
@@ -138,12 +159,18 @@ json_like = st.recursive(
     ),
     max_leaves=5,
 )
+small = st.integers(-2, 12)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(("layer", "head", "position", "token", "top_k", "seed", "a", "b"), small),
+    **dict.fromkeys(("rows", "cols", "token_ids"), st.lists(small, max_size=3)),
+    "mode": st.sampled_from(["as_is", "masked"]),
+    "aggregation": st.sampled_from(["mass", "max"]),
+    "name": st.sampled_from(TENSORS),
+    "tau": st.just("uniform") | st.floats(),
+}
 requests = st.fixed_dictionaries(
     {"kind": st.sampled_from([*protocol.HANDLERS, "x"]) | json_like},
-    optional={
-        name: st.integers(-2, 12) | st.just("mean") | json_like
-        for name in ("layer", "head", "rows", "position", "token_ids", "tau", "mode", "top_k")
-    },
+    optional={name: known | st.just("mean") | json_like for name, known in FIELDS.items()},
 )
 
 
