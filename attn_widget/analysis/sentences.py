@@ -119,12 +119,9 @@ def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
     [[0.25, 0.5], [0.25, 0.5]]
     """
-    isa = np.empty((len(sentences), len(sentences)), dtype=np.float32)
-    for a, queries in enumerate(sentences):
-        row = mean[list(queries)].mean(axis=0, dtype=np.float64)
-        for b, keys in enumerate(sentences):
-            isa[a, b] = row[list(keys)].sum()
-    return isa
+    totals = by_sentence(mean.astype(np.float64), sentences, np.add)
+    sizes = np.array([len(queries) for queries in sentences])
+    return (totals / sizes[:, None]).astype(np.float32)
 
 
 def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
@@ -147,11 +144,17 @@ def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     >>> isa_max(np.array([[0.75, 0.25], [0.5, 0.5]], dtype=np.float32), [[0], [1]]).tolist()
     [[0.75, 0.25], [0.5, 0.5]]
     """
-    isa = np.empty((len(sentences), len(sentences)), dtype=np.float32)
-    for a, queries in enumerate(sentences):
-        for b, keys in enumerate(sentences):
-            isa[a, b] = largest[np.ix_(list(queries), list(keys))].max()
-    return isa
+    return by_sentence(largest, sentences, np.maximum)
+
+
+def by_sentence(matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufunc) -> Any:
+    """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S]."""
+    order = [token for sentence in sentences for token in sentence]
+    if not order:
+        return np.zeros((0, 0), dtype=matrix.dtype)
+    starts = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
+    rows = reduce.reduceat(matrix[order], starts, axis=0)
+    return reduce.reduceat(rows[:, order], starts, axis=1)
 
 
 class SentenceAttention:
