@@ -15,7 +15,7 @@ import { predictions } from "../src/views/predictions";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
-const N = 24;
+const N = 20;
 const TOP_K = 5;
 const TEXTS = ["[CLS]", ...Array.from({ length: N - 2 }, (_, i) => `w${i}`), "[SEP]"];
 const PIECE = 16;
@@ -168,10 +168,10 @@ describe("masked predictions", () => {
   it("come in pieces, each at its positions", async () => {
     const { asked, release } = draw({ held: true });
     start();
-    expect(progress().textContent).toContain("0 / 24 tokens");
+    expect(progress().textContent).toContain("0 / 20 tokens");
     expect(guess(0, 1)).not.toBeNull();
     await release();
-    expect(progress().textContent).toContain(`${PIECE} / 24 tokens`);
+    expect(progress().textContent).toContain(`${PIECE} / 20 tokens`);
     expect(one("[role=progressbar]").getAttribute("aria-valuenow")).toBe(String(PIECE));
     expect(guess(15, 2).dataset.tokenId).toBe(String(idAt(15, 1)));
     expect(guess(16, 1)).toBeNull();
@@ -180,9 +180,9 @@ describe("masked predictions", () => {
     expect(progress().hidden).toBe(true);
     expect(asked.map(({ rows }) => rows)).toEqual([
       [0, 16],
-      [16, 24],
+      [16, 20],
     ]);
-    for (const position of [0, 15, 16, 23]) {
+    for (const position of [0, 15, 16, 19]) {
       for (const rank of [1, 5]) {
         const cell = guess(position, rank);
         expect(cell.dataset.tokenId).toBe(String(idAt(position, rank - 1)));
@@ -198,13 +198,13 @@ describe("masked predictions", () => {
     await release();
     button().click();
     await settled();
-    expect(progress().textContent).toContain(`Stopped: ${PIECE} / 24 tokens`);
+    expect(progress().textContent).toContain(`Stopped: ${PIECE} / 20 tokens`);
     expect(guess(15, 1)).not.toBeNull();
     expect(reports).toEqual([]);
     expect((drawn.table() as Table).rows).toHaveLength(PIECE * TOP_K);
     button().click();
     await settled();
-    expect(asked.at(-1)!.rows).toEqual([16, 24]);
+    expect(asked.at(-1)!.rows).toEqual([16, 20]);
     await release();
   });
 
@@ -214,7 +214,7 @@ describe("masked predictions", () => {
     button().click();
     await settled();
     expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
-    expect(guess(23, 1)).not.toBeNull();
+    expect(guess(19, 1)).not.toBeNull();
     expect(progress().hidden).toBe(true);
   });
 
@@ -225,7 +225,7 @@ describe("masked predictions", () => {
     await settled();
     expect(reports).toEqual(["The kernel is gone."]);
     expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
-    expect(progress().textContent).toContain("Stopped: 16 / 24 tokens");
+    expect(progress().textContent).toContain("Stopped: 16 / 20 tokens");
   });
 
   it("are not asked for twice when the reader looks at the other mode in between", async () => {
@@ -238,7 +238,7 @@ describe("masked predictions", () => {
     start();
     await settled();
     expect(asked).toHaveLength(2);
-    expect(guess(23, 1)).not.toBeNull();
+    expect(guess(19, 1)).not.toBeNull();
   });
 });
 

@@ -275,17 +275,17 @@ describe("the view", () => {
   });
 
   it("folds what would be too much to draw, and opens it on request", async () => {
-    const texts = Array.from({ length: 40 }, (_, i) => `w${i}`);
+    const texts = Array.from({ length: 12 }, (_, i) => `w${i}`);
     const { state } = draw({ token: 0, depth: 1 }, { texts });
     await settled();
     part("layout").querySelector<HTMLElement>("[data-layout=force]")!.click();
-    state.set({ top_k: 10, depth: 6 });
-    expect(nodes()).toHaveLength(1 + 10 + 100);
+    state.set({ top_k: 7, depth: 6 });
+    expect(nodes()).toHaveLength(1 + 7 + 49);
     expect(part("tree-note").textContent).toContain("Level 3 and below are folded");
     const deep = nodes().find((node) => node.getAttribute("aria-level") === "3")!;
     const chevron = deep.querySelector(".aw-tree-toggle")!;
     chevron.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    expect(nodes()).toHaveLength(111 + 10);
+    expect(nodes()).toHaveLength(57 + 7);
     await expect(drawn.table()).rejects.toThrow("over 20,000 tokens");
   });
 

@@ -71,6 +71,7 @@ export const predictions: View = (element, context) => {
       const { special } = context.state.get();
       return shown && predictionsTable(shown, source.meta.tokens, special);
     },
+    options: () => ({ mode: drawn.shown()?.mode ?? "as_is" }),
   };
 };
 
@@ -108,7 +109,7 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
   const note = h("p", { class: "aw-view-note" });
   const status = h("p", { class: "aw-predictions-status", role: "status" });
   const list = h("div", {
-    class: "aw-predictions-list",
+    class: `aw-predictions-list${n > ROWS_A_FRAME ? " is-long" : ""}`,
     role: "grid",
     "aria-label": "Predictions by position",
     "aria-rowcount": n + 1,
@@ -123,8 +124,8 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
   root.classList.toggle("aw-can-mask", act !== null);
   root.append(
     h("header", { class: "aw-predictions-head" }, switcher.element, note, legend()),
-    ...[nextSentence({ ...context, signal: stop.signal })].filter((panel) => panel !== null),
     strip,
+    ...[nextSentence({ ...context, signal: stop.signal })].filter((panel) => panel !== null),
     progress.element,
     status,
     list,

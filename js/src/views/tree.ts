@@ -35,8 +35,11 @@ import { createEdgeScores } from "./tree-scores";
 import { standaloneTree } from "./tree-svg";
 import { createTreeWalk } from "./tree-walk";
 
-/** Tokens drawn at once; what lies deeper is folded. Forces need more time for each. */
-const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 2_000, force: 300 };
+/**
+ * Tokens drawn at once; what lies deeper is folded. So many a browser lays out within a blink (a thousand
+ * take it a second on a busy machine), and forces need more time for each.
+ */
+const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 600, force: 300 };
 /** As many as `influence()` gives in Python. */
 const TABLE_MOST = 20_000;
 const TRAIL_MOST = 4;
@@ -219,9 +222,11 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     }
     const totals = nodesThrough(matrix.size, shapeOf());
     if (openLevels < totals.length - 1) {
+      const folded = openLevels + 1;
       notes.push(
-        `Level ${openLevels + 1} and below are folded: the whole tree could have ` +
-          `${formatCount(totals.at(-1)!)} tokens, ${formatCount(limit)} are drawn at most. Open any token to look on.`,
+        `${folded === totals.length - 1 ? `Level ${folded} is` : `Level ${folded} and below are`} folded: ` +
+          `the whole tree could have ${formatCount(totals.at(-1)!)} tokens, ${formatCount(limit)} are drawn ` +
+          "at most. Open any token to look on.",
       );
     }
     return notes.join(" ");
