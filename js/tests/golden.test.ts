@@ -19,7 +19,9 @@ const golden: Golden = JSON.parse(
 const bytes = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
 const replyTo = (wanted: Record<string, unknown>): Slice => {
   const found = golden.slices.find(({ request }) =>
-    Object.entries(wanted).every(([key, value]) => request[key] === value),
+    Object.entries(wanted).every(
+      ([key, value]) => JSON.stringify(request[key]) === JSON.stringify(value),
+    ),
   );
   if (found === undefined) throw new Error(`no golden reply to ${JSON.stringify(wanted)}`);
   return readReply(found.reply, found.buffers.map(bytes));
@@ -62,6 +64,47 @@ describe("what Python sends", () => {
     [0.0625, 0.5, 0.25, 0.125, 0.0625].forEach((expected, i) => {
       expect(weights[i]).toBeCloseTo(expected, 6);
     });
+  });
+
+  test("has rollout rows that sum to one, and the same row when it is asked for alone", () => {
+    const whole = numbers(replyTo({ kind: "rollout", layer: 1 }), "weights");
+    for (let row = 0; row < 5; row++) {
+      const sum = whole.slice(row * 5, row * 5 + 5).reduce((a, b) => a + b, 0);
+      expect(sum).toBeCloseTo(1, 6);
+    }
+    const alone = replyTo({ kind: "rollout", rows: [4, 5] });
+    expect(alone.arrays.get("weights")!.shape).toEqual([1, 5]);
+    expect(numbers(alone, "weights")).toEqual(whole.slice(20));
+  });
+
+  test("says for every specialisation its numbers or why there are none", () => {
+    const reply = replyTo({ kind: "specialization" });
+    const { keys, reasons, chance } = reply.data as {
+      keys: string[];
+      reasons: Record<string, string>;
+      chance: Record<string, number | null>;
+    };
+    expect(keys).toHaveLength(7);
+    for (const key of keys) {
+      expect(reply.arrays.get(`raw:${key}`)!.shape).toEqual([2, 2]);
+      const missing = numbers(reply, `raw:${key}`).every(Number.isNaN);
+      expect(missing).toBe(key in reasons);
+    }
+    expect(reasons.syntax).toBe("No tagger was asked for (tagger=None).");
+    expect(chance.punctuation).toBeNull();
+  });
+
+  test("names the link that made a maximum, and opens its cell under the same rule", () => {
+    const reply = replyTo({ kind: "sentences", aggregation: "max" });
+    const drill = replyTo({ kind: "drill" });
+    expect(reply.data.texts).toHaveLength(1);
+    expect(reply.data.note).toMatch(/one sentence/);
+    expect(numbers(reply, "witness_layer")).toEqual([1]);
+    const query = numbers(reply, "witness_query")[0]!;
+    expect(numbers(drill, "queries")).toContain(query);
+    expect(Math.max(...numbers(drill, "weights"))).toBeGreaterThanOrEqual(
+      numbers(reply, "matrix")[0]!,
+    );
   });
 
   test("refuses in words that reach the reader", () => {

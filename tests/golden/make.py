@@ -30,6 +30,17 @@ REQUESTS: list[dict[str, Any]] = [
     {"kind": "weights", "layer": 7, "head": 0},
     {"kind": "softmax", "position": 0},
     {"kind": "nothing"},
+    {"kind": "rollout", "layer": 1},
+    {"kind": "rollout", "layer": 1, "rows": [4, 5]},
+    {"kind": "layer_change"},
+    {"kind": "flow", "token": 4},
+    {"kind": "sentences", "aggregation": "mass"},
+    {"kind": "sentences", "aggregation": "max", "layer": 1, "head": 0},
+    {"kind": "drill", "aggregation": "max", "a": 0, "b": 0},
+    {"kind": "specialization"},
+    {"kind": "first_token", "head": "mean"},
+    {"kind": "tensor", "name": "value", "layer": 1, "head": 1, "rows": [0, 2], "cols": [1, 3]},
+    {"kind": "architecture"},
 ]
 
 
