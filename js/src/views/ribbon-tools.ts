@@ -6,8 +6,8 @@ import { h } from "../draw/dom";
 export interface RibbonMemory {
   /** The reader's own wish; null while there is none. */
   tags: boolean | null;
-  /** The last run had tags: room is kept for the next one's. */
-  tagged: boolean;
+  /** Whether the last run had tags, so that room is kept for the next one's; null: nobody asked. */
+  tagged: boolean | null;
   /** A click masks instead of choosing. */
   masking: boolean;
   /** Tokens to mask as the reader last said; null: as in the run that is shown. */
@@ -16,7 +16,7 @@ export interface RibbonMemory {
 
 export const newMemory = (): RibbonMemory => ({
   tags: null,
-  tagged: false,
+  tagged: null,
   masking: false,
   wanted: null,
 });

@@ -59,7 +59,10 @@ export function ribbon(
     const built = buildLine(units, meta, tagging ? (tags ?? null) : null);
     buttons = built.buttons;
     line.replaceChildren(...built.nodes);
-    line.classList.toggle("aw-tagged", tagging && (tags === undefined ? memory.tagged : !!tags));
+    line.classList.toggle(
+      "aw-tagged",
+      tagging && (tags === undefined ? memory.tagged === true : tags !== null),
+    );
     if (focused >= 0) buttons[focused]?.focus({ preventScroll: true });
     requestAnimationFrame(settle);
   }
@@ -253,19 +256,20 @@ export function ribbon(
       tags = found;
       memory.tagged = found !== null;
       setAttributes(tagToggle, {
-        "aria-disabled": found === null,
+        "aria-disabled": found === null ? "true" : null,
         title: found === null ? reason : `Parts of speech and entities, by ${found.tagger}`,
       });
-      if (found === null) tagToggle.setAttribute("aria-pressed", "false");
+      tagToggle.setAttribute("aria-pressed", String(found !== null && tagging));
       if (!tagging) return;
       build(units, true);
       paint();
     });
   }
 
-  const tagToggle = cornerToggle("tags", "tags", "Parts of speech and entities", tagging, (on) => {
+  const on = tagging && memory.tagged !== false;
+  const tagToggle = cornerToggle("tags", "tags", "Parts of speech and entities", on, (wish) => {
     if (tags === null) tagToggle.setAttribute("aria-pressed", "false");
-    else showTags(on);
+    else showTags(wish);
   });
   corner.append(tagToggle);
   if (act !== null) {
