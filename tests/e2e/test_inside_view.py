@@ -1,0 +1,123 @@
+"""The inside of a model in a real browser: families, sums that close, the walk, the drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import attn_widget as aw
+from scripts.page import mount
+from tests.e2e.views import part
+from tests.unit import tiny_models
+
+TEXT = "The cat sat on the mat, and the dog looked at the bird."
+WIDTH = 1000
+TOLERANCE = 2e-5  # float32 sums of numbers below 10
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": WIDTH, "height": 1200}, reduced_motion="reduce")
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    opened.close()
+    assert errors == []
+
+
+def show(page: Page, family: str) -> aw.AttentionWidget:
+    model = tiny_models.build(family)
+    widget = aw.show(TEXT, model=model, view="inside", layer=1, head=1, token=2, progress=False)
+    mount(page, widget, width=WIDTH)
+    expect(part(page, "stage").first).to_be_visible()
+    return widget
+
+
+def open_stage(page: Page, stage: str) -> None:
+    page.locator(f'[data-aw-part="stage"][data-stage="{stage}"]').click()
+    expect(part(page, "stage-panel")).to_have_attribute("data-stage", stage)
+
+
+def at_cursor(page: Page) -> list[float]:
+    texts: list[str] = (
+        part(page, "chain")
+        .locator("[data-aw-value]")
+        .evaluate_all("all => all.map(element => element.dataset.awValue)")
+    )
+    return [float(text) for text in texts]
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "albert", "modernbert", "mobilebert"])
+def test_sums_close_in_every_family(page: Page, family: str) -> None:
+    show(page, family)
+    for stage in ("attention_sum", "ffn_sum"):
+        open_stage(page, stage)
+        given, output, total = at_cursor(page)[:3]
+        assert given + output == pytest.approx(total, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("family", "lacking"),
+    [("bert", []), ("distilbert", ["segment"]), ("modernbert", ["position", "segment"])],
+)
+def test_what_a_family_lacks_is_there_with_its_reason(
+    page: Page, family: str, lacking: list[str]
+) -> None:
+    show(page, family)
+    absent = page.locator(".aw-stage.is-absent")
+    found = absent.evaluate_all("all => all.map(element => element.dataset.stage)")
+    assert found == lacking
+    for stage in lacking:
+        open_stage(page, stage)
+        expect(part(page, "stage-panel")).to_contain_text(f"No {stage} embeddings")
+
+
+def test_the_strips_are_the_model_s_tensors(page: Page) -> None:
+    widget = show(page, "bert")
+    open_stage(page, "qkv")
+    cells = page.locator('[data-tensor="query"] rect[data-dimension]')
+    drawn = cells.evaluate_all("all => all.map(cell => Number(cell.dataset.awValue))")
+    expected = widget.analysis.queries(1, 1)[2]
+    np.testing.assert_array_equal(np.array(drawn, dtype=np.float32), expected)
+
+
+def test_a_walk_passes_every_layer_and_keeps_the_focus(page: Page) -> None:
+    widget = show(page, "bert")
+    open_stage(page, "ffn_norm")
+    page.keyboard.press("n")
+    expect(part(page, "stage-panel")).to_have_attribute("data-stage", "qkv")
+    page.wait_for_function("() => document.activeElement?.dataset.stage === 'qkv'")
+    page.wait_for_function(
+        "() => document.querySelector('.aw-layer.is-chosen').dataset.layer === '2'"
+    )
+    page.keyboard.press("p")
+    expect(part(page, "stage-panel")).to_have_attribute("data-stage", "ffn_norm")
+    page.wait_for_function(
+        "() => document.querySelector('.aw-layer.is-chosen').dataset.layer === '1'"
+    )
+    assert widget.token == 2
+
+
+@pytest.mark.parametrize("width", [640, 1000, 1400])
+def test_a_deep_model_fits(page: Page, width: int) -> None:
+    model = tiny_models.build("bert", num_hidden_layers=24)
+    widget = aw.show(TEXT, model=model, view="inside", layer=13, head=1, token=2, progress=False)
+    page.set_viewport_size({"width": width, "height": 1200})
+    mount(page, widget, width=width)
+    expect(part(page, "residuals")).to_have_count(24)
+    expect(part(page, "change")).to_have_count(23)
+    open_stage(page, "hidden")
+    beyond = part(page, "view").evaluate(
+        """view => {
+          const {left, right} = view.getBoundingClientRect();
+          return [...view.querySelectorAll('*')]
+            .filter(element => element.getClientRects().length > 0)
+            .map(element => [element, element.getBoundingClientRect()])
+            .filter(([, box]) => box.left < left - 4 || box.right > right + 4)
+            .map(([element]) => element.outerHTML.slice(0, 120));
+        }"""
+    )
+    assert beyond == []
