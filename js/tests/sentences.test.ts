@@ -142,6 +142,8 @@ let state: State;
 let asked: SliceRequest[] = [];
 let reports: string[] = [];
 let broken = false;
+/** `[N, N]` of every layer, 0 = forbidden. */
+let mask: Uint8Array | null = null;
 
 async function draw(
   selection: Partial<Selection> = {},
@@ -155,11 +157,17 @@ async function draw(
   const stage = {
     source: {
       meta: metaOf(TOKENS),
-      arrays: new Map(),
+      arrays:
+        mask === null
+          ? new Map()
+          : new Map([["possible", integers(Array(LAYERS * N).fill(N - 1), LAYERS, N)]]),
       live: true,
       async slice(request: SliceRequest) {
         asked.push(request);
         if (broken) throw new SliceFailure("The kernel cannot be reached.", "Run the cell again.");
+        if (request.kind === "weights" && mask !== null) {
+          return { data: {}, arrays: new Map([["allowed", { data: mask, shape: [N, N] }]]) };
+        }
         return answer(request, groups);
       },
     },
@@ -176,6 +184,7 @@ async function draw(
   await settled();
 }
 afterEach(() => {
+  mask = null;
   drawn?.dispose();
   element?.remove();
 });
@@ -271,6 +280,30 @@ describe("matrix", () => {
     await draw();
     expect(element.querySelector("img")).toBeNull();
     expect(element.textContent).toContain(TEXTS[1]);
+  });
+
+  it("hatches what the model's mask forbids, and never shows it as 0", async () => {
+    mask = new Uint8Array(N * N).fill(1);
+    for (const i of GROUPS[0]) for (const j of GROUPS[2]) mask[i * N + j] = 0;
+    mask[GROUPS[1][0] * N + GROUPS[0][0]] = 0;
+    await draw();
+    expect(cell(0, 2).classList.contains("is-impossible")).toBe(true);
+    expect(cell(0, 2).hasAttribute("data-aw-value")).toBe(false);
+    expect(cell(0, 2).textContent).toBe("–");
+    expect(part("strongest").textContent).toContain("S0 looks most at S1");
+    expect(value(1, 0)).toBe(Math.fround(mass({}, 1, 0)));
+    cell(0, 2).click();
+    await settled();
+    expect(part("drill-sum").textContent).toBe(
+      "The model's mask forbids every link between the two.",
+    );
+    cell(1, 0).click();
+    await settled();
+    expect(
+      part("drill-links").querySelector(
+        `[data-query='${GROUPS[1][0]}'][data-key='${GROUPS[0][0]}']`,
+      ),
+    ).toBeNull();
   });
 
   it("is one stop for Tab, and arrows move in it", async () => {

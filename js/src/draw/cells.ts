@@ -168,10 +168,6 @@ export class CellMap {
     mode: Mode,
     colors: Palette,
   ): void {
-    if (values.some(Number.isNaN)) {
-      context.fillStyle = hatching(context, colors.muted);
-      context.fillRect(g.left, g.top, g.width, g.height);
-    }
     const ratio = pixelRatio();
     const pooled = maxPool(
       values,
@@ -187,6 +183,7 @@ export class CellMap {
     );
     context.imageSmoothingEnabled = false;
     context.drawImage(image, g.left, g.top, g.width, g.height);
+    this.#hatch(context, values, g, colors);
     context.fillStyle = colors.ground;
     if (g.columns.size >= APART_FROM) {
       for (let j = 1; j < columns; j++) {
@@ -200,6 +197,35 @@ export class CellMap {
     }
     context.strokeStyle = colors.line;
     context.strokeRect(g.left - 0.5, g.top - 0.5, g.width + 1, g.height + 1);
+  }
+
+  /** Impossible cells, run by run. */
+  #hatch(
+    context: CanvasRenderingContext2D,
+    values: Float32Array,
+    { left, top, rows, columns }: Geometry,
+    colors: Palette,
+  ): void {
+    if (!values.some(Number.isNaN)) return;
+    const pattern = hatching(context, colors.muted);
+    for (let i = 0; i < rows.count; i++) {
+      const impossible = (j: number): boolean =>
+        j < columns.count && Number.isNaN(values[i * columns.count + j]);
+      for (let j = 0; j < columns.count; j++) {
+        if (!impossible(j)) continue;
+        const first = j;
+        while (impossible(j)) j++;
+        for (const fill of [colors.ground, pattern]) {
+          context.fillStyle = fill;
+          context.fillRect(
+            left + first * columns.size,
+            top + i * rows.size,
+            (j - first) * columns.size,
+            rows.size,
+          );
+        }
+      }
+    }
   }
 
   #drawOver(): void {

@@ -2,7 +2,7 @@
 
 import { largest, maximum } from "../derive/matrix";
 import { shown } from "../draw/format";
-import type { HeadIndex, Meta, Slice, SliceRequest, Table } from "../types";
+import type { HeadIndex, Meta, Slice, SliceRequest, Source, Table } from "../types";
 
 export type Aggregation = "mass" | "max";
 export type Scope = "all" | "layer" | "head";
@@ -33,6 +33,10 @@ export interface SentenceMatrix {
   readonly note: string | null;
   /** `[size, size]`, rows look, columns are looked at; NaN where the mask forbids every link. */
   readonly values: Float32Array;
+  /** The same as the kernel has it, 0 where the mask forbids every link. */
+  readonly raw: Float32Array;
+  /** `[n, n]`, 0 where the mask forbids a link of tokens; null where it forbids none. */
+  readonly allowed: Uint8Array | null;
   /** Share on tokens in no sentence, `[size]`; for `mass`. */
   readonly elsewhere: Float32Array | null;
   readonly max: number;
@@ -43,7 +47,7 @@ export interface SentenceMatrix {
 export interface TokenBlock {
   readonly queries: readonly number[];
   readonly keys: readonly number[];
-  /** `[queries, keys]`. */
+  /** `[queries, keys]`; NaN where the mask forbids a link. */
   readonly weights: Float32Array;
 }
 
@@ -69,11 +73,40 @@ export const drillRequest = (of: Asked, a: number, b: number): SliceRequest => (
   b,
 });
 
-export function slicedMatrix(of: Asked, { data, arrays }: Slice, meta: Meta): SentenceMatrix {
+/**
+ * The question whose answer holds the mask of these weights; null where the model's mask forbids nothing.
+ * Over all layers it is that of the layer that sees most: masks differ in their width alone.
+ */
+export function maskRequest(of: Asked, { arrays, meta }: Source): SliceRequest | null {
+  const possible = arrays.get("possible")?.data as Int32Array | undefined;
+  if (possible === undefined) return null;
+  const n = meta.tokens.text.length;
+  const seen = Array.from({ length: meta.model.n_layers }, (_, layer) =>
+    possible.subarray(layer * n, (layer + 1) * n).reduce((sum, count) => sum + count, 0),
+  );
+  const layer = of.layer ?? largest(seen, 1)[0];
+  if (seen[layer] === n * n) return null;
+  return { kind: "weights", layer, head: of.head ?? "mean" };
+}
+
+export function slicedMatrix(
+  of: Asked,
+  { data, arrays }: Slice,
+  meta: Meta,
+  mask: Slice | null,
+): SentenceMatrix {
   const texts = data.texts as readonly string[];
   const tokens = data.tokens as readonly (readonly number[])[];
   const size = texts.length;
-  const values = (arrays.get("matrix")?.data ?? new Float32Array(0)) as Float32Array;
+  const raw = (arrays.get("matrix")?.data ?? new Float32Array(0)) as Float32Array;
+  const allowed = (mask?.arrays.get("allowed")?.data as Uint8Array | undefined) ?? null;
+  const n = meta.tokens.text.length;
+  const values = raw.map((value, at) => {
+    const [a, b] = [tokens[Math.floor(at / size)], tokens[at % size]];
+    const possible =
+      allowed === null || a.some((query) => b.some((key) => allowed[query * n + key] !== 0));
+    return possible ? value : Number.NaN;
+  });
   const column = (name: string): Int32Array | undefined =>
     arrays.get(`witness_${name}`)?.data as Int32Array | undefined;
   const [layers, heads, queries, keys] = ["layer", "head", "query", "key"].map(column);
@@ -85,6 +118,8 @@ export function slicedMatrix(of: Asked, { data, arrays }: Slice, meta: Meta): Se
     segments: tokens.map(([first]) => meta.tokens.segment[first]),
     note: (data.note as string | null) ?? null,
     values,
+    raw,
+    allowed,
     elsewhere: (arrays.get("elsewhere")?.data as Float32Array | undefined) ?? null,
     max: maximum(values),
     witness(a, b) {
@@ -95,11 +130,20 @@ export function slicedMatrix(of: Asked, { data, arrays }: Slice, meta: Meta): Se
   };
 }
 
-export function slicedBlock({ arrays }: Slice): TokenBlock {
+export function slicedBlock({ arrays }: Slice, { allowed }: SentenceMatrix, n: number): TokenBlock {
+  const queries = Array.from(arrays.get("queries")?.data ?? []);
+  const keys = Array.from(arrays.get("keys")?.data ?? []);
+  const weights = (arrays.get("weights")?.data ?? new Float32Array(0)) as Float32Array;
   return {
-    queries: Array.from(arrays.get("queries")?.data ?? []),
-    keys: Array.from(arrays.get("keys")?.data ?? []),
-    weights: (arrays.get("weights")?.data ?? new Float32Array(0)) as Float32Array,
+    queries,
+    keys,
+    weights:
+      allowed === null
+        ? weights
+        : weights.map((weight, at) => {
+            const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
+            return allowed[query * n + key] === 0 ? Number.NaN : weight;
+          }),
   };
 }
 
@@ -130,7 +174,7 @@ const MOST_DIGITS = 15;
 
 /** How a cell follows from its tokens under `mass`: the mean over the rows of their sums. */
 export function massSum({ queries, weights }: TokenBlock): MassSum {
-  const total = weights.reduce((sum, value) => sum + value, 0);
+  const total = weights.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : value), 0);
   const mean = total / queries.length;
   let digits = 3;
   while (digits < MOST_DIGITS && shown(shown(total, digits) / queries.length) !== shown(mean)) {
@@ -139,10 +183,10 @@ export function massSum({ queries, weights }: TokenBlock): MassSum {
   return { total, queries: queries.length, mean, digits };
 }
 
-export function matrixTable({ size, texts, values }: SentenceMatrix): Table {
+export function matrixTable({ size, texts, raw }: SentenceMatrix): Table {
   const rows = Array.from({ length: size * size }, (_, at) => {
     const [a, b] = [Math.floor(at / size), at % size];
-    return [a, b, texts[a], texts[b], Number.isNaN(values[at]) ? null : values[at]] as const;
+    return [a, b, texts[a], texts[b], Number.isNaN(raw[at]) ? null : raw[at]] as const;
   });
   return { columns: ["a", "b", "a_text", "b_text", "value"], rows };
 }

@@ -57,6 +57,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
   const derivation = h("p", { class: "aw-drill-sum", "data-aw-part": "drill-sum" });
   const witness = h("div", { class: "aw-drill-witness", "data-aw-part": "witness" });
   const links = h("ol", { class: "aw-drill-links", "data-aw-part": "drill-links" });
+  const strongest = h("div", {}, h("h4", { class: "aw-drill-subtitle" }, "Strongest links"), links);
   const legend: WeightLegend = weightLegend();
   const readout = h("p", { class: "aw-readout", "data-aw-part": "drill-readout" });
   const dismiss = h(
@@ -94,12 +95,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       "div",
       { class: "aw-drill-body" },
       h("div", {}, room, readout),
-      h(
-        "div",
-        { class: "aw-drill-side" },
-        witness,
-        h("div", {}, h("h4", { class: "aw-drill-subtitle" }, "Strongest links"), links),
-      ),
+      h("div", { class: "aw-drill-side" }, witness, strongest),
     ),
   );
 
@@ -132,13 +128,17 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
     if (Number.isNaN(value)) return [...link, "  impossible: the mask forbids it"];
     const sum = weights
       .subarray(cell.row * keys.length, (cell.row + 1) * keys.length)
-      .reduce((total, weight) => total + weight, 0);
+      .reduce((total, weight) => total + (weight || 0), 0);
     const ofRow = matrix?.asked.aggregation === "mass" && keys.length > 1;
     return [...link, "  ", number(value), ...(ofRow ? [" of its row's ", number(sum)] : [])];
   }
 
   function derive(shownMatrix: SentenceMatrix, { queries, keys, weights }: TokenBlock): void {
     const value = shownMatrix.values[a * shownMatrix.size + b];
+    if (Number.isNaN(value)) {
+      derivation.textContent = "The model's mask forbids every link between the two.";
+      return;
+    }
     const count = (size: number): string => (size === 1 ? "token" : `${formatCount(size)} tokens`);
     if (shownMatrix.asked.aggregation === "mass") {
       const { total, mean, digits } = massSum({ queries, keys, weights });
@@ -152,10 +152,9 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       );
     } else {
       derivation.replaceChildren(
-        Number.isNaN(value)
-          ? "The model's mask forbids every link between the two."
-          : `Largest of the ${formatCount(weights.length)} cells = `,
-        ...(Number.isNaN(value) ? [] : [number(value), "."]),
+        `Largest of the ${formatCount(weights.length)} cells = `,
+        number(value),
+        ".",
       );
     }
   }
@@ -220,6 +219,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
 
   function list({ queries, keys, weights }: TokenBlock): void {
     const known = Float32Array.from(weights, (weight) => (Number.isNaN(weight) ? -1 : weight));
+    strongest.hidden = known.every((weight) => weight < 0);
     links.replaceChildren(
       ...largest(known, LINKS).flatMap((at) => {
         if (known[at] < 0) return [];
@@ -245,6 +245,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
     const { queries, keys, weights } = block;
     const { scale } = state.get();
     legend.show(max, scale);
+    legend.element.hidden = max === 0;
     map.show(
       {
         rows: queries.length,

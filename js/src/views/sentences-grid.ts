@@ -240,7 +240,7 @@ export class SentenceGrid {
       const { share, sum } = this.#outside[a];
       const total = values
         .subarray(a * size, (a + 1) * size)
-        .reduce((left, value) => left + value, elsewhere[a]);
+        .reduce((left, value) => left + (value || 0), elsewhere[a]);
       share.style.setProperty("--share", String(elsewhere[a]));
       for (const [cell, value] of [
         [share, elsewhere[a]],

@@ -13,6 +13,7 @@ import {
   type Asked,
   asked,
   drillRequest,
+  maskRequest,
   matrixRequest,
   matrixTable,
   type Scope,
@@ -181,10 +182,14 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
     }, QUIET);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
-      const found = await source.slice(matrixRequest(of), { signal: wait });
+      const masked = maskRequest(of, source);
+      const [found, mask] = await Promise.all([
+        source.slice(matrixRequest(of), { signal: wait }),
+        masked && source.slice(masked, { signal: wait }),
+      ]);
       if (wait.aborted) return;
       const first = matrix === null;
-      matrix = slicedMatrix(of, found, meta);
+      matrix = slicedMatrix(of, found, meta, mask);
       show(first);
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
@@ -343,7 +348,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       if (wait.aborted || drill !== into) return;
       const fresh = into.element.parentElement === null;
       if (fresh) below.replaceChildren(into.element);
-      into.show(of, slicedBlock(found));
+      into.show(of, slicedBlock(found, of, meta.tokens.text.length));
       if (fresh && of.size > 1) {
         announce(`Tokens of ${sentenceName(a)} and ${sentenceName(b)} are open below.`);
       }
