@@ -5,13 +5,13 @@ import { category, categoryColor } from "../draw/category";
 import { h, setAttributes } from "../draw/dom";
 import { ABSENT, exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
-import { inkOn, RAMP_SIZE, ramp } from "../draw/ramp";
-import { rampIndex } from "../draw/scale";
+import { inkOn, type Mode, ramp } from "../draw/ramp";
 import { modeOf, onTheme, palette } from "../draw/theme";
 import { PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import type { Stage } from "../matrix";
 import { headName, metricName, spokenHead } from "../names";
 import { explain, isAbort } from "../source/failure";
+import { paintFigures, paintRoles, paintThumbnails } from "./headgrid-paint";
 import { askFigures, askRoles, type Roles, roleName } from "./heads-data";
 
 const GAP = 2;
@@ -20,8 +20,6 @@ const CELL = { least: 9, most: 28 } as const;
 const TYPING_PAUSE_MS = 900;
 /** An answer that comes sooner needs no sign of waiting. */
 const QUIET_MS = 120;
-/** The smallest cell that a letter fits into, px. */
-const LETTER_CELL = 12;
 
 /** What the heads are shaded by: their own thumbnails, a figure, or their roles. */
 interface Shade {
@@ -217,9 +215,23 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     const context = fitCanvas(canvas, heads * step, layers * step);
     const { figures, roles } = shade;
     const thumbnails = figures === null && roles === null;
-    if (roles !== null) paintRoles(context, step, mode, roles);
-    else if (figures !== null) paintFigures(context, step, mode, figures);
-    else paintThumbnails(context, step, mode, scale);
+    const cells = { layers, heads, cell, step };
+    if (roles !== null) {
+      paintRoles(context, cells, palette(element), roles.labels);
+      listRoles(roles, mode);
+    } else if (figures !== null) {
+      const { least, most: top } = paintFigures(context, cells, palette(element), figures);
+      low.textContent = formatNumber(least);
+      high.textContent = formatNumber(top);
+      const stops = ramp("metric", mode).css.filter((_, i) => i % 15 === 0);
+      bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    } else {
+      const thumbs = source.arrays.get("thumbs");
+      const maxima = source.arrays.get("head_max");
+      if (thumbs !== undefined && maxima !== undefined) {
+        paintThumbnails(context, cells, mode, scale, thumbs, maxima);
+      }
+    }
     const largest = figures === null ? null : largestOf(figures);
     legend.hidden = largest === null;
     most.hidden = largest === null;
@@ -248,25 +260,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     return best;
   }
 
-  function paintRoles(
-    context: CanvasRenderingContext2D,
-    step: number,
-    mode: "light" | "dark",
-    { labels, names }: Roles,
-  ): void {
-    context.font = `600 ${Math.min(12, cell - 4)}px ${palette(element).font}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    for (let i = 0; i < layers * heads; i++) {
-      const x = (i % heads) * step;
-      const y = Math.floor(i / heads) * step;
-      const role = labels[i] as number;
-      context.fillStyle = categoryColor(role, mode);
-      context.fillRect(x, y, cell, cell);
-      if (cell < LETTER_CELL) continue;
-      context.fillStyle = inkOn(category(role).rgb[mode]);
-      context.fillText(category(role).letter, x + cell / 2, y + cell / 2 + 0.5);
-    }
+  function listRoles({ names }: Roles, mode: Mode): void {
     roleList.replaceChildren(
       ...names.map((name, role) => {
         const swatch = h(
@@ -279,86 +273,6 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
         return h("li", {}, swatch, roleName(name));
       }),
     );
-  }
-
-  function paintThumbnails(
-    context: CanvasRenderingContext2D,
-    step: number,
-    mode: "light" | "dark",
-    scale: "head" | "unit" | "sqrt",
-  ): void {
-    const thumbs = source.arrays.get("thumbs");
-    const largest = source.arrays.get("head_max");
-    if (thumbs === undefined || largest === undefined) return;
-    const side = thumbs.shape[2]!;
-    const { words } = ramp("weight", mode);
-    const sheet = document.createElement("canvas");
-    sheet.width = heads * side;
-    sheet.height = layers * side;
-    const pen = sheet.getContext("2d")!;
-    const image = pen.createImageData(sheet.width, sheet.height);
-    const pixels = new Uint32Array(image.data.buffer);
-    const colors = new Uint32Array(RAMP_SIZE);
-    for (let i = 0; i < layers * heads; i++) {
-      const max = largest.data[i]!;
-      for (let v = 0; v < RAMP_SIZE; v++) {
-        colors[v] = words[rampIndex((v / 255) * max, max, scale)]!;
-      }
-      const x = (i % heads) * side;
-      const y = Math.floor(i / heads) * side;
-      for (let r = 0; r < side; r++) {
-        const from = (i * side + r) * side;
-        const to = (y + r) * sheet.width + x;
-        for (let c = 0; c < side; c++) pixels[to + c] = colors[thumbs.data[from + c]!]!;
-      }
-    }
-    pen.putImageData(image, 0, 0);
-    context.imageSmoothingEnabled = side > cell;
-    context.imageSmoothingQuality = "high";
-    for (let i = 0; i < layers * heads; i++) {
-      const [row, column] = [Math.floor(i / heads), i % heads];
-      context.drawImage(
-        sheet,
-        column * side,
-        row * side,
-        side,
-        side,
-        column * step,
-        row * step,
-        cell,
-        cell,
-      );
-    }
-  }
-
-  function paintFigures(
-    context: CanvasRenderingContext2D,
-    step: number,
-    mode: "light" | "dark",
-    figures: ArrayLike<number>,
-  ): void {
-    const { css } = ramp("metric", mode);
-    const all = Array.from(figures);
-    const known = all.filter((value) => !Number.isNaN(value));
-    const [least, most] = [Math.min(...known), Math.max(...known)];
-    const span = most > least ? most - least : 1;
-    const { line, muted } = palette(element);
-    all.forEach((value, i) => {
-      const x = (i % heads) * step;
-      const y = Math.floor(i / heads) * step;
-      if (Number.isNaN(value)) {
-        context.strokeStyle = line;
-        context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
-        context.fillStyle = muted;
-        context.fillRect(x + cell / 2 - 2, y + cell / 2 - 0.5, 4, 1);
-        return;
-      }
-      context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))]!;
-      context.fillRect(x, y, cell, cell);
-    });
-    low.textContent = formatNumber(least);
-    high.textContent = formatNumber(most);
-    bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
   }
 
   function select(layer: number, head: number, focus: boolean): void {
