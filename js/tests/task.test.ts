@@ -259,7 +259,6 @@ describe("sequence classifier", () => {
     expect(stops()).toHaveLength(1);
     const button = part("classes").querySelector("button[data-index='2']") as HTMLElement;
     expect(stops()[0]).toBe(button);
-    Element.prototype.scrollIntoView ??= () => undefined;
     button.focus();
     press(button, "ArrowDown");
     expect(document.activeElement).toBe(part("classes").querySelector("button[data-index='3']"));

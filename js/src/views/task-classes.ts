@@ -71,12 +71,8 @@ export function createClasses(
     compare ? odds : null,
     formula ? references() : null,
   );
-  const element = h(
-    "div",
-    { class: "aw-classes-block" },
-    h("div", { class: "aw-classes-scroll" }, table),
-    side,
-  );
+  const scroll = h("div", { class: "aw-classes-scroll" }, table);
+  const element = h("div", { class: "aw-classes-block" }, scroll, side);
   let column: SoftmaxColumn | null = null;
   let chosen = -1;
   let compared: number[] = [];
@@ -198,6 +194,20 @@ export function createClasses(
     );
     mark();
     rove(null);
+    requestAnimationFrame(() => {
+      const best = body.querySelector<HTMLElement>(".is-best");
+      if (best) reveal(best);
+    });
+  }
+
+  /** Scroll the table alone; `scrollIntoView` would move the notebook. */
+  function reveal(row: HTMLElement): void {
+    const top = row.offsetTop - head.offsetHeight;
+    const bottom = row.offsetTop + row.offsetHeight + foot.offsetHeight;
+    if (top < scroll.scrollTop) scroll.scrollTop = top;
+    else if (bottom > scroll.scrollTop + scroll.clientHeight) {
+      scroll.scrollTop = bottom - scroll.clientHeight;
+    }
   }
 
   const total = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0);
@@ -334,7 +344,8 @@ export function createClasses(
       if (step(event.key, 0, 1) === null || to === undefined) return;
       rove(to);
       to.focus({ preventScroll: true });
-      to.scrollIntoView({ block: "nearest", inline: "nearest" });
+      const line = to.closest("tr");
+      if (line) reveal(line);
       event.preventDefault();
       event.stopPropagation();
     },
