@@ -56,12 +56,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
       face,
     );
   const run = button("run-button", null, "Run", "Run this text (Ctrl + Enter)");
-  const pair = button(
-    "pair-button",
-    "Add a second text",
-    "+ pair",
-    "A second text: a sentence pair",
-  );
+  const pair = button("pair-button", null, "+ pair", "A second text: a sentence pair");
   const past = button("history-button", "Earlier texts", icon("history"), "Earlier texts");
   const unpair = button("unpair-button", "Remove the second text", "×", "One text only");
   const first = field("Text", "run-text");
