@@ -3,6 +3,7 @@
 import { h } from "../draw/dom";
 import { formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
+import { standalone } from "../draw/vector";
 import { type Aim, aimOf, PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import { headName } from "../names";
 import { isAbort } from "../source/failure";
@@ -44,6 +45,16 @@ export interface RadarSection {
   svg(): SVGSVGElement | null;
 }
 
+/** The radar as a file has it, with room for the names that stand out of its box on screen. */
+function alone(radar: SVGSVGElement): SVGSVGElement {
+  const copy = standalone(radar);
+  const { x, y, width, height } = radar.getBBox();
+  copy.setAttribute("viewBox", [x, y, width, height].join(" "));
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  return copy;
+}
+
 /** `known` is told the answers, so that the table of all heads has them too. */
 export function radarSection(stage: HeadsStage, known: (answers: Answers) => void): RadarSection {
   const { source, signal } = stage;
@@ -75,7 +86,7 @@ export function radarSection(stage: HeadsStage, known: (answers: Answers) => voi
     },
     signal,
   });
-  return { element, svg: () => drawing as SVGSVGElement | null };
+  return { element, svg: () => drawing && alone(drawing as SVGSVGElement) };
 }
 
 function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGElement {
