@@ -328,7 +328,9 @@ export class InsideMap {
     const data = this.#data;
     if (data === null || event.ctrlKey || event.metaKey || event.altKey) return;
     const ids = data.stages.map(({ id }) => id);
-    const index = ids.indexOf(this.#roving ?? data.open);
+    const at = this.#at(event.target);
+    const from = at !== null && "stage" in at ? at.stage.id : (this.#roving ?? data.open);
+    const index = ids.indexOf(from);
     const moves: Record<string, number> = {
       ArrowLeft: index - 1,
       ArrowRight: index + 1,
