@@ -61,7 +61,7 @@ function sizeOf(svg: SVGSVGElement): { width: number; height: number } {
     const given = Number.parseFloat(svg.getAttribute(name) ?? "");
     return Number.isFinite(given) && !svg.getAttribute(name)?.endsWith("%") ? given : (boxed ?? 0);
   };
-  return { width: side("width", box?.[2]), height: side("height", box?.[3]) };
+  return { width: Math.ceil(side("width", box?.[2])), height: Math.ceil(side("height", box?.[3])) };
 }
 
 /** A ramp of colours and what stands at its ends. */
