@@ -1,6 +1,6 @@
 /** What the panel shows of an open stage: strips of one token's row, their arithmetic, and what stands below. */
 
-import type { Architecture, StageBox, StageId } from "../derive/stages";
+import type { Architecture, StageBox } from "../derive/stages";
 import type { Stage } from "../matrix";
 import { explain, isAbort } from "../source/failure";
 import type { Table } from "../types";
@@ -62,8 +62,6 @@ export interface Place {
   changes(): Promise<Changes>;
   /** Move the cursor, and the window with it. */
   goTo(index: number): void;
-  /** Open another stage. */
-  open(id: StageId): void;
 }
 
 export const COLUMNS = [

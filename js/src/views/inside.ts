@@ -215,7 +215,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     const turn = argmax(turns);
     if (turn >= 0) {
       parts.push(
-        `Its hidden state turns most in L${turn} (cosine `,
+        `Its hidden state turns most in L${turn}, between the states ${turn} and ${turn + 1} (cosine `,
         number(1 - turns[turn]!),
         ").",
       );
@@ -332,7 +332,6 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       signal: wanted,
       changes: ask,
       goTo: (index) => panel.goTo(index),
-      open: openStage,
     };
     const where = placeOf(box);
     const header = (): void =>
