@@ -15,7 +15,7 @@ export interface TauSwitch {
 export function createTauSwitch(n: number, choose: (tau: Tau) => void): TauSwitch {
   const choices: [Tau, string][] = [
     [PUBLISHED_TAU, `τ = ${PUBLISHED_TAU}`],
-    ["uniform", `τ = 1/n = ${formatNumber(1 / n)}`],
+    ["uniform", `1/n = ${formatNumber(1 / n)}`],
   ];
   const buttons = choices.map(([value, text]) => {
     const button = h("button", { type: "button", "data-tau": value }, text);

@@ -13,8 +13,8 @@ import { fillWhenAnswered, whenSeen } from "./heads-wait";
 import { type Place, places, towards } from "./roles-map-geometry";
 
 const HEIGHT = 300;
-/** Room for a dot and its ring at the edge of the plane, px. */
-const MARGIN = 16;
+/** Room for a dot and its ring, and for the axes' names, at the edge of the plane, px. */
+const MARGIN = 26;
 const RING = 9;
 
 export interface RolesMap {
