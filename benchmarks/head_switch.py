@@ -2,8 +2,8 @@
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights).
 The whole widget is drawn: ribbon, grid, heatmap, flow, lists. All figures of a row come from the same
-run; *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours,
-and, for the kernel, the same question asked without a widget.
+run; *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours.
+The wait for the kernel is measured in JupyterLab, with the embedded model.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 import attn_widget as aw
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
-from scripts.lab import chromium
+from scripts.lab import Lab, chromium, jupyterlab
 from scripts.page import mount
 
 LAYER = 6
@@ -65,12 +65,16 @@ BARE = """n => {
   }
   return times.sort((a, b) => a - b)[10];
 }"""
-ASK = """async request => {
+PICK = """([layer, head]) => new Promise(done => {
+  const drawn = () => performance.getEntriesByName('aw:drawn').length;
+  const before = drawn();
   const start = performance.now();
-  const [, buffers] = JSON.parse(await window.answer("slice", JSON.stringify(request)));
-  buffers.map(text => Uint8Array.from(atob(text), c => c.charCodeAt(0)));
-  return performance.now() - start;
-}"""
+  document.querySelector(`.attn-widget [data-layer="${layer}"][data-head="${head}"]`).click();
+  const look = () => drawn() > before
+    ? done(performance.getEntriesByName('aw:drawn').at(-1).startTime - start)
+    : requestAnimationFrame(look);
+  look();
+})"""
 PAN = """frames => new Promise(done => {
   const pane = document.querySelector('.aw-map-pane');
   const box = pane.getBoundingClientRect();
@@ -114,19 +118,23 @@ def cached_ms(page: Page, repeats: int) -> tuple[float, float]:
     return statistics.median(script), statistics.median(task)
 
 
-def kernel_ms(page: Page) -> tuple[float, float]:
-    """From the choice of a head to its picture when its weights must be fetched, and the fetch alone, ms."""
+def kernel_ms(lab: Lab, browser: Browser, n: int) -> float:
+    """From the click on a head to its picture in JupyterLab, its weights fetched from the kernel, ms."""
+    cell = (
+        "import attn_widget as aw\n"
+        f"w = aw.show({text_of(n)!r}, layer=0, head=0, token=5, progress=False)"
+    )
+    notebook = lab.open(browser, lab.write(f"head_switch_{n}.ipynb", [cell]), width=1240)
+    notebook.run_all()
+    notebook.widget(0).wait_drawn()
     waits: list[float] = []
-    asks: list[float] = []
-    for layer in (1, 3, 8, 10):
-        page.evaluate("layer => window.aw.model.set('layer', layer)", layer)
-        page.wait_for_timeout(SETTLE_MS)
-        # Two heads away: nothing fetched it ahead.
-        for head in (8, 10):
-            waits.append(page.evaluate(SWITCH, head))
-            page.wait_for_timeout(SETTLE_MS)
-            asks.append(page.evaluate(ASK, {"kind": "weights", "layer": layer, "head": 0}))
-    return statistics.median(waits), statistics.median(asks)
+    for layer in range(1, 5):
+        # Two heads and more away: nothing fetched them ahead.
+        for head in (2, 5, 8, 11):
+            notebook.page.wait_for_timeout(SETTLE_MS)
+            waits.append(notebook.page.evaluate(PICK, [layer, head]))
+    notebook.close()
+    return statistics.median(waits)
 
 
 def frames_per_second(page: Page) -> tuple[float, float]:
@@ -143,7 +151,7 @@ def frames_per_second(page: Page) -> tuple[float, float]:
     return 1000 / statistics.mean(frames), max(frames)
 
 
-def measure(n: int, pair: tuple[Any, Any], repeats: int) -> list[str]:
+def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab) -> list[str]:
     """One row of the table."""
     widget = aw.show(text_of(n), model=pair, layer=LAYER, head=0, token=5, progress=False)
     assert widget.analysis is not None and widget.analysis.n_tokens == n
@@ -153,28 +161,28 @@ def measure(n: int, pair: tuple[Any, Any], repeats: int) -> list[str]:
         page.wait_for_timeout(1000)
         bare = page.evaluate(BARE, n)
         script, task = cached_ms(page, repeats)
-        wait, ask = kernel_ms(page)
         rate, longest = frames_per_second(page)
         page.close()
+        wait = kernel_ms(lab, browser, n)
     widget.close()
-    figures = [bare, script, task, ask, wait]
+    figures = [bare, script, task, wait]
     return [str(n), *(f"{figure:.1f}" for figure in figures), f"{rate:.0f}", f"{longest:.0f}"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Another head on screen, timed.")
     parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
     parser.add_argument("--repeats", type=int, default=12)
     arguments = parser.parse_args()
     torch.set_num_threads(2)
     pair = (bert_base("sdpa"), tokenizer())
-    rows = [measure(n, pair, arguments.repeats) for n in arguments.lengths]
+    with jupyterlab() as lab:
+        rows = [measure(n, pair, arguments.repeats, lab) for n in arguments.lengths]
     header = [
         "n",
         "bare picture, ms",
         "switch: script, ms",
         "switch: main thread CPU, ms",
-        "bare question, ms",
         "switch from kernel, ms",
         "panning, frames/s",
         "longest frame, ms",

@@ -176,7 +176,7 @@ def test_one_strong_link_of_512_tokens_is_seen(browser: Browser, width: int, rat
         """Where the map is dark, in shares of its sides."""
         shot = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=pane))).convert("RGB"))  # pyright: ignore[reportArgumentType]
         near = (shot < DARK).all(axis=-1)
-        height, across = near.shape
+        height, across = len(near), len(near[0])
         return [(y / height, x / across) for y, x in np.argwhere(near)]
 
     found = seen()
