@@ -1,0 +1,172 @@
+"""Ten questions that users bring, each answered on screen within five actions from a fresh widget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from scripts.lab import values
+from scripts.page import mount
+from tests.e2e.views import READY, panel_of, part
+
+TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came to the river."
+MOST_ACTIONS = 5
+ERROR = 1e-6  # float32 numbers, written with all digits
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Reader:
+    """Someone with a fresh widget, whose clicks and choices are counted."""
+
+    def __init__(self, page: Page, widget: aw.AttentionWidget) -> None:
+        self.page = page
+        self.widget = widget
+        self.analysis = widget.analysis
+        self.actions = 0
+
+    def act(self, what: Callable[[], object]) -> None:
+        self.actions += 1
+        what()
+        self.page.wait_for_function(READY)
+
+    def open(self, view: str) -> Locator:
+        self.act(self.page.locator(f'[role="tab"][data-view="{view}"]').click)
+        panel = panel_of(self.page, view)
+        expect(panel).to_be_visible()
+        self.page.wait_for_function(READY)
+        return panel
+
+    def shade(self, metric: str) -> None:
+        self.act(lambda: part(self.page, "metric").select_option(metric))
+
+    def head(self, layer: int, head: int) -> None:
+        place = f'[data-layer="{layer}"][data-head="{head}"]'
+        self.act(part(self.page, "heads").locator(place).click)
+
+    def token(self, word: str) -> int:
+        """Click a word of the ribbon; returns its position."""
+        surfaces = [token.surface.lower() for token in self.analysis.tokens]
+        position = surfaces.index(word)
+        self.act(part(self.page, "ribbon").locator(f'[data-token="{position}"]').click)
+        return position
+
+    def part(self, name: str) -> Locator:
+        return part(self.page, name)
+
+
+@pytest.fixture
+def reader(browser: Browser) -> Iterator[Reader]:
+    page = browser.new_page(viewport={"width": 1200, "height": 1100}, reduced_motion="reduce")
+    widget = aw.show(TEXT, progress=False)
+    mount(page, widget, width=1200)
+    one = Reader(page, widget)
+    yield one
+    page.close()
+    widget.close()
+    assert 0 < one.actions <= MOST_ACTIONS
+
+
+def place_of_largest(figures: np.ndarray) -> tuple[int, int]:
+    layer, head = np.unravel_index(np.nanargmax(figures), figures.shape)
+    return int(layer), int(head)
+
+
+def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
+    reader.shade("previous")
+    layer, head = place_of_largest(reader.analysis.patterns.previous)
+    expect(reader.part("grid-most")).to_contain_text(f"L{layer} H{head}")
+    reader.act(reader.part("grid-most").click)
+    expect(reader.part("head-name")).to_have_text(f"L{layer} · H{head}")
+
+
+def test_which_head_specialises_in_punctuation(reader: Reader) -> None:
+    reader.shade("punctuation")
+    layer, head = place_of_largest(reader.analysis.specialization.punctuation)
+    expect(reader.part("grid-most")).to_contain_text(f"L{layer} H{head}")
+
+
+def test_what_does_it_attend_to_in_layer_4(reader: Reader) -> None:
+    reader.head(4, 0)
+    reader.act(reader.part("mean").click)
+    position = reader.token("it")
+    row = reader.analysis.attention(4, "mean")[position]
+    keys = reader.part("focus-keys").locator("[data-token]")
+    assert int(keys.first.get_attribute("data-token") or -1) == int(row.argmax())
+    listed = values(reader.part("focus-keys").locator("[data-aw-value]"))
+    np.testing.assert_allclose(listed, np.sort(row)[::-1][: len(listed)], atol=ERROR)
+
+
+def test_which_sentence_draws_the_attention_of_sentence_2(reader: Reader) -> None:
+    reader.open("sentences")
+    row = reader.analysis.sentences.matrix("mass")[2].copy()
+    row[2] = -1
+    grid = reader.part("sentence-matrix")
+    reader.act(grid.locator('[data-a="2"][data-b="2"]').click)
+    expect(reader.part("strongest")).to_contain_text(f"S2 looks most at S{int(row.argmax())}")
+    cell = values(grid.locator(f'[data-a="2"][data-b="{int(row.argmax())}"]'))
+    assert cell == pytest.approx([row.max()], abs=ERROR)
+
+
+def test_what_would_the_model_say_instead_of_cat(reader: Reader) -> None:
+    position = reader.token("cat")
+    panel = reader.open("predictions")
+    reader.act(panel.locator('[data-mode="masked"]').click)
+    found = reader.analysis.predictions(mode="masked")
+    row = panel.locator(f'[data-position="{position}"]').first
+    expect(row.locator("[data-rank]").first).to_contain_text(found.tokens[position][0])
+
+
+def test_which_layer_changes_the_most(reader: Reader) -> None:
+    reader.open("inside")
+    changed = int(np.argmax(reader.analysis.layer_change))
+    expect(reader.part("changes")).to_contain_text(
+        f"Attention changes most from L{changed} to L{changed + 1}"
+    )
+
+
+def test_what_did_the_ffn_do_to_bank(reader: Reader) -> None:
+    position = reader.token("bank")
+    reader.open("inside")
+    reader.act(
+        reader.part("stage").and_(reader.page.locator('[data-stage="ffn_activation"]')).click
+    )
+    units = reader.part("top-units").locator("[data-unit]")
+    expect(units.first).to_be_visible()
+    activation = reader.analysis.ffn(reader.widget.layer)[position]
+    assert int(units.first.get_attribute("data-unit") or -1) == int(np.abs(activation).argmax())
+    ratio = float(reader.analysis.residuals.ffn[reader.widget.layer, position])
+    shown = values(reader.part("residual").locator("[data-aw-value]"))
+    assert any(value == pytest.approx(ratio, rel=1e-5) for value in shown)
+
+
+def test_what_is_the_third_child_of_sat(reader: Reader) -> None:
+    position = reader.token("sat")
+    reader.open("tree")
+    tree = reader.analysis.influence(position, layer=0, head=0)
+    node = reader.part("tree-node").and_(reader.page.locator('[aria-level="2"][aria-posinset="3"]'))
+    assert int(node.get_attribute("data-token") or -1) == tree.children[2].token
+
+
+def test_which_tokens_get_the_most_attention_in_the_last_layer(reader: Reader) -> None:
+    reader.head(reader.analysis.n_layers - 1, 0)
+    reader.act(reader.part("mean").click)
+    expect(reader.part("head-name")).to_contain_text("L5")
+    received = reader.analysis.attention(5, "mean").mean(axis=0)
+    shown = values(reader.part("received").locator("[data-aw-value]"))
+    np.testing.assert_allclose(shown, np.sort(received)[::-1][: len(shown)], atol=ERROR)
+
+
+def test_what_does_the_softmax_over_the_top_prediction_sum_to(reader: Reader) -> None:
+    position = reader.token("cat")
+    panel = reader.open("predictions")
+    reader.act(panel.locator(f'[data-position="{position}"] [data-rank="1"]').click)
+    text = panel.inner_text()
+    opened = reader.analysis.softmax(position)
+    assert re.search(r"100\s*%", text)
+    assert f"{opened.sum_exp:.3g}"[:4] in text
