@@ -69,6 +69,18 @@ function written(
   }));
 }
 
+/** Nobody measures text in a file: a letter is taken for half its height, a wide one (CJK) for all of it. */
+function cut(text: string, room: number, font: number): string {
+  const characters = [...text];
+  const wide = (character: string): number => (character > "\u2e80" ? 1 : 0.56) * font;
+  let used = 0;
+  const fits = characters.findIndex((character) => {
+    used += wide(character);
+    return used > room;
+  });
+  return fits < 0 ? text : `${characters.slice(0, Math.max(1, fits - 1)).join("")}…`;
+}
+
 const labelText = (
   text: string,
   bold: boolean,
@@ -147,12 +159,13 @@ function cellsAsImage(data: HeatmapData, g: Geometry, colors: Palette): SVGEleme
   });
 }
 
-/** Cells, boundaries, marks, labels and the bars of what keys receive. */
+/** Cells, boundaries, marks, labels (column labels on end where `upright`) and the bars of what keys receive. */
 export function heatmapNodes(
   data: HeatmapData,
   g: Geometry,
   { row, pair, hover, group }: Highlights,
   colors: Palette,
+  upright = true,
 ): SVGElement {
   const clip = uniqueId("plot");
   const frame = { x: g.left, y: g.top, width: g.side, height: g.side };
@@ -182,7 +195,7 @@ export function heatmapNodes(
   const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
   const lit = [hover?.row ?? -1, row, pair?.row ?? -1, ...group];
   const rows = written(g.rows, [g.top, g.top + g.side], lit, data.marginal).map((label) =>
-    labelText(data.labels[label.index]!, label.bold, font, colors, {
+    labelText(cut(data.labels[label.index]!, g.left - GUTTER_PAD, font), label.bold, font, colors, {
       x: g.left - GUTTER_PAD,
       y: label.at,
       "text-anchor": "end",
@@ -192,9 +205,16 @@ export function heatmapNodes(
   const span = [g.left, g.left + g.side] as const;
   const columns = written(g.columns, span, litKeys, data.marginal).map((label) => {
     const foot = g.top - GUTTER_PAD;
-    return labelText(data.labels[label.index]!, label.bold, font, colors, {
-      transform: `translate(${round(label.at)} ${foot}) rotate(-90)`,
-    });
+    const name = cut(data.labels[label.index]!, upright ? foot : g.columns.size, font);
+    return upright
+      ? labelText(name, label.bold, font, colors, {
+          transform: `translate(${round(label.at)} ${foot}) rotate(-90)`,
+        })
+      : labelText(name, label.bold, font, colors, {
+          x: label.at,
+          y: foot - 5,
+          "text-anchor": "middle",
+        });
   });
 
   const foot = g.top + g.side + MARGINAL.gap + MARGINAL.height;
@@ -255,7 +275,11 @@ export function flowNodes(
   const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
   const side = (track: Track, lit: readonly number[], x: number, anchor: string): SVGElement[] =>
     written(track, range, lit, data.received).map(({ index, at, bold }) =>
-      labelText(data.labels[index]!, bold, font, colors, { x, y: at, "text-anchor": anchor }),
+      labelText(cut(data.labels[index]!, gutter - GUTTER_PAD, font), bold, font, colors, {
+        x,
+        y: at,
+        "text-anchor": anchor,
+      }),
     );
   return node(
     "g",

@@ -74,7 +74,7 @@ export function attentionVector(
       "font-family": colors.font,
     },
     node("rect", { width, height, fill: colors.ground }),
-    heatmapNodes(data, g, highlights, colors),
+    heatmapNodes(data, g, highlights, colors, links.longest > g.side / data.size - 6),
   );
   if (beside) {
     picture.append(
