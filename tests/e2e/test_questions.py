@@ -80,7 +80,7 @@ def place_of_largest(figures: np.ndarray) -> tuple[int, int]:
 def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
     reader.shade("previous")
     layer, head = place_of_largest(reader.analysis.patterns.previous)
-    expect(reader.part("grid-most")).to_contain_text(f"L{layer} H{head}")
+    expect(reader.part("grid-most")).to_contain_text(f"L{layer} · H{head}")
     reader.act(reader.part("grid-most").click)
     expect(reader.part("head-name")).to_have_text(f"L{layer} · H{head}")
 
@@ -88,7 +88,7 @@ def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
 def test_which_head_specialises_in_punctuation(reader: Reader) -> None:
     reader.shade("punctuation")
     layer, head = place_of_largest(reader.analysis.specialization.punctuation)
-    expect(reader.part("grid-most")).to_contain_text(f"L{layer} H{head}")
+    expect(reader.part("grid-most")).to_contain_text(f"L{layer} · H{head}")
 
 
 def test_what_does_it_attend_to_in_layer_4(reader: Reader) -> None:
