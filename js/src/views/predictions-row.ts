@@ -56,16 +56,23 @@ export function createRow(position: number, { tokens, masked }: Meta): HTMLEleme
 
 type Attributes = Parameters<typeof h>[1];
 
-function guessCell(position: number, attributes: Attributes, ...children: Node[]): HTMLElement {
-  return h(
-    "span",
-    { role: "gridcell" },
-    h(
-      "button",
-      { type: "button", tabindex: -1, "data-position": position, ...attributes },
-      ...children,
-    ),
+/** A cell with a button whose name is what is written on it and then what `says` adds. */
+function guessCell(
+  position: number,
+  says: string,
+  attributes: Attributes,
+  ...children: HTMLElement[]
+): HTMLElement {
+  // Between flex items a space takes no room; in the name it parts token and number.
+  const spaced = children.flatMap((child, i) => (i === 0 ? [child] : [" ", child]));
+  const button = h(
+    "button",
+    { type: "button", tabindex: -1, "data-position": position, ...attributes },
+    ...spaced,
   );
+  const written = button.textContent.trim();
+  button.setAttribute("aria-label", written === "" ? says : `${written}, ${says}`);
+  return h("span", { role: "gridcell" }, button);
 }
 
 /** Position, token, and where runs can be started the switch that masks it. */
@@ -80,11 +87,11 @@ function leadingCells(
     h("span", { role: "rowheader", class: "aw-index" }, String(position)),
     guessCell(
       position,
+      `position ${position}${was ? `: masked, ${name}` : ""}`,
       {
         class: "aw-guess aw-position-token",
         "aria-pressed": "false",
         title: `${label.text}, id ${tokens.id[position]}`,
-        "aria-label": `Position ${position}: ${was ? `masked, ${name}` : spokenToken(label)}`,
       },
       // What stood there is beside its rank; here stands what the model has read.
       was ? tokenElement({ text: tokens.text[position], word: null }) : tokenElement(label),
@@ -94,12 +101,12 @@ function leadingCells(
   const cannot = tokens.special[position] && was === undefined;
   const box = guessCell(
     position,
+    `Mask ${name}, position ${position}`,
     {
       class: "aw-guess aw-mask-token",
       "data-aw-part": "mask-token",
       "data-token": position,
       "aria-pressed": String(masks.has(position)),
-      "aria-label": `Mask ${name}, position ${position}`,
       title: masks.has(position) ? `Show ${name} again` : `Mask ${name} and run again`,
     },
     h("i", { "aria-hidden": "true" }),
@@ -140,6 +147,7 @@ export function fillRow(
     const same = id === originalId;
     return guessCell(
       position,
+      `${formatOrdinal(k + 1)}${same ? ", the original token" : ""}`,
       {
         class: same ? "aw-guess aw-prediction is-original" : "aw-guess aw-prediction",
         style: bar(share),
@@ -148,7 +156,6 @@ export function fillRow(
         "data-token-id": id,
         "data-aw-value": exact(share),
         "aria-expanded": "false",
-        "aria-label": `${formatOrdinal(k + 1)}: ${spokenToken(predicted)}, ${formatPercent(share)}${same ? ", the original token" : ""}`,
       },
       tokenElement(predicted),
       h("span", { class: "aw-share" }, formatPercent(share)),
@@ -158,6 +165,7 @@ export function fillRow(
     ...leadingCells(position, context),
     guessCell(
       position,
+      `original ${spokenToken(label)}: ${formatOrdinal(rank)}, ${formatPercent(probability)}`,
       {
         class: `aw-guess aw-original${rank === 1 ? " is-first" : ""}`,
         style: bar(probability),
@@ -166,7 +174,6 @@ export function fillRow(
         "data-aw-rank": rank,
         "data-aw-value": exact(probability),
         "aria-expanded": "false",
-        "aria-label": `Original ${spokenToken(label)}: ${formatOrdinal(rank)}, ${formatPercent(probability)}`,
       },
       h(
         "span",

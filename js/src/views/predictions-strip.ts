@@ -47,7 +47,7 @@ export function maskedStrip(
         " ",
         h("bdi", { dir: "ltr" }, visible(text)),
       );
-      button.setAttribute("aria-label", `Show the row of ${visible(text)}, position ${token}`);
+      button.setAttribute("aria-label", `${token} ${visible(text)}: show its row`);
       button.addEventListener("click", () => show(token));
       return h(
         "li",

@@ -145,7 +145,8 @@ export function createTreePicture(): TreePicture {
       number.setAttribute("data-aw-value", exact(node.weight));
       parts.push(number);
     }
-    group.replaceChildren(...parts);
+    // Spaces are not drawn; they part token and number for those who read the text.
+    group.replaceChildren(...parts.flatMap((part) => [part, " "]));
     group.setAttribute("data-token", String(look.token(box)));
     group.style.setProperty("--aw-depth", `var(--aw-depth-${node.depth})`);
     group.classList.toggle("is-root", box.parent === null);
@@ -154,7 +155,7 @@ export function createTreePicture(): TreePicture {
     if (box.inner) group.setAttribute("aria-expanded", String(box.open));
     else group.removeAttribute("aria-expanded");
     group.setAttribute("aria-selected", String(box.parent === null));
-    group.setAttribute("aria-label", look.spoken(box));
+    group.setAttribute("aria-label", nameOf(group, look.spoken(box)));
   }
 
   /** Put a token and its edge where `at` has it. */
@@ -272,7 +273,7 @@ export function createTreePicture(): TreePicture {
     draw,
     describe(look) {
       for (const { group, box } of drawn.values()) {
-        group.setAttribute("aria-label", look.spoken(box));
+        group.setAttribute("aria-label", nameOf(group, look.spoken(box)));
       }
     },
     box: (path) => drawn.get(path)?.box ?? null,
@@ -293,4 +294,10 @@ export function createTreePicture(): TreePicture {
       element.remove();
     },
   };
+}
+
+/** What is written on a node, then what is said of it: who speaks to the page calls it by what he sees. */
+function nameOf(group: SVGElement, spoken: string): string {
+  const written = [...group.querySelectorAll("text")].map((text) => text.textContent);
+  return `${written.join(" ")}: ${spoken}`;
 }
