@@ -6,14 +6,24 @@ The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/sourc
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.export.codec import CodedFactors, CodedWeights, code_factors, code_weights
+from attn_widget.analysis.rollout import rollout
+from attn_widget.export.codec import (
+    MOST_LEVELS,
+    CodedFactors,
+    CodedWeights,
+    code_factors,
+    code_weights,
+    decode_scores,
+    decode_weights,
+    softmax,
+)
 from attn_widget.trace import QKVTrace
 from attn_widget.widget.pack import pack, unpack
 from attn_widget.widget.paint import first_paint
@@ -21,29 +31,37 @@ from attn_widget.widget.protocol import answer
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.analysis.arrays import Head
+    from attn_widget.analysis.arrays import Float32, Head
 
 Code = Literal["weights", "qk"]
-Way = tuple[Code, float]  # bits of a weight, or the largest error of a score
+Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
+Coded = CodedWeights | CodedFactors
 Arrays = dict[str, NDArray[Any]]
+Asked = dict[str, Any]
 
 LISTED = 20  # tokens of an opened softmax that a page can list
 MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
-WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
-WINDOW_ELSE = 64
-INSIDE_BYTES = 400_000  # of tensors, uncompressed; a longer text leaves them to a kernel
-SAMPLED = 2  # heads coded in every way to find the one that fits
 # From the finest on; the last two are the smallest for short and for long texts.
 WAYS: tuple[Way, ...] = (
-    ("weights", 16),
     ("qk", 0.0005),
+    ("weights", MOST_LEVELS),
     ("qk", 0.005),
-    ("weights", 8),
+    ("weights", 4095),
+    ("qk", 0.02),
+    ("weights", 1023),
     ("qk", 0.05),
+    ("weights", 255),
 )
-BUDGET = 12_000  # compressed bytes of attention a token: 1.5 MB at 128, 6.1 MB at 512
+SAMPLED = 2  # heads coded in every way to find the one that fits
+BYTE = 255  # levels
 DEFLATE = 9
-BYTE = 8  # bits
+# Compressed bytes of attention: a page of 2.5 MB at 128 tokens, of 13 MB at 512.
+BYTES_A_TOKEN, BYTES_A_CELL = 8_500, 18
+# What a page of a short text may hold, compressed, the widget's own script left aside; tensors of the
+# view Inside take what attention leaves of it.
+SHORT_BYTES = 720_000
+ROUNDING = 1e-6  # rollout in float32 and another order
+PACKED = 0.93  # of float32 numbers, compressed
 
 
 @dataclass(frozen=True)
@@ -59,12 +77,15 @@ class Snapshot:
         No weight that the page shows is off by more.
     score_error : float or None
         The same of scores; None when the page has none.
+    rollout_error : float or None
+        The same of rollout, as far as the saved layers reach; None when they leave out the first.
     """
 
     chunks: dict[str, bytes]
     code: Code
     error: float
     score_error: float | None
+    rollout_error: float | None
 
 
 def snapshot(
@@ -90,7 +111,7 @@ def snapshot(
         The widget's traits; its layer and head are moved to one that is saved.
     title : str
     code : {"weights", "qk"}, optional
-        By default the finest code that fits into ``BUDGET``, or else the smallest.
+        By default the finest code that fits the text's budget, or else the smallest.
     """
     kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
     kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
@@ -104,26 +125,74 @@ def snapshot(
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []
+        means: list[Float32] = []
         for layer in kept_layers:
             coded = [code_head(analysis, layer, head, way) for head in kept_heads]
             errors += [one.error for one in coded]
             score_errors += [one.score_error for one in coded if isinstance(one, CodedFactors)]
             arrays = layer_arrays(analysis, layer, kept_heads, coded)
+            if len(kept_heads) < analysis.n_heads:
+                mean = code_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
+                arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
+                means.append(decode_weights(mean))
+            else:
+                means.append(mean_of(analysis, layer, kept_heads, coded))
             chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
         error = max(errors, default=0.0)
         score_error = max(score_errors, default=None)
+        rollout_error = error_of_rollout(analysis, kept_layers, means)
         about = {
             "code": way[0],
+            "levels": way[1] if way[0] == "weights" else None,
             "layers": kept_layers,
             "heads": kept_heads,
             "error": error,
             "score_error": score_error,
+            "rollout_error": rollout_error,
+            "scaling": [analysis.trace.scaling(layer) for layer in kept_layers],
             "views": list(views),
             "selection": chosen,
             "title": title,
         }
-        chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about)
-    return Snapshot(chunks, way[0], error, score_error)
+        used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
+        room = (SHORT_BYTES - used) / PACKED
+        chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, room)
+    return Snapshot(chunks, way[0], error, score_error, rollout_error)
+
+
+def mean_of(
+    analysis: Analysis, layer: int, heads: Sequence[int], coded: Sequence[Coded]
+) -> Float32:
+    """The mean matrix that a reader sees."""
+    total = np.zeros((analysis.n_tokens, analysis.n_tokens))
+    allowed = analysis.trace.allowed(layer)
+    for head, one in zip(heads, coded, strict=True):
+        if isinstance(one, CodedWeights):
+            total += decode_weights(one)
+        else:
+            bias = analysis.trace.bias(layer, head)
+            scores = decode_scores(one) + np.float32(0 if bias is None else bias)
+            total += softmax(scores.astype(np.float64), allowed)
+    return (total / len(heads)).astype(np.float32)
+
+
+def error_of_rollout(
+    analysis: Analysis, layers: Sequence[int], means: Sequence[Float32]
+) -> float | None:
+    """The largest error of rollout through the layers that follow the first without a gap."""
+    reach = 0
+    while reach < len(layers) and layers[reach] == reach:
+        reach += 1
+    steps = rollout(means[:reach]) if reach else []
+    errors = [
+        float(np.abs(step - analysis.rollout(layer)).max()) for layer, step in enumerate(steps)
+    ]
+    return max(errors) + ROUNDING if errors else None
+
+
+def budget(n: int) -> float:
+    """Compressed bytes that all heads may take."""
+    return BYTES_A_TOKEN * n + BYTES_A_CELL * n**2
 
 
 def best_way(
@@ -143,12 +212,12 @@ def best_way(
         )
         mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
         sizes[way] = mean * len(places)
-        if sizes[way] <= BUDGET * analysis.n_tokens:
+        if sizes[way] <= budget(analysis.n_tokens):
             return way
     return min(sizes, key=lambda way: sizes[way])
 
 
-def code_head(analysis: Analysis, layer: int, head: int, way: Way) -> CodedWeights | CodedFactors:
+def code_head(analysis: Analysis, layer: int, head: int, way: Way) -> Coded:
     code, fineness = way
     if code == "weights":
         return code_weights(analysis.attention(layer, head), int(fineness))
@@ -166,28 +235,20 @@ def layer_arrays(
     analysis: Analysis,
     layer: int,
     heads: Sequence[int],
-    coded: Sequence[CodedWeights | CodedFactors],
+    coded: Sequence[Coded],
 ) -> Arrays:
     """The arrays of a layer's chunk."""
     arrays: Arrays = {}
     plain = [one for one in coded if isinstance(one, CodedWeights)]
     factors = [one for one in coded if isinstance(one, CodedFactors)]
     if plain:
-        codes = np.stack([one.codes for one in plain])
-        if plain[0].bits > BYTE:
-            arrays["codes"], arrays["fine"] = (
-                (codes >> BYTE).astype(np.uint8),
-                codes.astype(np.uint8),
-            )
-        else:
-            arrays["codes"] = codes.astype(np.uint8)
-        arrays["largest"] = np.array([one.largest for one in plain])
+        arrays |= weight_arrays(plain)
     if factors:
         arrays["rank"] = np.array([one.queries.shape[1] for one in factors], dtype=np.int32)
         arrays["step"] = np.array([one.step for one in factors])
         arrays["shift"] = np.stack([one.shift for one in factors])
         values = [side.T.ravel() for one in factors for side in (one.queries, one.keys)]
-        arrays["low"], arrays["high"] = planes(np.concatenate(values))
+        arrays |= planes(np.concatenate(values))
         biases = [analysis.trace.bias(layer, head) for head in heads]
         if any(bias is not None for bias in biases):
             empty = np.zeros((analysis.n_tokens, analysis.n_tokens), dtype=np.float32)
@@ -198,50 +259,89 @@ def layer_arrays(
     return arrays
 
 
-def planes(values: NDArray[np.int16]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Low and high bytes of zigzag numbers: small ones of either sign have a high byte of zero.
+def weight_arrays(coded: Sequence[CodedWeights]) -> Arrays:
+    """One plane of bytes, or the high and the low bytes apart: they compress better so."""
+    codes = np.stack([one.codes for one in coded])
+    arrays: Arrays = {"largest": np.array([one.largest for one in coded])}
+    levels = coded[0].levels
+    arrays["levels"] = np.array([float(levels)])
+    if levels > BYTE:
+        arrays["codes"], arrays["fine"] = (codes >> 8).astype(np.uint8), codes.astype(np.uint8)
+    else:
+        arrays["codes"] = codes.astype(np.uint8)
+    return arrays
+
+
+def planes(values: NDArray[np.int32]) -> Arrays:
+    """Bytes of zigzag numbers, lowest first: small ones of either sign have high bytes of zero.
 
     Examples
     --------
-    >>> low, high = planes(np.array([0, -1, 1, -200], dtype=np.int16))
-    >>> low.tolist(), high.tolist()
-    ([0, 1, 2, 143], [0, 0, 0, 1])
+    >>> found = planes(np.array([0, -1, 1, -200], dtype=np.int32))
+    >>> {name: plane.tolist() for name, plane in found.items()}
+    {'low': [0, 1, 2, 143], 'high': [0, 0, 0, 1]}
     """
-    wide = values.astype(np.int32)
-    zigzag = np.where(wide < 0, -2 * wide - 1, 2 * wide)
-    return (zigzag & 255).astype(np.uint8), (zigzag >> 8).astype(np.uint8)
+    zigzag = np.where(values < 0, -2 * values - 1, 2 * values)
+    arrays: Arrays = {"low": (zigzag & 255).astype(np.uint8)}
+    arrays["high"] = (zigzag >> 8 & 255).astype(np.uint8)
+    if (zigzag >> 16).any():
+        arrays["top"] = (zigzag >> 16).astype(np.uint8)
+    return arrays
 
 
-def paint(analysis: Analysis, layer: int, head: Head, about: Mapping[str, Any]) -> bytes:
-    """The first paint with what was recorded."""
+def paint(
+    analysis: Analysis, layer: int, head: Head, about: Mapping[str, Any], room: float
+) -> bytes:
+    """The first paint with what was recorded; ``room`` is for tensors, bytes not compressed."""
     meta, arrays = unpack(first_paint(analysis, layer, head))
     # The selected head comes from its layer's chunk like all others: one source, one error.
     meta["selected"] = None
     for name in ("weights", "allowed"):
         arrays.pop(name, None)
     recorded: list[dict[str, Any]] = []
-    for request, data, found in record(analysis, wanted(analysis)):
+
+    def keep(request: Asked, data: Any, found: Arrays) -> None:
         names = {name: f"recorded:{len(recorded)}:{name}" for name in found}
         arrays.update({names[name]: array for name, array in found.items()})
         recorded.append({"request": request, "data": data, "arrays": names})
+
+    for request in wanted(analysis):
+        for answered in record(analysis, request):
+            keep(*answered)
+    # Tensors in groups: a page has the whole of a group, or says that it needs a kernel.
+    for group in inside_groups(analysis, layer, about["heads"]):
+        room -= 4 * sum(cells for _, cells in group)
+        if room < 0:
+            break
+        for request, _ in group:
+            for answered in record(analysis, request):
+                keep(*answered)
     return pack({**meta, "snapshot": dict(about), "recorded": recorded}, arrays)
 
 
-def record(
-    analysis: Analysis, requests: Iterable[dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], dict[str, Any], Arrays]]:
-    """The kernel's own answers; a request that it refuses is left out, and refused again by the page."""
-    for request in requests:
-        reply, buffers = answer(analysis, request)
-        if reply["ok"]:
-            arrays: Arrays = {
-                head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
-                for head, data in zip(reply["arrays"], buffers, strict=True)
-            }
-            yield request, reply["data"], arrays
+def record(analysis: Analysis, request: Asked) -> Iterator[tuple[Asked, dict[str, Any], Arrays]]:
+    """The kernel's own answer; what it refuses is left out, and refused again by the page."""
+    asked = {**request}
+    if request["kind"] == "tensor" and "cols" in request:
+        # The page asks for a window of fixed width, whatever the tensor's own.
+        reply, _ = answer(analysis, {**request, "cols": None, "rows": [0, 1]})
+        if not reply["ok"]:
+            return
+        rows, columns = reply["data"]["shape"]
+        asked["cols"] = [0, min(request["cols"][1], columns)]
+        if "rows" in request:  # of a table, whose size the page knows
+            asked["rows"] = [0, min(request["rows"][1], rows)]
+            request = asked
+    reply, buffers = answer(analysis, asked)
+    if reply["ok"]:
+        arrays: Arrays = {
+            head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
+            for head, data in zip(reply["arrays"], buffers, strict=True)
+        }
+        yield request, reply["data"], arrays
 
 
-def wanted(analysis: Analysis) -> Iterator[dict[str, Any]]:
+def wanted(analysis: Analysis) -> Iterator[Asked]:
     """Slices that no reader can compute from attention, and small ones that he need not."""
     kinds = (
         "language", "specialization", "layer_change", "hidden_path", "residuals", "architecture",
@@ -252,27 +352,53 @@ def wanted(analysis: Analysis) -> Iterator[dict[str, Any]]:
     yield {"kind": "roles"}
     yield from ({"kind": "metrics", "tau": tau} for tau in (0.01, "uniform"))
     yield {"kind": "predictions", "mode": "as_is", "top_k": LISTED}
+    if analysis.run is not None and analysis.run.masked_known:
+        yield {"kind": "predictions", "mode": "masked", "top_k": LISTED}
     yield {"kind": "first_token", "head": "mean"}
     if len(analysis.sentences.texts) <= MOST_SENTENCES:
         for aggregation in ("mass", "max"):
             yield {"kind": "sentences", "aggregation": aggregation}
             for layer in range(analysis.n_layers):
                 yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
-    yield from inside_windows(analysis)
 
 
-def inside_windows(analysis: Analysis) -> list[dict[str, Any]]:
-    """The first columns of the model's tensors, for a text short enough to carry them."""
-    from attn_widget.widget.slices_inside import EMBEDDINGS, LAYER
+WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
+WINDOW_ELSE = 64
+LEAST_POSITIONS, MOST_POSITIONS = 16, 64
+Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 
-    if analysis.run is None:
-        return []
-    found: list[dict[str, Any]] = [
-        {"kind": "tensor", "name": name, "cols": [0, WINDOW_ELSE]} for name in EMBEDDINGS
-    ]
-    for layer in range(analysis.n_layers):
-        for name in LAYER:
-            columns = [0, WINDOW.get(name, WINDOW_ELSE)]
-            found.append({"kind": "tensor", "name": name, "layer": layer, "cols": columns})
-    cells = sum(request["cols"][1] for request in found) * analysis.n_tokens
-    return found if cells * 4 <= INSIDE_BYTES else []
+
+def inside_groups(analysis: Analysis, selected: int, heads: Sequence[int]) -> Iterator[Group]:
+    """The model's tensors, the first columns of each, in the order in which a page should have them."""
+    from attn_widget.widget.slices_inside import EMBEDDINGS, LAYER, TABLES
+
+    n = analysis.n_tokens
+    if analysis.run is not None:
+
+        def window(name: str, **of: int) -> tuple[Asked, int]:
+            columns = WINDOW.get(name, WINDOW_ELSE)
+            return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
+
+        rows = min(max(n, LEAST_POSITIONS), MOST_POSITIONS)
+        tables: Group = [
+            (
+                {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
+                rows * WINDOW_ELSE,
+            )
+            for name in TABLES
+        ]
+        # The sizes on the map are read off these.
+        first = [window("norm"), window("attention_output", layer=selected)]
+        yield [*first, window("ffn_activation", layer=selected)]
+        yield [window(name) for name in EMBEDDINGS if name != "norm"]
+        yield tables
+        yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
+        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+        for layer in order:
+            sizes = ("attention_output", "ffn_activation") if layer == selected else ()
+            yield [window(name, layer=layer) for name in LAYER if name not in sizes]
+    else:
+        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+    width = 3 * analysis.trace.head_dim
+    for layer in order:
+        yield [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
