@@ -1,8 +1,9 @@
 /**
  * Bundle the page into attn_widget/static/, nothing fetched at run time.
  *
- * widget.js      what notebooks get: a loader with script and styles compressed in it, because it travels with every
- *                widget of a saved notebook; widgets of one page share what it unpacks
+ * widget.js      what notebooks get: a loader with script and styles compressed in it, because it is stored in saved
+ *                notebooks; widgets of one page share what it unpacks
+ * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
  */
 
@@ -18,6 +19,8 @@ const out = join(root, "..", "attn_widget", "static");
 
 /** Bytes of widget.js. */
 const LIMIT = 215_000;
+/** Bytes of stub.js. */
+const STUB_LIMIT = 1_000;
 
 const styles = readdirSync(join(root, "src", "style"))
   .filter((name) => name.endsWith(".css"))
@@ -52,20 +55,29 @@ const css = await text({
 
 const packed = deflateRawSync(JSON.stringify({ script, css }), { level: 9 }).toString("base64");
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
-const loader = await text({
-  stdin: { contents: readFileSync(join(root, "loader.js"), "utf8"), loader: "js" },
-  format: "esm",
-  define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
-});
+const module = (name) =>
+  text({
+    stdin: { contents: readFileSync(join(root, name), "utf8"), loader: "js" },
+    format: "esm",
+    define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
+  });
+const loader = await module("loader.js");
+const stub = await module("stub.js");
 
 writeFileSync(join(out, "widget.js"), loader);
+writeFileSync(join(out, "stub.js"), stub);
 writeFileSync(join(out, "standalone.js"), standalone);
 writeFileSync(join(out, "widget.css"), css);
 console.log(
   `widget.js ${loader.length} bytes (script ${script.length}, styles ${css.length}), standalone.js ${standalone.length} bytes`,
 );
-if (loader.length > LIMIT)
-  throw new Error(`widget.js has ${loader.length} bytes; the limit is ${LIMIT}.`);
+for (const [name, code, limit] of [
+  ["widget.js", loader, LIMIT],
+  ["stub.js", stub, STUB_LIMIT],
+]) {
+  if (code.length > limit)
+    throw new Error(`${name} has ${code.length} bytes; the limit is ${limit}.`);
+}
 for (const [name, code] of Object.entries({ script, standalone })) {
   if (/\bdefine\.amd\b|https?:\/\/(?!www\.w3\.org\/)/.test(code)) {
     throw new Error(`${name} names a module loader or an outside address.`);
