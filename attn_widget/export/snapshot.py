@@ -6,7 +6,7 @@ The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/sourc
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,6 +51,20 @@ WAYS: tuple[Way, ...] = (
     ("weights", 1023),
     ("qk", 0.05),
     ("weights", 255),
+)
+# Recorded for the output of a cell: what takes milliseconds.
+LIGHT: tuple[Asked, ...] = (
+    {"kind": "language"},
+    {"kind": "specialization"},
+    {"kind": "patterns"},
+    {"kind": "layer_change"},
+    {"kind": "metrics", "tau": 0.01},
+    {"kind": "predictions", "mode": "as_is", "top_k": 5},
+    {"kind": "classification"},
+    {"kind": "next_sentence"},
+    {"kind": "first_token", "head": "mean"},
+    {"kind": "sentences", "aggregation": "mass"},
+    {"kind": "sentences", "aggregation": "max"},
 )
 SAMPLED = 2  # heads coded in every way to find the one that fits
 BYTE = 255  # levels
@@ -97,6 +111,7 @@ def snapshot(
     selection: Mapping[str, Any],
     title: str,
     code: Code | None = None,
+    light: bool = False,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -112,6 +127,8 @@ def snapshot(
     title : str
     code : {"weights", "qk"}, optional
         By default the finest code that fits the text's budget, or else the smallest.
+    light : bool
+        The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
     kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
     kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
@@ -121,7 +138,7 @@ def snapshot(
     if chosen["head"] not in (*kept_heads, "mean"):
         chosen["head"] = kept_heads[0]
     with analysis.lock:
-        way = best_way(analysis, kept_layers, kept_heads, code)
+        way = best_way(analysis, kept_layers, kept_heads, code, WAYS[-2:] if light else WAYS)
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []
@@ -155,8 +172,9 @@ def snapshot(
             "title": title,
         }
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
-        room = (SHORT_BYTES - used) / PACKED
-        chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, room)
+        room = 0 if light else (SHORT_BYTES - used) / PACKED
+        requests = LIGHT if light else wanted(analysis)
+        chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, requests, room)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
 
 
@@ -196,12 +214,16 @@ def budget(n: int) -> float:
 
 
 def best_way(
-    analysis: Analysis, layers: Sequence[int], heads: Sequence[int], code: Code | None = None
+    analysis: Analysis,
+    layers: Sequence[int],
+    heads: Sequence[int],
+    code: Code | None = None,
+    ways: Sequence[Way] = WAYS,
 ) -> Way:
     """Code a few heads in every way; the finest that fits the budget, else the smallest."""
-    ways = [way for way in WAYS if code in (None, way[0])]
+    ways = [way for way in ways if code in (None, way[0])]
     if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
-        ways = [way for way in WAYS if way[0] == "weights"]
+        ways = [way for way in ways if way[0] == "weights"]
     places = [(layer, head) for layer in layers for head in heads]
     sample = places[:: max(1, len(places) // SAMPLED)]
     sizes: dict[Way, float] = {}
@@ -290,7 +312,12 @@ def planes(values: NDArray[np.int32]) -> Arrays:
 
 
 def paint(
-    analysis: Analysis, layer: int, head: Head, about: Mapping[str, Any], room: float
+    analysis: Analysis,
+    layer: int,
+    head: Head,
+    about: Mapping[str, Any],
+    requests: Iterable[Asked],
+    room: float,
 ) -> bytes:
     """The first paint with what was recorded; ``room`` is for tensors, bytes not compressed."""
     meta, arrays = unpack(first_paint(analysis, layer, head))
@@ -305,7 +332,7 @@ def paint(
         arrays.update({names[name]: array for name, array in found.items()})
         recorded.append({"request": request, "data": data, "arrays": names})
 
-    for request in wanted(analysis):
+    for request in requests:
         for answered in record(analysis, request):
             keep(*answered)
     # Tensors in groups: a page has the whole of a group, or says that it needs a kernel.
