@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WIDGET_TRAITS = (
     "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
-    "quantity", "group", "top_k", "depth", "chrome",
+    "quantity", "group", "top_k", "depth", "chrome", "saved",
 )  # fmt: skip
 RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "progress")
 
@@ -121,7 +121,7 @@ def show(
     text_pair, model, tagger, truncation, masked, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
-    scale, height, chrome
+    scale, height, chrome, saved
         Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based.
 
     Returns

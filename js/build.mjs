@@ -5,6 +5,7 @@
  *                notebooks; widgets of one page share what it unpacks
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
+ * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
  */
 
 import { createHash } from "node:crypto";
@@ -55,17 +56,20 @@ const css = await text({
 
 const packed = deflateRawSync(JSON.stringify({ script, css }), { level: 9 }).toString("base64");
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
-const module = (name) =>
+const single = (name, format) =>
   text({
     stdin: { contents: readFileSync(join(root, name), "utf8"), loader: "js" },
-    format: "esm",
+    format,
     define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
   });
-const loader = await module("loader.js");
-const stub = await module("stub.js");
+const loader = await single("loader.js", "esm");
+const stub = await single("stub.js", "esm");
 
 writeFileSync(join(out, "widget.js"), loader);
 writeFileSync(join(out, "stub.js"), stub);
+for (const name of ["output.js", "height.js"]) {
+  writeFileSync(join(out, name), await single(name, "iife"));
+}
 writeFileSync(join(out, "standalone.js"), standalone);
 writeFileSync(join(out, "widget.css"), css);
 console.log(

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.snapshot import DEFLATE, Snapshot, snapshot
-from attn_widget.widget.widget import VIEWS, AttentionWidget, bundle
+from attn_widget.widget.code import bundle
+from attn_widget.widget.widget import VIEWS, AttentionWidget
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

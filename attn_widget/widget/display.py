@@ -6,10 +6,15 @@ loop and lets the first picture come while a long cell still runs.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
+
+    from attn_widget.widget.widget import AttentionWidget
+
+log = logging.getLogger("attn_widget")
 
 
 def notebook_shell() -> Any | None:
@@ -38,7 +43,7 @@ class DisplayOnce:
         from IPython.display import display
 
         handle = display(widget, display_id=True)
-        self._shown_in = shell.execution_count
+        self._shown_in = count = shell.execution_count
 
         def after_cell() -> None:
             """Give the place back if the widget stands inside a box, which displays it itself."""
@@ -46,6 +51,7 @@ class DisplayOnce:
             self._shown_in = None
             if handle is not None and in_a_box(widget):
                 handle.update({}, raw=True)
+                lose_output(count)
 
         shell.events.register("post_execute", after_cell)
 
@@ -67,3 +73,28 @@ def in_a_box(widget: AnyWidget) -> bool:
     alive: dict[str, Any] = getattr(module, "_instances", {})
     boxes = [found for found in list(alive.values()) if isinstance(found, Box)]
     return any(widget in box.children for box in boxes)
+
+
+def saved_outputs(widget: AttentionWidget) -> dict[str, str]:
+    """What the output of the running cell keeps beside the widget; see `attn_widget.export.output`."""
+    shell = notebook_shell()
+    if shell is None:
+        return {}
+    from attn_widget.export.output import outputs, place
+
+    said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
+    deleted = list(said.get("deletedCells") or [])
+    try:
+        page = widget.saved == "page"
+        code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
+        return outputs(widget, code=code)
+    except Exception:  # the widget itself is shown whatever happens here
+        log.exception("the output's page for a saved notebook was not made")
+        return {}
+
+
+def lose_output(count: int) -> None:
+    """The output of this execution was taken away, and with it the code that it may have carried."""
+    from attn_widget.export.output import place
+
+    place.forget(count)

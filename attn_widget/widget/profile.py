@@ -10,6 +10,7 @@ import anywidget
 import numpy as np
 import traitlets as t
 from anywidget.experimental import command
+from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles
@@ -17,11 +18,12 @@ from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.export.mixin import Exports
 from attn_widget.widget import protocol
+from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce
 from attn_widget.widget.pack import pack
 from attn_widget.widget.request import Request, integer
 from attn_widget.widget.slices import MAX_SEED, Answer, Arrays, describe_roles
-from attn_widget.widget.widget import SHADES, THEMES, bundle
+from attn_widget.widget.widget import SHADES, THEMES
 
 TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")
 
@@ -158,6 +160,7 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     """
 
     _esm = t.Unicode().tag(sync=True)
+    _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
 
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. Default 0."""
@@ -185,7 +188,7 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     def __init__(self, profile: Profile, **traits: Any) -> None:
         self._answers: ProfileAnswers | None = ProfileAnswers(profile)
         self._once = DisplayOnce()
-        super().__init__(_esm=bundle("widget.js"), **traits)
+        super().__init__(**page_code(), **traits)
         self.first_paint = profile_paint(profile)
 
     @property

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
 import traitlets as t
 from anywidget.experimental import command
+from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.export.mixin import Exports
 from attn_widget.widget import protocol
 from attn_widget.widget.actions import Analyze
-from attn_widget.widget.display import DisplayOnce
+from attn_widget.widget.code import PageCode, page_code
+from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.paint import first_paint
 from attn_widget.widget.running import RunningWidget
 
@@ -27,6 +28,7 @@ VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "ta
 QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
+SAVED = ("page", "picture", "none")
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
@@ -37,22 +39,6 @@ def close_all() -> None:
     """Close every open widget, freeing what their runs hold in the kernel and in the page."""
     for widget in list(_open):
         widget.close()
-
-
-def bundle(name: str) -> str:
-    """The text of a built file of the page.
-
-    Raises
-    ------
-    FileNotFoundError
-        The page was not built: this is a checkout without ``npm run build``.
-    """
-    path = files("attn_widget") / "static" / name
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"attn_widget/static/{name} is missing: build the page first (`make build`)."
-        )
-    return path.read_text(encoding="utf-8")
 
 
 class AttentionWidget(Exports, RunningWidget):
@@ -77,6 +63,7 @@ class AttentionWidget(Exports, RunningWidget):
 
     # Declared, because a path on the class would be read when the package is imported.
     _esm = t.Unicode().tag(sync=True)
+    _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
 
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. Default 0."""
@@ -111,6 +98,9 @@ class AttentionWidget(Exports, RunningWidget):
     """Height of the chosen view in px; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
+    saved = t.Enum(SAVED, "page")
+    """What the output keeps for readers without a kernel: ``"page"`` (default; a small live page and a
+    picture), ``"picture"`` or ``"none"``. Not synced; read when the widget is displayed."""
 
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
@@ -118,7 +108,7 @@ class AttentionWidget(Exports, RunningWidget):
         self._once = DisplayOnce()
         layer = traits.get("layer", 0)
         head = traits.get("head", 0)
-        super().__init__(analysis, analyze=analyze, _esm=bundle("widget.js"), **traits)
+        super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         self.first_paint = first_paint(analysis, layer, head)
         _open.add(self)
         if len(_open) == MANY_OPEN:
@@ -209,6 +199,13 @@ class AttentionWidget(Exports, RunningWidget):
         text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
         head = "mean" if self.head == "mean" else f"H{self.head}"
         return f"<AttentionWidget {text!r}, {self.analysis.n_tokens} tokens, L{self.layer} {head}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        found = super()._repr_mimebundle_(**kwargs)
+        if found is None or self._analysis is None:
+            return found
+        data, metadata = found
+        return {**data, **saved_outputs(self)}, metadata
 
     def _ipython_display_(self) -> None:
         """Swallow the one display that `show()` makes superfluous; else leave it to the mimebundle."""
