@@ -153,6 +153,13 @@ class Run:
         return open_softmax(row, position, ids, self.encoder.token_texts(ids))
 
     @property
+    def masked_known(self) -> bool:
+        """Whether masked predictions of every position were computed and kept."""
+        with self._lock:
+            kept = self._guessed.get(min(KEPT_GUESSES, self.encoder.vocab_size))
+            return kept is not None and bool(kept["done"].all())
+
+    @property
     def next_sentence(self) -> ClassProbabilities:
         """Whether the second segment follows the first, by the head that BERT was pre-trained with.
 

@@ -1,6 +1,6 @@
 """Attention in few bytes: two codes, and the largest error that each of them made.
 
-``weights``: one or two bytes a cell on a square-root scale, so that small weights keep more digits than
+``weights``: one or two bytes a cell on a square-root scale, so that small weights are less far off than
 large ones. Grows with ``n^2``; smaller for short texts.
 
 ``qk``: the factors of the score matrix, from which a reader computes scores and weights. Grows with ``n``.
@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.arrays import Float32, Float64
 
-LEVELS = {8: 2**8 - 1, 16: 2**16 - 1}
+MOST_LEVELS = 2**16 - 1
 WORST = 0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
-WORST_SCORE = (
-    0.05  # scores of a sharp head may be far off before a weight is: this keeps two digits
-)
-MARGIN = 1e-6  # the reader's arithmetic is float32 as well, in another order
-FINEST, COARSEST = 2.0**-13, 0.5  # steps of the factors that are tried
-SEARCHES = 10
+# Scores of a sharp head may be far off before a weight is: this keeps two digits.
+WORST_SCORE = 0.05
+MARGIN = 1e-7  # the reader's arithmetic: half a unit of float32 at 1, and softmax in another order
+FINEST, COARSEST = 2.0**-20, 0.5  # steps of the factors that are tried
+MOST_STEPS = 2**22  # a whole number of steps fits into three bytes as zigzag
+SEARCHES = 4
+GOOD, AIM = 0.6, 0.85  # shares of the allowed error: good enough, and aimed at
+SPREAD = 4.5  # standard deviations that the largest of some 10^5 errors reaches
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,15 @@ class CodedWeights:
     Attributes
     ----------
     codes : uint16 [n, n]
-    bits : int
-        8 or 16; ``levels = 2^bits - 1``.
+    levels : int
+        Steps from 0 to the largest weight.
     largest : float
     error : float
         The largest error of any weight.
     """
 
     codes: NDArray[np.uint16]
-    bits: int
+    levels: int
     largest: float
     error: float
 
@@ -53,7 +56,7 @@ class CodedFactors:
 
     Attributes
     ----------
-    queries, keys : int16 [n, r]
+    queries, keys : int32 [n, r]
         Whole numbers of steps; ``r <= head_dim`` directions, the strongest first.
     step : float
     shift : float32 [n]
@@ -64,27 +67,27 @@ class CodedFactors:
         The largest error of any score.
     """
 
-    queries: NDArray[np.int16]
-    keys: NDArray[np.int16]
+    queries: NDArray[np.int32]
+    keys: NDArray[np.int32]
     step: float
     shift: Float32
     error: float
     score_error: float
 
 
-def code_weights(weights: Float32, bits: int = 8) -> CodedWeights:
-    """One or two bytes a cell.
+def code_weights(weights: Float32, levels: int = 255) -> CodedWeights:
+    """One byte a cell, or two above 255 levels.
 
     Parameters
     ----------
     weights : float32 [n, n], in [0, 1]
-    bits : int
-        8 or 16.
+    levels : int
+        At most 65,535.
 
     Examples
     --------
     >>> weights = np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32)
-    >>> [bool(code_weights(weights, bits).error < bound) for bits, bound in ((8, 4e-3), (16, 2e-5))]
+    >>> [bool(code_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
     [True, True]
     >>> coded = code_weights(weights)
     >>> bool(np.abs(decode_weights(coded) - weights).max() <= coded.error)
@@ -92,15 +95,29 @@ def code_weights(weights: Float32, bits: int = 8) -> CodedWeights:
     """
     largest = float(weights.max(initial=0))
     share = weights / largest if largest > 0 else weights
-    codes = np.rint(np.sqrt(share) * LEVELS[bits]).astype(np.uint16)
-    coded = CodedWeights(codes, bits, largest, 0.0)
+    codes = np.rint(np.sqrt(share) * levels).astype(np.uint16)
+    coded = CodedWeights(codes, levels, largest, 0.0)
     error = float(np.abs(decode_weights(coded) - weights).max(initial=0)) + MARGIN
-    return CodedWeights(codes, bits, largest, error)
+    return CodedWeights(codes, levels, largest, error)
 
 
 def decode_weights(coded: CodedWeights) -> Float32:
     """The weights that a reader sees, float32 [n, n]."""
-    return (coded.largest * (coded.codes / LEVELS[coded.bits]) ** 2).astype(np.float32)
+    return (coded.largest * (coded.codes / coded.levels) ** 2).astype(np.float32)
+
+
+def error_of_weight(weight: float, levels: int) -> float:
+    """The most that a weight of this size can be off when it is coded: half a step at its place.
+
+    Largest where the head's largest weight is 1; concave, so that the bound of a mean of weights holds
+    for their mean.
+
+    Examples
+    --------
+    >>> [round(error_of_weight(weight, 255), 6) for weight in (0, 0.01, 1)]
+    [4e-06, 0.000396, 0.003925]
+    """
+    return weight**0.5 / levels + 0.25 / levels**2 + MARGIN * weight
 
 
 def code_factors(
@@ -145,33 +162,56 @@ def code_factors(
     extra: Float64 = np.zeros((1, 1)) if bias is None else bias.astype(np.float64)
     exact = softmax(product + extra, allowed)
 
-    def rounded(step: float) -> tuple[Float64, Float64, float, float]:
+    def rounded(step: float) -> Rounded:
         whole, other = np.rint(left / step), np.rint(right / step)
         scores = (whole @ other.T) * step**2
-        found = softmax(scores + extra, allowed)
-        error = float(np.abs(found - exact).max(initial=0))
-        return whole, other, error, float(np.abs(scores - product).max(initial=0))
+        error = float(np.abs(softmax(scores + extra, allowed) - exact).max(initial=0))
+        return Rounded(whole, other, error, float(np.abs(scores - product).max(initial=0)))
 
-    def good(step: float) -> bool:
-        _, _, error, score_error = rounded(step)
-        return error <= worst and score_error <= worst_score
-
-    # int16 holds the whole numbers of steps.
-    low = max(FINEST, float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))) / 32000)
+    widest = float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0)))
+    low = max(FINEST, widest / MOST_STEPS)
     high = max(COARSEST, 2 * low)
+    step = min(max(first_step(left, right, worst_score), low), high)
+    found = rounded(step)
     for _ in range(SEARCHES):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if good(middle) else (low, middle)
-    whole, other, error, score_error = rounded(low)
+        # Errors grow with the step.
+        share = max(found.score_error / worst_score, found.error / worst)
+        end = low if share > 1 else high
+        if GOOD <= share <= 1 or step == end:
+            break
+        step = min(max(step * AIM / max(share, SMALLEST), low), high)
+        found = rounded(step)
+    while step > low and (found.score_error > worst_score or found.error > worst):
+        step = max(low, step / 2)
+        found = rounded(step)
+    whole, other = found.queries, found.keys
     used = np.flatnonzero(np.abs(whole).max(axis=0) * np.abs(other).max(axis=0))
+    reach = float(np.abs(product).max(initial=0)) + float(np.abs(shift).max(initial=0))
+    margin = MARGIN * max(1.0, reach)
     return CodedFactors(
-        whole[:, used].astype(np.int16),
-        other[:, used].astype(np.int16),
-        low,
+        whole[:, used].astype(np.int32),
+        other[:, used].astype(np.int32),
+        step,
         shift,
-        error + MARGIN,
-        score_error + MARGIN * max(1.0, float(np.abs(product).max(initial=0))),
+        found.error + margin,
+        found.score_error + margin,
     )
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """Factors in whole steps, and what that costs."""
+
+    queries: Float64
+    keys: Float64
+    error: float
+    score_error: float
+
+
+def first_step(left: Float64, right: Float64, worst_score: float) -> float:
+    """Where to look for a step: rounding adds noise of variance ``step^2 / 12`` to every factor."""
+    variance = ((left**2).sum(axis=1).max(initial=0) + (right**2).sum(axis=1).max(initial=0)) / 12
+    return worst_score / (SPREAD * float(variance) ** 0.5 + SMALLEST)
 
 
 def decode_scores(coded: CodedFactors) -> Float32:

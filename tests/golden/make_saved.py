@@ -35,7 +35,7 @@ def golden() -> list[dict[str, Any]]:
     allowed = run.trace.allowed(LAYER)
     coded: dict[str, list[CodedWeights | CodedFactors]] = {
         "weights": [code_weights(run.attention(LAYER, head)) for head in HEADS],
-        "fine": [code_weights(run.attention(LAYER, head), 16) for head in HEADS],
+        "fine": [code_weights(run.attention(LAYER, head), 65535) for head in HEADS],
         "qk": [
             code_factors(
                 run.queries(LAYER, head),

@@ -16,6 +16,7 @@ from attn_widget.export.codec import (
     code_weights,
     decode_scores,
     decode_weights,
+    error_of_weight,
 )
 from attn_widget.export.snapshot import snapshot
 from attn_widget.widget.pack import unpack
@@ -36,15 +37,21 @@ def sharp(seed: int, n: int, spread: float) -> Floats:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0, 60), st.sampled_from([8, 16]))
+@given(
+    st.integers(0, 10**6), st.integers(1, 40), st.floats(0, 60), st.sampled_from([255, 1023, 65535])
+)
 def test_no_decoded_weight_is_off_by_more_than_is_said(
-    seed: int, n: int, spread: float, bits: int
+    seed: int, n: int, spread: float, levels: int
 ) -> None:
     weights = sharp(seed, n, spread)
-    coded = code_weights(weights, bits)
-    assert np.abs(decode_weights(coded) - weights).max() <= coded.error
-    assert coded.error <= {8: 0.004, 16: 2e-5}[bits]
-    assert ((decode_weights(coded) > 0) >= (weights > coded.largest / 4 / 255**2)).all()
+    coded = code_weights(weights, levels)
+    off = np.abs(decode_weights(coded) - weights)
+    assert off.max() <= coded.error <= {255: 0.004, 1023: 1e-3, 65535: 2e-5}[levels]
+    # Each weight by itself, whichever of the two values a reader starts from.
+    bound = np.vectorize(error_of_weight)
+    assert (off <= bound(weights, levels)).all()
+    assert (off <= bound(decode_weights(coded), levels)).all()
+    assert ((decode_weights(coded) > 0) >= (weights > coded.largest / 4 / levels**2)).all()
 
 
 @settings(max_examples=40, deadline=None)
@@ -107,12 +114,12 @@ def reader(arrays: dict[str, NDArray], head: int, n: int) -> NDArray[np.float64]
     """The weights that the documented layout gives, written from its description."""
     if "codes" in arrays:
         code = arrays["codes"][head].astype(float)
-        if "fine" in arrays:
-            return arrays["largest"][head] * ((256 * code + arrays["fine"][head]) / 65535) ** 2
-        return arrays["largest"][head] * (code / 255) ** 2
+        whole = 256 * code + arrays["fine"][head] if "fine" in arrays else code
+        return arrays["largest"][head] * (whole / arrays["levels"][0]) ** 2
     at = int(2 * arrays["rank"][:head].sum() * n)
     rank = int(arrays["rank"][head])
     zigzag = arrays["low"].astype(int) + 256 * arrays["high"].astype(int)
+    zigzag += 65536 * arrays.get("top", np.zeros_like(arrays["low"])).astype(int)
     values = np.where(zigzag % 2 == 1, -(zigzag + 1) // 2, zigzag // 2)
     queries = values[at : at + rank * n].reshape(rank, n)
     keys = values[at + rank * n : at + 2 * rank * n].reshape(rank, n)
@@ -144,9 +151,10 @@ def test_a_snapshot_of_some_heads_selects_one_of_them(analysis: aw.Analysis) -> 
     assert "weights" not in arrays
 
 
-def test_coded_factors_are_whole_numbers_that_two_bytes_hold(analysis: aw.Analysis) -> None:
+def test_coded_factors_are_whole_numbers_that_three_bytes_hold(analysis: aw.Analysis) -> None:
     coded = code_factors(
         1000 * analysis.queries(0, 0), 1000 * analysis.keys(0, 0), analysis.trace.scaling(0)
     )
     assert isinstance(coded, CodedFactors)
-    assert coded.queries.dtype == coded.keys.dtype == np.int16
+    assert coded.queries.dtype == coded.keys.dtype == np.int32
+    assert max(np.abs(coded.queries).max(), np.abs(coded.keys).max()) < 2**23
