@@ -3,7 +3,7 @@
  *
  * Attributes that tests and styles may rely on:
  * - `.attn-widget[data-theme=light|dark][data-palette=host|own][data-aw-status]`: the root; `aw-bare` without chrome
- * - `data-aw-part`: run, run-text, run-pair, run-button, pair-button, unpair-button, history-button, history, truncate,
+ * - `data-aw-part`: saved (what a saved page says of its errors), run, run-text, run-pair, run-button, pair-button, unpair-button, history-button, history, truncate,
  *   run-cut, progress, cancel, ribbon, tags, mask, unmask, heads, focus, tabs, view, missing, caption, bar, error,
  *   kernel, closed, truncated, skeleton, live, keys; inside them heatmap, flow,
  *   link (card at the pointer, with `data-aw-row`, `data-aw-column`: positions on the axes), pair, threshold, links,
@@ -76,6 +76,7 @@ export function createFrame(state: State): Frame {
     truncated: part("truncated", "p"),
   };
   parts.missing.setAttribute("role", "status");
+  const saved = part("saved", "p");
   const live = h("div", {
     class: "aw-live",
     role: "status",
@@ -109,7 +110,7 @@ export function createFrame(state: State): Frame {
     side,
     h("div", { class: "aw-main" }, tabs, parts.missing, panel),
   );
-  const shown = [parts.ribbon, parts.truncated, body, parts.caption, parts.bar, keys];
+  const shown = [parts.ribbon, parts.truncated, body, parts.caption, parts.bar, saved, keys];
   root.append(messages.element, head, bones, ...shown, live);
   for (const element of shown) element.hidden = true;
 
@@ -225,6 +226,10 @@ export function createFrame(state: State): Frame {
     save.hidden = !chrome;
     tabs.after(save);
     disposers.push(() => save.remove());
+    const { precision } = source;
+    saved.hidden = precision === undefined;
+    saved.textContent =
+      precision === undefined ? "" : `Saved page: ${precision.note}; needs no kernel.`;
     const { truncated } = meta;
     parts.truncated.hidden = truncated === null;
     parts.truncated.textContent =

@@ -31,6 +31,10 @@ export interface Matrix {
   readonly max: number;
   /** Mean over queries of each column, `[size]`. */
   readonly received: Float32Array;
+  /** How far a value of `weights`, or a sum of `terms` of them, may be off; absent where they are exact. */
+  readonly error?: (value: number, terms?: number) => number;
+  /** The same of a score. */
+  readonly scoreError?: number;
   /** The unit of a token, -1 when it is not shown. */
   unitOf(token: number | null): number;
 }
@@ -44,6 +48,27 @@ export interface MatrixStore {
 /** What the views of this widget get beyond a `Context`. */
 export interface Stage extends Context {
   readonly matrix: MatrixStore;
+}
+
+/** How far a value of a matrix, or a sum of `terms` of them, may be off; 0 where it is exact. */
+export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
+  matrix.error?.(value, terms) ?? 0;
+
+/** What a matrix of these units says of its errors: a unit of several tokens is a sum over keys. */
+function errorsOf(
+  { precision }: Source,
+  quantity: Matrix["quantity"],
+  units: readonly Unit[],
+): Pick<Matrix, "error" | "scoreError"> {
+  if (precision === undefined) return {};
+  const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
+  return {
+    error: (value, terms = 1) =>
+      quantity === "rollout"
+        ? precision.rollout * pieces * terms
+        : precision.weight(value, pieces * terms),
+    scoreError: precision.score,
+  };
 }
 
 const PREFETCH_DELAY_MS = 120;
@@ -143,6 +168,7 @@ export function createMatrix(
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
         max: maximum(projected),
         received: received(projected, size, size),
+        ...errorsOf(source, selection.quantity === "rollout" ? "rollout" : "weights", units),
         unitOf: (token) => unitOfToken(units, token),
       };
       for (const listener of [...listeners]) listener(current);

@@ -1,7 +1,7 @@
 /** One link in full: weight, share, scaled score and raw product, out of the source's own numbers. */
 
 import { dot, rankOf, rowOf, softmax } from "./derive/matrix";
-import { type Matrix, scoresAbsent } from "./matrix";
+import { errorOf, type Matrix, scoresAbsent } from "./matrix";
 import { isAbort } from "./source/failure";
 import type { Slice, Source } from "./types";
 
@@ -24,6 +24,13 @@ export interface Link {
   /** The query's and the key's vector, `[head_dim]`. */
   readonly q: Float32Array | null;
   readonly k: Float32Array | null;
+  /** How far the weight, its share, a score and the raw product may be off; 0 where they are exact. */
+  readonly errors: {
+    readonly weight: number;
+    readonly share: number;
+    readonly score: number;
+    readonly product: number;
+  };
   /** Why something above is N/A; null when nothing is. */
   readonly absent: string | null;
   /** Numbers are on their way. */
@@ -55,6 +62,14 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       ? "rollout mixes the heads of all layers so far and has no scores of its own"
       : scoresAbsent({ head, words: !single }, source.meta);
   }
+  /** What a saved page was not given; a kernel is asked again. */
+  const missingOf = ({ scores, qkv }: { scores: Slice | null; qkv: Slice | null }) => {
+    if (source.live) return null;
+    if (scores === null && has.scores)
+      return "scores are not in this saved page; a kernel has them";
+    const vectors = qkv?.arrays.has("q") ?? false;
+    return vectors ? null : "the query's and the key's vectors are not in this saved page";
+  };
   const noProducts = has.qkv ? null : "this run holds no queries and keys: q · k is not known";
 
   return {
@@ -80,19 +95,32 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const opened = scoreRow === null ? null : softmax(scoreRow);
       const score = scoreRow === null ? null : scoreRow[key.token]!;
       const unscored = noScores(matrix, single);
+      const scaling = (here?.qkv?.data.scaling as number | undefined) ?? null;
+      const scoreError = matrix.scoreError ?? 0;
+      // A saved page may have the scores without the vectors that made them.
+      const derived =
+        score !== null && scaling !== null && Number.isFinite(score) ? score / scaling : null;
+      const whole = q !== null && k !== null;
       return {
         weight,
         share: total > 0 ? weight / total : 0,
         rank: rankOf(line, column),
         score,
-        product: q === null || k === null ? null : dot(q, k),
-        scaling: (here?.qkv?.data.scaling as number | undefined) ?? null,
+        product: whole ? dot(q, k) : derived,
+        scaling,
         rowMax: opened?.max ?? null,
         exponential: opened === null || score === null ? null : Math.exp(score - opened.max),
         sum: opened?.sum ?? null,
         q,
         k,
-        absent: unscored ?? noProducts,
+        errors: {
+          weight: errorOf(matrix, weight),
+          // Of a row that sums to 1 as it is, the sum has no error.
+          share: total > 0 ? errorOf(matrix, weight) / total : 0,
+          score: scoreError,
+          product: whole || scaling === null ? 0 : scoreError / scaling,
+        },
+        absent: unscored ?? noProducts ?? (here === null ? null : missingOf(here)),
         pending: unscored === null && here === null,
       };
     },

@@ -3,6 +3,7 @@
 import { createFrame, type Frame } from "./app";
 import { acceptSelection } from "./binding";
 import { h } from "./draw/dom";
+import { withSaved } from "./saved";
 import { explain } from "./source/failure";
 import { SnapshotSource } from "./source/snapshot";
 import { createState, fit } from "./state";
@@ -26,7 +27,7 @@ async function open(run: number, parent: HTMLElement): Promise<Frame | null> {
     const source = await SnapshotSource.open(chunksOf(run));
     const state = createState(acceptSelection(source.meta.snapshot.selection));
     state.set(fit(state.get(), source.meta));
-    const frame = createFrame(state);
+    const frame = createFrame(withSaved(state, source.meta.snapshot));
     parent.replaceChildren(frame.element);
     frame.show(source, null);
     return frame;

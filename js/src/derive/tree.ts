@@ -104,6 +104,15 @@ export function influenceTree(
   };
 }
 
+/** How far the product of a path may be off when its weights may be off by `error`. */
+export function errorOfProduct(node: TreeNode, error: (weight: number) => number): number {
+  let most = 1;
+  for (let at: TreeNode | null = node; at !== null; at = at.parent) {
+    if (at.weight !== null) most *= at.weight + error(at.weight);
+  }
+  return most - node.product;
+}
+
 /** Nodes that a tree over `size` units can have down to each depth, the root being depth 0. */
 export function nodesThrough(size: number, { topK, depth }: TreeShape): number[] {
   const totals = [1];

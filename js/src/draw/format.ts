@@ -18,13 +18,38 @@ function withMinus(text: string): string {
   return text.replace("-", "−");
 }
 
+/** The decimal place (power of ten) of the last digit that holds: half a unit of it covers `error`. */
+const placeOf = (error: number): number => Math.ceil(Math.log10(2 * error) - 1e-9);
+
+/** `value` to its last digit that holds. */
+function heldTo(value: number, place: number): number {
+  if (place < 0) return Number(value.toFixed(Math.min(-place, 100)));
+  const unit = 10 ** place;
+  return Math.round(value / unit) * unit;
+}
+
+/** How far from zero something may be of which not one digit holds: one digit, rounded up. */
+function bound(value: number, error: number): string {
+  const most = Math.abs(value) + error;
+  const unit = 10 ** Math.floor(Math.log10(most));
+  return `<${formatNumber(Number((Math.ceil(most / unit - 1e-9) * unit).toPrecision(1)), 1)}`;
+}
+
 /**
  * `value` to `digits` significant digits: `0.123`, `12.3`, `1,234`, `1.20×10⁻⁴`. Digits before the
- * decimal point are never dropped.
+ * decimal point are never dropped. Where the value may be off by `error`, no digit is printed that
+ * does not hold (to one unit), and what is all error is `<0.0004`.
  */
-export function formatNumber(value: number, digits = DIGITS): string {
+export function formatNumber(value: number, digits = DIGITS, error = 0): string {
   if (Number.isNaN(value)) return ABSENT;
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (error > 0) {
+    const place = placeOf(error);
+    const held = heldTo(value, place);
+    if (held === 0) return bound(value, error);
+    const holding = Math.floor(Math.log10(Math.abs(held)) + 1e-9) - place + 1;
+    return formatNumber(held, Math.max(1, Math.min(digits, holding)));
+  }
   if (value === 0) return "0";
   const rounded = Math.abs(Number(value.toPrecision(digits)));
   if (rounded < TINY || rounded >= HUGE) {
@@ -45,9 +70,10 @@ export function formatCount(value: number): string {
 const LEAST_PERCENT = 1e-2;
 
 /** A share of 1 in per cent: `45.3%`. What is not all is never written as 100%, nor what is some as 0. */
-export function formatPercent(share: number, digits = DIGITS): string {
+export function formatPercent(share: number, digits = DIGITS, error = 0): string {
   if (!Number.isFinite(share)) return ABSENT;
   const percent = share * 100;
+  if (error > 0) return `${formatNumber(percent, digits, error * 100)}%`;
   if (percent < 100 && Number(percent.toPrecision(digits)) >= 100) {
     return `>${(100 - 10 ** (2 - digits)).toFixed(digits - 2)}%`;
   }
@@ -55,9 +81,14 @@ export function formatPercent(share: number, digits = DIGITS): string {
   return `${formatNumber(percent, digits)}%`;
 }
 
-/** Every digit of `value`, for copying and for `data-aw-value`. */
-export function exact(value: number): string {
-  return String(value);
+/** Every digit of `value` that holds, for copying and for `data-aw-value`. */
+export function exact(value: number, error = 0): string {
+  return String(held(value, error));
+}
+
+/** `value` without the digits that `error` makes worthless. */
+export function held(value: number, error: number): number {
+  return error > 0 && Number.isFinite(value) ? heldTo(value, placeOf(error)) + 0 : value;
 }
 
 /** The number that `formatNumber` would show, read back. */

@@ -9,8 +9,8 @@ import { modeOf } from "./theme";
 
 export interface WeightLegend {
   readonly element: HTMLElement;
-  /** Say that the ramp runs from 0 to `max` (or to 1, or by square root). */
-  show(max: number, scale: Scale): void;
+  /** Say that the ramp runs from 0 to `max`, off by at most `error` (or to 1, or by square root). */
+  show(max: number, scale: Scale, error?: number): void;
 }
 
 export function weightLegend(): WeightLegend {
@@ -27,16 +27,19 @@ export function weightLegend(): WeightLegend {
   );
   return {
     element,
-    show(max, scale) {
+    show(max, scale, error = 0) {
+      const off = scale === "unit" ? 0 : error;
       const top = rampValue(1, max, scale);
       const { css } = ramp("weight", modeOf(element));
       bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
-      high.textContent = formatNumber(top);
-      setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
-      middle.textContent = scale === "sqrt" ? formatNumber(rampValue(0.5, max, scale)) : "";
+      const most = formatNumber(top, undefined, off);
+      const half = rampValue(0.5, max, scale);
+      high.textContent = most;
+      setAttributes(high, { "data-aw-value": exact(top, off), title: exact(top, off) });
+      middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, off) : "";
       element.setAttribute(
         "aria-label",
-        `Colours: 0 to ${formatNumber(top)}${scale === "sqrt" ? ", by square root" : ""}`,
+        `Colours: 0 to ${most}${scale === "sqrt" ? ", by square root" : ""}`,
       );
     },
   };

@@ -5,7 +5,7 @@ import { ramp } from "../draw/ramp";
 import { rampValue } from "../draw/scale";
 import { modeOf, palette } from "../draw/theme";
 import { weightLegend } from "../draw/weightlegend";
-import type { Stage } from "../matrix";
+import { errorOf, type Stage } from "../matrix";
 import { SliceFailure } from "../source/failure";
 import type { Drawn, Scale, Table } from "../types";
 import { VIEWS } from "../views/index";
@@ -42,24 +42,28 @@ export function captionFor({ source, state }: Stage, { name, drawn }: Open): Cap
 }
 
 /** The largest weight of the one view whose ramp stands in the bar, outside its panel. */
-function rampOf({ matrix, state }: Stage, { name }: Open): { max: number; scale: Scale } | null {
+function rampOf(
+  { matrix, state }: Stage,
+  { name }: Open,
+): { max: number; scale: Scale; error: number } | null {
   const shown = matrix.get();
   if (name !== "attention" || shown === null || shown.scores !== null) return null;
-  return { max: shown.max, scale: state.get().scale };
+  return { max: shown.max, scale: state.get().scale, error: errorOf(shown, shown.max) };
 }
 
 function pictureLegend(stage: Stage, open: Open): NonNullable<PictureOptions["legend"]> | null {
   const found = rampOf(stage, open);
   if (found === null) return null;
   const { element, show } = weightLegend();
-  return { element, fill: () => show(found.max, found.scale) };
+  return { element, fill: () => show(found.max, found.scale, found.error) };
 }
 
 function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend | null {
   const found = rampOf(stage, open);
   if (found === null) return null;
   const { css } = ramp("weight", modeOf(panel));
-  const high = formatNumber(rampValue(1, found.max, found.scale));
+  const error = found.scale === "unit" ? 0 : found.error;
+  const high = formatNumber(rampValue(1, found.max, found.scale), undefined, error);
   return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 

@@ -5,7 +5,7 @@ import { exact, formatNumber } from "../draw/format";
 import { icon } from "../draw/icon";
 import { ramp } from "../draw/ramp";
 import { modeOf } from "../draw/theme";
-import { type Matrix, type Stage, scoresAbsent } from "../matrix";
+import { errorOf, type Matrix, type Stage, scoresAbsent } from "../matrix";
 import { matrixName } from "../names";
 import type { Quantity } from "../types";
 
@@ -45,7 +45,7 @@ export interface Controls {
   /** The toggle stands only where there is a line to draw. */
   offerLines(sentences: boolean, segments: boolean): void;
   /** The legend of scores between `-most` and `most`; null takes it away. */
-  legend(most: number | null): void;
+  legend(most: number | null, error?: number): void;
 }
 
 export function attentionControls(
@@ -191,7 +191,9 @@ export function attentionControls(
     show(matrix) {
       title.textContent = matrixName(matrix);
       const largest =
-        matrix.scores === null ? `largest ${formatNumber(matrix.max)}` : "scaled scores";
+        matrix.scores === null
+          ? `largest ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`
+          : "scaled scores";
       subtitle.textContent = `${matrix.size} × ${matrix.size}, ${largest}`;
     },
     threshold(value, max) {
@@ -212,7 +214,7 @@ export function attentionControls(
       ];
       lines.title = `Lines over the matrix (${kinds.join("; ")})`;
     },
-    legend(most) {
+    legend(most, error = 0) {
       legend.hidden = most === null;
       if (most === null) return;
       const { css } = ramp("signed", modeOf(host));
@@ -221,10 +223,11 @@ export function attentionControls(
         (_, i) => css[Math.round((i / (LEGEND_STOPS - 1)) * 255)]!,
       );
       gradient.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-      low.textContent = formatNumber(-most);
-      high.textContent = `+${formatNumber(most)}`;
-      setAttributes(high, { "data-aw-value": exact(most), title: exact(most) });
-      const words = `Colour of a score: the same on both sides of 0, up to ±${formatNumber(most)}`;
+      const text = formatNumber(most, undefined, error);
+      low.textContent = formatNumber(-most, undefined, error);
+      high.textContent = `+${text}`;
+      setAttributes(high, { "data-aw-value": exact(most, error), title: exact(most, error) });
+      const words = `Colour of a score: the same on both sides of 0, up to ±${text}`;
       setAttributes(legend, { "aria-label": words, title: words });
     },
   };

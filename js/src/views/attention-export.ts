@@ -1,6 +1,7 @@
 /** What the attention view gives away: its cells in long form, and the picture as a vector. */
 
 import type { FlowData } from "../draw/flow";
+import { held } from "../draw/format";
 import { flowNodes, heatmapNodes, node } from "../draw/heatmap-svg";
 import {
   type Geometry,
@@ -10,14 +11,16 @@ import {
   MARGINAL,
 } from "../draw/heatmap-types";
 import type { Palette } from "../draw/theme";
-import { type Matrix, type Stage, scoresAbsent } from "../matrix";
+import { errorOf, type Matrix, type Stage, scoresAbsent } from "../matrix";
 import type { Table } from "../types";
 
 const COLUMNS = ["query", "key", "query_token", "key_token", "weight"] as const;
 
-/** One row a cell, in the order of the text; `null` where the mask forbids one. */
+/** One row a cell, in the order of the text, with the digits that hold; `null` where the mask forbids one. */
 export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number): Table {
   const { units, size, weights, allowed } = matrix;
+  const weight = (value: number): number => held(value, errorOf(matrix, value));
+  const score = (value: number): number => held(value, matrix.scoreError ?? 0);
   const rows: (string | number | null)[][] = [];
   for (let i = 0; i < size; i++) {
     for (let j = 0; j < size; j++) {
@@ -28,9 +31,9 @@ export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number
         key.token,
         query.text,
         key.text,
-        possible ? weights[i * size + j]! : null,
+        possible ? weight(weights[i * size + j]!) : null,
       ];
-      if (scores !== null) row.push(possible ? scores[query.token * n + key.token]! : null);
+      if (scores !== null) row.push(possible ? score(scores[query.token * n + key.token]!) : null);
       rows.push(row);
     }
   }
@@ -48,8 +51,10 @@ export async function attentionTable(
     quantity === "weights" &&
     scoresAbsent({ head, words: state.get().words }, source.meta) === null;
   if (!scored) return cellTable(matrix, null, n);
-  const { arrays } = await source.slice({ kind: "scores", layer, head }, { signal });
-  return cellTable(matrix, arrays.get("scores")!.data as Float32Array, n);
+  const ask = source.slice({ kind: "scores", layer, head }, { signal });
+  // A saved page may hold the weights alone.
+  const found = source.live ? await ask : await ask.catch(() => null);
+  return cellTable(matrix, (found?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
 }
 
 /** Heatmap and flow in one drawing, complete in itself. */

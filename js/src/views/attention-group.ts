@@ -6,18 +6,21 @@ import { repeated } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { refill, rove } from "../draw/roving";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 import type { State } from "../types";
 
 /** Names in the list of the most attended, keys in that of a group. */
 const MOST = { attended: 5, given: 3, named: 8 } as const;
 
-const number = (value: number): HTMLElement =>
-  h(
+/** A weight of the matrix, a mean of such, or a sum of `terms` of them. */
+function number(matrix: Matrix, value: number, terms = 1): HTMLElement {
+  const error = errorOf(matrix, value, terms);
+  return h(
     "span",
-    { class: "aw-number aw-sum", "data-aw-value": exact(value), title: exact(value) },
-    formatNumber(value),
+    { class: "aw-number aw-sum", "data-aw-value": exact(value, error), title: exact(value, error) },
+    formatNumber(value, undefined, error),
   );
+}
 
 const named = (label: string): HTMLElement => h("bdi", { dir: "ltr" }, label);
 
@@ -58,7 +61,7 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
       },
       named(labels[i]!),
       twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
-      number(matrix.received[i]!),
+      number(matrix, matrix.received[i]!),
     );
     button.addEventListener("click", () => state.set({ token }));
     return h("li", {}, button);
@@ -121,16 +124,16 @@ export function groupStrip(
       ? null
       : line(
           one ? "It receives " : "Together they receive ",
-          number(sums.fromRow),
+          number(matrix, sums.fromRow, members.length),
           " of the row of ",
           name(row),
           one ? "." : " (sum over these keys).",
         ),
     line(
       `On average over all queries ${one ? "it receives" : "they receive"} `,
-      number(sums.received),
+      number(matrix, sums.received, members.length),
       one ? ", and from itself " : ", and from one another ",
-      number(sums.within),
+      number(matrix, sums.within, members.length),
       ".",
     ),
     line(
@@ -139,7 +142,7 @@ export function groupStrip(
         ...(place > 0 ? [", "] : []),
         name(i),
         " ",
-        number(sums.given[i]!),
+        number(matrix, sums.given[i]!),
       ]),
       one ? "." : " (mean of their rows).",
     ),

@@ -10,7 +10,7 @@ import { onResize } from "../draw/gauge";
 import { type Cell, type Geometry, Heatmap, type Highlights, longestLabel } from "../draw/heatmap";
 import type { HeatmapData } from "../draw/heatmap-types";
 import { onTheme, type Palette, palette } from "../draw/theme";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
 import type { Drawn } from "../types";
@@ -126,7 +126,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
             ramp: "signed",
             max: magnitude(next.scores),
           };
-    controls.legend(next.scores === null ? null : cells.max);
+    controls.legend(next.scores === null ? null : cells.max, next.scoreError);
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
       share === null
@@ -353,7 +353,13 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     const { row, column } = cursor;
     const at = row * matrix.size + column;
     const value =
-      cells.allowed?.[at] === 0 ? "impossible, masked" : formatNumber(cells.values[at]!);
+      cells.allowed?.[at] === 0
+        ? "impossible, masked"
+        : formatNumber(
+            cells.values[at]!,
+            undefined,
+            matrix.scores === null ? errorOf(matrix, cells.values[at]!) : matrix.scoreError,
+          );
     stage.announce(`${labels[row]} to ${labels[column]}: ${value}`);
   }
 
@@ -447,7 +453,9 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     () => {
       colors = null;
       map.recolor();
-      if (matrix?.scores != null && cells !== null) controls.legend(cells.max);
+      if (matrix?.scores != null && cells !== null) {
+        controls.legend(cells.max, matrix.scoreError);
+      }
       showPair();
     },
     signal,

@@ -6,7 +6,7 @@ import { icon } from "../draw/icon";
 import { ramp } from "../draw/ramp";
 import { rampValue, SCALE_LABELS } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import type { Stage } from "../matrix";
+import { errorOf, type Stage } from "../matrix";
 import type { Scale, Selection, Theme } from "../types";
 
 /** Colour stops of a CSS gradient: enough that no eye sees them. */
@@ -190,13 +190,13 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
     const top = rampValue(1, shown.max, scale);
     low.textContent = "0";
-    high.textContent = formatNumber(top);
-    middle.textContent = scale === "sqrt" ? formatNumber(rampValue(0.5, shown.max, scale)) : "";
-    setAttributes(high, { "data-aw-value": exact(top), title: exact(top) });
-    legend.setAttribute(
-      "aria-label",
-      `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${formatNumber(top)}`,
-    );
+    const error = scale === "unit" ? 0 : errorOf(shown, top);
+    const most = formatNumber(top, undefined, error);
+    const half = rampValue(0.5, shown.max, scale);
+    high.textContent = most;
+    middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, error) : "";
+    setAttributes(high, { "data-aw-value": exact(top, error), title: exact(top, error) });
+    legend.setAttribute("aria-label", `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${most}`);
     legend.title = SCALE_LABELS[scale];
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }

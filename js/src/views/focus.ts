@@ -8,7 +8,7 @@ import { ramp } from "../draw/ramp";
 import { refill, rove } from "../draw/roving";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain, isAbort } from "../source/failure";
 
@@ -67,6 +67,10 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
   function showFlow(token: number | null): void {
     flowBox.hidden = token === null;
     if (token === null) return;
+    if (source.has?.({ kind: "flow", token }) === false) {
+      flowBox.replaceChildren(h("p", { class: "aw-hint" }, "Flow (max-flow) needs a kernel."));
+      return;
+    }
     if (!wanted) {
       const offer = h("button", { type: "button", class: "aw-button aw-text-button" });
       offer.textContent = "Compare with flow (max-flow)";
@@ -139,11 +143,11 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
       }
       return made;
     };
-    const figure = (value: number): HTMLElement =>
+    const figure = (value: number, error = 0): HTMLElement =>
       h(
         "span",
-        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-        formatNumber(value),
+        { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+        formatNumber(value, undefined, error),
       );
     list.classList.toggle("aw-with-flow", flows !== null);
     refill(
@@ -178,7 +182,12 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
             bar(value, top, false),
             ...flowing.map((amount) => bar(amount, flowTop, true)),
           ),
-          h("span", { class: "aw-rowkey-numbers" }, figure(value), ...flowing.map(figure)),
+          h(
+            "span",
+            { class: "aw-rowkey-numbers" },
+            figure(value, errorOf(shown, value)),
+            ...flowing.map((one) => figure(one)),
+          ),
         );
         button.addEventListener("click", () => {
           state.set(
@@ -191,8 +200,10 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const sum = chosen.reduce((total, i) => total + values[i]!, 0);
     const all = values.reduce((total, value) => total + value, 0);
     const others = shown.size - chosen.length - masked;
+    const remains = Math.max(0, all - sum);
+    const shared = formatNumber(remains, undefined, errorOf(shown, remains, others));
     rest.textContent =
-      (others > 0 ? `${others} others share ${formatNumber(Math.max(0, all - sum))}. ` : "") +
+      (others > 0 ? `${others} others share ${shared}. ` : "") +
       (masked > 0 ? `${masked} masked: this query cannot see them. ` : "") +
       (row >= 0 ? "" : "Choose a token above to see its row.");
   }

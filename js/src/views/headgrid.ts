@@ -18,6 +18,7 @@ const GAP = 2;
 const AXIS = 20;
 const CELL = { least: 9, most: 28 } as const;
 const TYPING_PAUSE_MS = 900;
+const ABSENT_HEAD = "This head is not in this saved page.";
 /** An answer that comes sooner needs no sign of waiting. */
 const QUIET_MS = 120;
 
@@ -34,6 +35,9 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
   const { n_layers: layers, n_heads: heads } = source.meta.model;
   const { profile } = source.meta;
   const { keys } = source.meta.metrics;
+  const { snapshot } = source.meta;
+  const isSaved = (layer: number, head: number): boolean =>
+    snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
   /** What is shown where nothing else can be. */
   const plain = profile === null ? "thumbnails" : keys[0]!;
 
@@ -74,6 +78,10 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
         "data-layer": layer,
         "data-head": head,
       });
+      if (!isSaved(layer, head)) {
+        setAttributes(button, { "aria-disabled": "true" });
+        button.classList.add("is-absent");
+      }
       buttons.push(button);
       grid.append(button);
     }
@@ -191,7 +199,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
           : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : formatNumber(value)}`;
       setAttributes(button, {
         "aria-label": `${spokenHead(layer, head)}: ${what}`,
-        title: `${headName(layer, head)}   ${what}`,
+        title: `${headName(layer, head)}   ${what}${isSaved(layer, head) ? "" : "   not in this saved page"}`,
         "data-aw-value": value === undefined ? null : exact(value),
         "data-aw-role": role,
       });
@@ -277,7 +285,8 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
 
   function select(layer: number, head: number, focus: boolean): void {
     state.set({ layer, head });
-    if (focus) at(layer, head).focus({ preventScroll: true });
+    // A saved page goes on to the next head that it has.
+    if (focus) at(...focusOf()).focus({ preventScroll: true });
   }
 
   let typed = "";
@@ -301,7 +310,8 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     "click",
     (event) => {
       const button = (event.target as Element).closest<HTMLElement>(".aw-grid-head");
-      if (button) select(Number(button.dataset.layer), Number(button.dataset.head), true);
+      if (button?.ariaDisabled === "true") stage.announce(ABSENT_HEAD);
+      else if (button) select(Number(button.dataset.layer), Number(button.dataset.head), true);
     },
     { signal },
   );

@@ -1,6 +1,7 @@
 /** What the panel shows of an open stage: strips of one token's row, their arithmetic, and what stands below. */
 
 import type { Architecture, StageBox } from "../derive/stages";
+import { held } from "../draw/format";
 import type { Stage } from "../matrix";
 import { explain, isAbort } from "../source/failure";
 import type { Table } from "../types";
@@ -15,6 +16,8 @@ export interface Strip extends Asked {
   /** Whether `values` has every dimension. */
   readonly whole: boolean;
   readonly ramp: "signed" | "weight";
+  /** How far a value may be off; absent where they are the kernel's. */
+  readonly error?: (value: number) => number;
   /** Strips of a group share a scale. */
   readonly group: string;
 }
@@ -25,6 +28,8 @@ export interface Term {
   readonly label: string;
   /** Null where there is none. */
   readonly value: number | null;
+  /** How far it may be off. */
+  readonly error?: number;
 }
 
 export interface Content {
@@ -134,7 +139,7 @@ export const at = (strip: Strip | undefined, index: number): number | null =>
 
 /** The open stage's numbers of the focus token, all of them. */
 export function tableOf(content: Content, position: number, token: string): Table {
-  const rows = content.strips.flatMap(({ tensor, layer, head, values }) =>
+  const rows = content.strips.flatMap(({ tensor, layer, head, values, error }) =>
     values === null
       ? []
       : Array.from(values, (value, dimension) => [
@@ -144,7 +149,7 @@ export function tableOf(content: Content, position: number, token: string): Tabl
           position,
           token,
           dimension,
-          Number.isFinite(value) ? value : null,
+          Number.isFinite(value) ? held(value, error?.(value) ?? 0) : null,
         ]),
   );
   return { columns: COLUMNS, rows: [...rows, ...(content.table ?? [])] };

@@ -23,7 +23,7 @@ const LEGEND_STOPS = 9;
 
 /** `a + b = c` at the cursor, each number with all its digits behind it. */
 function chain(terms: readonly Term[]): HTMLElement[] {
-  return terms.map(({ sign, label, value }) =>
+  return terms.map(({ sign, label, value, error }) =>
     h(
       "span",
       { class: "aw-term" },
@@ -36,10 +36,10 @@ function chain(terms: readonly Term[]): HTMLElement[] {
           "span",
           {
             class: "aw-number",
-            "data-aw-value": value === null ? null : exact(value),
-            title: value === null ? null : exact(value),
+            "data-aw-value": value === null ? null : exact(value, error),
+            title: value === null ? null : exact(value, error),
           },
-          value === null ? ABSENT : formatNumber(value),
+          value === null ? ABSENT : formatNumber(value, undefined, error),
         ),
       ),
     ),
@@ -47,7 +47,7 @@ function chain(terms: readonly Term[]): HTMLElement[] {
 }
 
 const spoken = (name: string, terms: readonly Term[]): string =>
-  `${name}: ${terms.map(({ label, value }) => `${label} ${value === null ? "not there" : formatNumber(value).replace(MINUS, "minus ")}`).join(", ")}`;
+  `${name}: ${terms.map(({ label, value, error }) => `${label} ${value === null ? "not there" : formatNumber(value, undefined, error).replace(MINUS, "minus ")}`).join(", ")}`;
 
 const PLURAL = { dimension: "dimensions", unit: "units", key: "keys" } as const;
 
@@ -291,6 +291,7 @@ export class StagePanel {
               },
         values: one.values,
         missing: one.missing,
+        ...(one.error === undefined ? {} : { error: one.error }),
         ramp: one.ramp,
         top: shared ?? tops.get(one.group) ?? 0,
         lit: several && this.#isLit(one),
@@ -371,11 +372,18 @@ export class StagePanel {
     );
     const weights = content.strips.find((one) => one.ramp === "weight");
     const shared = content.unit === "dimension" ? this.#common : null;
-    const figure = (value: number): HTMLElement =>
+    /** Of the largest value of a group. */
+    const errorIn = (group: string, top: number): number =>
+      content.strips.find((one) => one.group === group)?.error?.(top) ?? 0;
+    const written = (group: string): string => {
+      const top = tops.get(group)!;
+      return formatNumber(top, undefined, errorIn(group, top));
+    };
+    const figure = (value: number, error = 0): HTMLElement =>
       h(
         "span",
-        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-        `± ${formatNumber(value)}`,
+        { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+        `± ${formatNumber(value, undefined, error)}`,
       );
     const stated =
       shared !== null
@@ -385,7 +393,7 @@ export class StagePanel {
               "span",
               {},
               groups.length > 1 ? `${name} ` : "",
-              figure(top),
+              figure(top, errorIn(name, top)),
               i === groups.length - 1 ? root : "",
             ),
           );
@@ -397,8 +405,8 @@ export class StagePanel {
             only
               ? key(
                   "signed",
-                  `${MINUS}${formatNumber(groups[0]![1])}`,
-                  `${formatNumber(groups[0]![1])}${root}`,
+                  `${MINUS}${written(groups[0]![0])}`,
+                  `${written(groups[0]![0])}${root}`,
                   "0",
                 )
               : key("signed", MINUS, "+", "0"),
@@ -406,7 +414,7 @@ export class StagePanel {
           ]),
       ...(weights === undefined
         ? []
-        : [key("weight", "0", `${formatNumber(tops.get(weights.group)!)}${root}`, "")]),
+        : [key("weight", "0", `${written(weights.group)}${root}`, "")]),
     );
   }
 

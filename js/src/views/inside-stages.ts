@@ -4,6 +4,8 @@ import { countActive, length, topOf } from "../derive/dimensions";
 import { h } from "../draw/dom";
 import { exact, formatCount, formatNumber, tokenLabel } from "../draw/format";
 import { schemeOf } from "../names";
+import { isAbort } from "../source/failure";
+import type { Source } from "../types";
 import {
   at,
   type Content,
@@ -116,6 +118,14 @@ function keyNames({ stage }: Place): (index: number) => string {
   return (index) => labels[index] ?? "";
 }
 
+/** A saved page may hold weights alone; a kernel that fails is an error. */
+const savedOnly =
+  ({ live }: Source) =>
+  (error: unknown): null => {
+    if (live || isAbort(error)) throw error;
+    return null;
+  };
+
 export async function scores(place: Place): Promise<Content> {
   const { stage, layer, head, token, signal, box } = place;
   const { source } = stage;
@@ -126,7 +136,7 @@ export async function scores(place: Place): Promise<Content> {
     source.slice({ kind: "weights", layer, head: head ?? "mean", rows }, { signal }),
     head === null || !has.scores
       ? null
-      : source.slice({ kind: "scores", layer, head, rows }, { signal }),
+      : source.slice({ kind: "scores", layer, head, rows }, { signal }).catch(savedOnly(source)),
   ]);
   const weight = weights.arrays.get("weights")!.data as Float32Array;
   const allowed = weights.arrays.get("allowed")?.data;
@@ -134,15 +144,19 @@ export async function scores(place: Place): Promise<Content> {
   const noScores =
     head === null
       ? "the mean head averages weights; it has no scores"
-      : (box.missing ?? "not known");
+      : (box.missing ?? "not in this saved page: it needs a kernel");
   // What the mask forbids is no weight of 0.
   const possible = Float32Array.from(weight, (value, i) =>
     allowed?.[i] === 0 ? Number.NaN : value,
   );
+  const { precision } = source;
+  const scoreError = precision?.score ?? 0;
+  const weightError = (value: number): number => precision?.weight(value) ?? 0;
   const strips: Strip[] = [
     {
       tensor: "scores",
       label: "score",
+      error: () => scoreError,
       group: "score",
       ramp: "signed",
       values: score,
@@ -153,6 +167,7 @@ export async function scores(place: Place): Promise<Content> {
     {
       tensor: "weights",
       label: "weight",
+      error: weightError,
       group: "weight",
       ramp: "weight",
       values: possible,
@@ -164,6 +179,7 @@ export async function scores(place: Place): Promise<Content> {
   const finite = score === null ? [] : [...score].filter(Number.isFinite);
   const most = Math.max(...finite);
   const sum = finite.reduce((total, value) => total + Math.exp(value - most), 0);
+  const relative = Math.expm1(2 * scoreError);
   const name = keyNames(place);
   const terms = (i: number): Term[] => {
     const own = at(strips[0], i);
@@ -173,11 +189,21 @@ export async function scores(place: Place): Promise<Content> {
       ...(own === null
         ? []
         : ([
-            { sign: "", label: "score", value: own },
-            { sign: "→", label: "exp(score − max)", value: Math.exp(own - most) },
-            { sign: "÷", label: "sum of the row", value: sum },
+            { sign: "", label: "score", value: own, error: scoreError },
+            {
+              sign: "→",
+              label: "exp(score − max)",
+              value: Math.exp(own - most),
+              error: Math.exp(own - most) * relative,
+            },
+            { sign: "÷", label: "sum of the row", value: sum, error: sum * relative },
           ] as const)),
-      { sign: own === null ? "" : "=", label: "weight", value: weight[i]! },
+      {
+        sign: own === null ? "" : "=",
+        label: "weight",
+        value: weight[i]!,
+        error: weightError(weight[i]!),
+      },
     ];
   };
   const link = h(
@@ -197,7 +223,7 @@ export async function scores(place: Place): Promise<Content> {
     reads.append(
       k === 0 ? "" : ", ",
       h("bdi", { dir: "ltr" }, name(i)),
-      ` ${formatNumber(weight[i]!)}`,
+      ` ${formatNumber(weight[i]!, undefined, weightError(weight[i]!))}`,
     );
   });
   return {

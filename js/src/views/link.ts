@@ -17,7 +17,7 @@ export interface TokenFacts {
 const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
 const WAITING = "…";
 
-function figure(name: string, value: number | null, text?: string): HTMLElement {
+function figure(name: string, value: number | null, text?: string, error = 0): HTMLElement {
   return h(
     "div",
     { class: "aw-figure" },
@@ -26,10 +26,10 @@ function figure(name: string, value: number | null, text?: string): HTMLElement 
       "dd",
       {
         class: "aw-number",
-        "data-aw-value": value === null ? null : exact(value),
-        title: value === null ? null : exact(value),
+        "data-aw-value": value === null ? null : exact(value, error),
+        title: value === null ? null : exact(value, error),
       },
-      text ?? (value === null ? ABSENT : formatNumber(value)),
+      text ?? (value === null ? ABSENT : formatNumber(value, undefined, error)),
     ),
   );
 }
@@ -90,12 +90,17 @@ export function linkCard(
   const waiting = link.pending ? WAITING : undefined;
   const possible = matrix.allowed?.subarray(row * matrix.size, (row + 1) * matrix.size);
   const keys = possible?.reduce((sum, one) => sum + Math.sign(one), 0) ?? matrix.size;
-  const weight = figure(matrix.quantity === "rollout" ? "rollout" : "weight", link.weight);
-  const score = figure("scaled score", link.score, link.score === null ? waiting : undefined);
-  const share = figure("share of row", link.share, formatPercent(link.share));
+  const { errors } = link;
+  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  const weight = figure(called, link.weight, undefined, errors.weight);
+  const absent = link.score === null ? waiting : undefined;
+  const score = figure("scaled score", link.score, absent, errors.score);
+  const shareText = formatPercent(link.share, undefined, errors.share);
+  const share = figure("share of row", link.share, shareText, errors.share);
   const rank = h("span", { class: "aw-muted" }, ` ${formatOrdinal(link.rank)} of ${keys}`);
   share.querySelector("dd")!.append(rank);
-  const product = figure("q · k", link.product, link.product === null ? waiting : undefined);
+  const noProduct = link.product === null ? waiting : undefined;
+  const product = figure("q · k", link.product, noProduct, errors.product);
   return h(
     "div",
     { class: "aw-link-card", "data-aw-part": "link", "data-aw-row": row, "data-aw-column": column },
@@ -119,36 +124,50 @@ const sign = (text: string): HTMLElement =>
 /** From the dot product to the weight, every number as the next step takes it. */
 export function arithmetic(matrix: Matrix, link: Link): HTMLElement {
   const steps: HTMLElement[] = [];
-  const { product, scaling, score, rowMax, exponential, sum } = link;
-  const long = (value: number): string => formatNumber(value, DIGITS.score);
+  const { product, scaling, score, rowMax, exponential, sum, errors } = link;
+  const long = (value: number): string => formatNumber(value, DIGITS.score, errors.score);
+  // exp(a difference of two scores), and a sum of such.
+  const relative = Math.expm1(2 * errors.score);
   if (product !== null && scaling !== null && score !== null) {
     const bias = score - product * scaling;
-    const exactly = Math.abs(bias) < 1e-4 * Math.max(1, Math.abs(score));
+    const exactly = Math.abs(bias) < 1e-4 * Math.max(1, Math.abs(score)) + errors.score;
     steps.push(
-      figure("q · k", product, formatNumber(product, DIGITS.product)),
+      figure(
+        "q · k",
+        product,
+        formatNumber(product, DIGITS.product, errors.product),
+        errors.product,
+      ),
       sign("×"),
       // 1 / √64 is 0.125, not 0.12500000.
       figure("scale", scaling, String(Number(scaling.toPrecision(DIGITS.scale)))),
-      ...(exactly ? [] : [sign("+"), figure("mask, bias", bias, long(bias))]),
+      ...(exactly ? [] : [sign("+"), figure("mask, bias", bias, long(bias), errors.score)]),
       sign("="),
     );
   }
   if (score !== null && rowMax !== null && exponential !== null && sum !== null) {
     steps.push(
-      figure("scaled score", score, long(score)),
+      figure("scaled score", score, long(score), errors.score),
       sign("−"),
-      figure("row max", rowMax, long(rowMax)),
+      figure("row max", rowMax, long(rowMax), errors.score),
       sign("→"),
-      figure("exp(score − max)", exponential, formatNumber(exponential, DIGITS.exponential)),
+      figure(
+        "exp(score − max)",
+        exponential,
+        formatNumber(exponential, DIGITS.exponential, exponential * relative),
+        exponential * relative,
+      ),
       sign("÷"),
-      figure("sum of the row", sum, formatNumber(sum, DIGITS.sum)),
+      figure("sum of the row", sum, formatNumber(sum, DIGITS.sum, sum * relative), sum * relative),
       sign("="),
     );
   }
-  steps.push(figure(matrix.quantity === "rollout" ? "rollout" : "weight", link.weight));
+  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  steps.push(figure(called, link.weight, undefined, errors.weight));
   // Where a row is shown whole, share and weight are one number.
   if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
-    steps.push(sign("·"), figure("share of row", link.share, formatPercent(link.share)));
+    const share = formatPercent(link.share, undefined, errors.share);
+    steps.push(sign("·"), figure("share of row", link.share, share, errors.share));
   }
   return h("dl", { class: "aw-figures aw-chain" }, ...steps);
 }

@@ -143,7 +143,8 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
 
   function modeSwitch() {
     const buttons = MODES.map(({ mode, label }) => {
-      const needsKernel = mode === "masked" && !source.live;
+      const needsKernel =
+        mode === "masked" && !source.live && !source.has?.(predictionsRequest(mode, TOP_K));
       const button = h(
         "button",
         { type: "button", "data-mode": mode },

@@ -7,7 +7,7 @@ import { onResize } from "../draw/gauge";
 import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
 import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "./ribbon-line";
@@ -79,7 +79,7 @@ export function ribbon(
       const index = weight === null ? null : rampIndex(weight, shown.max, scale);
       const color = index === null ? "" : css[index]!;
       if (weight === null) delete button.dataset.awValue;
-      else button.dataset.awValue = exact(weight);
+      else button.dataset.awValue = exact(weight, errorOf(shown, weight));
       if (colors[i] === color) return;
       colors[i] = color;
       button.style.background = color;
@@ -134,7 +134,8 @@ export function ribbon(
     const unit = units[index]!;
     const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
-    const value = focus < 0 ? null : formatNumber(shown.weights[focus * shown.size + index]!);
+    const weight = focus < 0 ? null : shown.weights[focus * shown.size + index]!;
+    const value = weight === null ? null : formatNumber(weight, undefined, errorOf(shown, weight));
     const word = tags?.wordOf(unit.token) ?? null;
     const tag = word === null ? null : tags!.of(word);
     const tagged = [tag?.pos, tag?.entity].filter(Boolean).join(", ");

@@ -1,8 +1,8 @@
 /** Attention between sentences: questions, answers, and what can be read off them. */
 
 import { largest, maximum } from "../derive/matrix";
-import { shown } from "../draw/format";
-import type { HeadIndex, Meta, Slice, SliceRequest, Source, Table } from "../types";
+import { held, shown } from "../draw/format";
+import type { HeadIndex, Meta, Precision, Slice, SliceRequest, Source, Table } from "../types";
 
 export type Aggregation = "mass" | "max";
 export type Scope = "all" | "layer" | "head";
@@ -37,6 +37,8 @@ export interface SentenceMatrix {
   readonly raw: Float32Array;
   /** `[n, n]`, 0 where the mask forbids a link of tokens; null where it forbids none. */
   readonly allowed: Uint8Array | null;
+  /** How far a value may be off: those that a saved page makes of its codes. */
+  error(value: number): number;
   /** Share on tokens in no sentence, `[size]`; for `mass`. */
   readonly elsewhere: Float32Array | null;
   readonly max: number;
@@ -49,6 +51,8 @@ export interface TokenBlock {
   readonly keys: readonly number[];
   /** `[queries, keys]`; NaN where the mask forbids a link. */
   readonly weights: Float32Array;
+  /** How far a weight, or a sum of `terms` of them, may be off. */
+  error(value: number, terms?: number): number;
 }
 
 /** The mean head of a layer is the layer. */
@@ -94,6 +98,7 @@ export function slicedMatrix(
   { data, arrays }: Slice,
   meta: Meta,
   mask: Slice | null,
+  precision?: Precision,
 ): SentenceMatrix {
   const texts = data.texts as readonly string[];
   const tokens = data.tokens as readonly (readonly number[])[];
@@ -117,6 +122,8 @@ export function slicedMatrix(
     tokens,
     segments: tokens.map(([first]) => meta.tokens.segment[first]),
     note: (data.note as string | null) ?? null,
+    // A cell is a mean of sums over the keys of a sentence.
+    error: (value) => errorIn(data, precision)(value, of.aggregation === "mass" ? n : 1),
     values,
     raw,
     allowed,
@@ -130,13 +137,25 @@ export function slicedMatrix(
   };
 }
 
-export function slicedBlock({ arrays }: Slice, { allowed }: SentenceMatrix, n: number): TokenBlock {
+/** Errors of what was computed from a saved page's codes; what the kernel said has none. */
+const errorIn =
+  ({ coded }: Slice["data"], precision: Precision | undefined) =>
+  (value: number, terms = 1): number =>
+    coded === true && precision !== undefined ? precision.weight(value, terms) : 0;
+
+export function slicedBlock(
+  { data, arrays }: Slice,
+  { allowed }: SentenceMatrix,
+  n: number,
+  precision?: Precision,
+): TokenBlock {
   const queries = Array.from(arrays.get("queries")?.data ?? []);
   const keys = Array.from(arrays.get("keys")?.data ?? []);
   const weights = (arrays.get("weights")?.data ?? new Float32Array(0)) as Float32Array;
   return {
     queries,
     keys,
+    error: errorIn(data, precision),
     weights:
       allowed === null
         ? weights
@@ -173,7 +192,10 @@ export interface MassSum {
 const MOST_DIGITS = 15;
 
 /** How a cell follows from its tokens under `mass`: the mean over the rows of their sums. */
-export function massSum({ queries, weights }: TokenBlock): MassSum {
+export function massSum({
+  queries,
+  weights,
+}: Pick<TokenBlock, "queries" | "keys" | "weights">): MassSum {
   const total = weights.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : value), 0);
   const mean = total / queries.length;
   let digits = 3;
@@ -183,10 +205,16 @@ export function massSum({ queries, weights }: TokenBlock): MassSum {
   return { total, queries: queries.length, mean, digits };
 }
 
-export function matrixTable({ size, texts, raw }: SentenceMatrix): Table {
+export function matrixTable({ size, texts, raw, error }: SentenceMatrix): Table {
   const rows = Array.from({ length: size * size }, (_, at) => {
     const [a, b] = [Math.floor(at / size), at % size];
-    return [a, b, texts[a], texts[b], Number.isNaN(raw[at]) ? null : raw[at]] as const;
+    return [
+      a,
+      b,
+      texts[a],
+      texts[b],
+      Number.isNaN(raw[at]) ? null : held(raw[at], error(raw[at])),
+    ] as const;
   });
   return { columns: ["a", "b", "a_text", "b_text", "value"], rows };
 }

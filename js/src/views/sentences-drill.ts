@@ -111,18 +111,18 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       h("bdi", { dir: "ltr" }, name(position)),
       h("span", { class: "aw-drill-at" }, String(position)),
     );
-  const number = (value: number, digits?: number): HTMLElement =>
+  const number = (value: number, digits?: number, error = 0): HTMLElement =>
     h(
       "strong",
-      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-      formatNumber(value, digits),
+      { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+      formatNumber(value, digits, error),
     );
 
   function describe(cell: { row: number; column: number } | null): (Node | string)[] {
     if (block === null || cell === null) {
       return ["Hover for weights; a click pins the two tokens in every view."];
     }
-    const { queries, keys, weights } = block;
+    const { queries, keys, weights, error } = block;
     const value = weights[cell.row * keys.length + cell.column];
     const link: (Node | string)[] = [token(queries[cell.row]), " → ", token(keys[cell.column])];
     if (Number.isNaN(value)) return [...link, "  impossible: the mask forbids it"];
@@ -130,10 +130,18 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       .subarray(cell.row * keys.length, (cell.row + 1) * keys.length)
       .reduce((total, weight) => total + (weight || 0), 0);
     const ofRow = matrix?.asked.aggregation === "mass" && keys.length > 1;
-    return [...link, "  ", number(value), ...(ofRow ? [" of its row's ", number(sum)] : [])];
+    return [
+      ...link,
+      "  ",
+      number(value, undefined, error(value)),
+      ...(ofRow ? [" of its row's ", number(sum, undefined, error(sum, keys.length))] : []),
+    ];
   }
 
-  function derive(shownMatrix: SentenceMatrix, { queries, keys, weights }: TokenBlock): void {
+  function derive(
+    shownMatrix: SentenceMatrix,
+    { queries, keys, weights, error }: TokenBlock,
+  ): void {
     const value = shownMatrix.values[a * shownMatrix.size + b];
     if (Number.isNaN(value)) {
       derivation.textContent = "The model's mask forbids every link between the two.";
@@ -145,15 +153,15 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
       derivation.replaceChildren(
         `Mean over the ${count(queries.length)} of ${sentenceName(a)} of what each gives to ` +
           `${sentenceName(b)}: all cells sum to `,
-        number(total, digits),
+        number(total, digits, error(total, weights.length)),
         ` ÷ ${formatCount(queries.length)} = `,
-        number(mean),
+        number(mean, undefined, error(mean, keys.length)),
         ".",
       );
     } else {
       derivation.replaceChildren(
         `Largest of the ${formatCount(weights.length)} cells = `,
-        number(value),
+        number(value, undefined, shownMatrix.error(value)),
         ".",
       );
     }
@@ -198,7 +206,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
         " → ",
         token(key),
         ", ",
-        number(value),
+        number(value, undefined, matrix?.error(value) ?? 0),
       ),
       button,
     );
@@ -217,21 +225,23 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
     }
   }
 
-  function list({ queries, keys, weights }: TokenBlock): void {
+  function list({ queries, keys, weights, error }: TokenBlock): void {
     const known = Float32Array.from(weights, (weight) => (Number.isNaN(weight) ? -1 : weight));
     strongest.hidden = known.every((weight) => weight < 0);
     links.replaceChildren(
       ...largest(known, LINKS).flatMap((at) => {
         if (known[at] < 0) return [];
         const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
+        const off = error(weights[at]);
+        const all = exact(weights[at], off);
         const button = h(
           "button",
           { type: "button", class: "aw-drill-link", "data-query": query, "data-key": key },
           h("span", {}, token(query), " → ", token(key)),
           h(
             "span",
-            { class: "aw-number", "data-aw-value": exact(weights[at]), title: exact(weights[at]) },
-            formatNumber(weights[at]),
+            { class: "aw-number", "data-aw-value": all, title: all },
+            formatNumber(weights[at], undefined, off),
           ),
         );
         button.addEventListener("click", () => pin(query, key), { signal });
@@ -244,7 +254,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
     if (block === null) return;
     const { queries, keys, weights } = block;
     const { scale } = state.get();
-    legend.show(max, scale);
+    legend.show(max, scale, block.error(max));
     legend.element.hidden = max === 0;
     map.show(
       {
@@ -284,7 +294,7 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
     },
     recolor() {
       map.recolor();
-      legend.show(max, state.get().scale);
+      legend.show(max, state.get().scale, block?.error(max));
     },
     dispose() {
       for (const off of stops) off();

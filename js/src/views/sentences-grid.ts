@@ -234,6 +234,7 @@ export class SentenceGrid {
           ink: rgb,
           index: rampIndex(values[a * size + b], max, scale),
           strongest: b === best,
+          error: matrix.error(values[a * size + b]),
         });
       }
       if (elsewhere === null) continue;
@@ -246,8 +247,9 @@ export class SentenceGrid {
         [share, elsewhere[a]],
         [sum, total],
       ] as const) {
-        cell.textContent = formatNumber(value);
-        setAttributes(cell, { "data-aw-value": exact(value), title: exact(value) });
+        const all = exact(value, matrix.error(value));
+        cell.textContent = formatNumber(value, undefined, matrix.error(value));
+        setAttributes(cell, { "data-aw-value": all, title: all });
       }
     }
     this.#mark();
@@ -256,7 +258,13 @@ export class SentenceGrid {
   #paintCell(
     at: number,
     value: number,
-    how: { color: readonly string[]; ink: readonly Rgb[]; index: number; strongest: boolean },
+    how: {
+      color: readonly string[];
+      ink: readonly Rgb[];
+      index: number;
+      strongest: boolean;
+      error: number;
+    },
   ): void {
     const cell = this.#cells[at];
     const none = Number.isNaN(value);
@@ -268,13 +276,13 @@ export class SentenceGrid {
       cell.style.color = none ? "" : inkOn(how.ink[how.index]);
     }
     // Without room for it the number is not laid out; who comes to a cell has it (`#describe`).
-    const text = this.#printed ? formatNumber(value) : "";
+    const text = this.#printed ? formatNumber(value, undefined, how.error) : "";
     if (cell.textContent !== text) cell.textContent = text;
     const kind = none ? " is-impossible" : how.strongest ? " is-strongest" : "";
     const long = text.length > LONG_NUMBER ? " is-long" : "";
     setAttributes(cell, {
       class: `aw-isa-cell${kind}${long}`,
-      "data-aw-value": none ? null : exact(value),
+      "data-aw-value": none ? null : exact(value, how.error),
     });
   }
 
@@ -286,9 +294,11 @@ export class SentenceGrid {
     const [a, b] = [Number(cell.dataset.a), Number(cell.dataset.b)];
     const value = matrix.values[a * matrix.size + b];
     const none = Number.isNaN(value);
+    const error = matrix.error(value);
+    const said = none ? "impossible, masked" : formatNumber(value, undefined, error);
     setAttributes(cell, {
-      title: none ? "The model's mask forbids every link here" : exact(value),
-      "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${none ? "impossible, masked" : formatNumber(value)}`,
+      title: none ? "The model's mask forbids every link here" : exact(value, error),
+      "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${said}`,
     });
   }
 

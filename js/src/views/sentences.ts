@@ -189,7 +189,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       ]);
       if (wait.aborted) return;
       const first = matrix === null;
-      matrix = slicedMatrix(of, found, meta, mask);
+      matrix = slicedMatrix(of, found, meta, mask, source.precision);
       show(first);
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
@@ -229,7 +229,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
     root.classList.toggle("is-empty", matrix.size === 0);
     root.classList.toggle("is-single", matrix.size === 1);
     if (matrix.size === 0) return;
-    legend.show(matrix.max, scale);
+    legend.show(matrix.max, scale, matrix.error(matrix.max));
     grid.show(matrix, scale);
     if (first) {
       const a = Math.max(0, sentenceOf(matrix, token));
@@ -254,12 +254,14 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
     grid.light(drill?.place ?? null, placeOfPair(matrix, state.get().pair));
   }
 
-  const number = (value: number): HTMLElement =>
-    h(
+  const number = (value: number): HTMLElement => {
+    const error = matrix?.error(value) ?? 0;
+    return h(
       "span",
-      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-      formatNumber(value),
+      { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+      formatNumber(value, undefined, error),
     );
+  };
 
   /** The answer for the row one stands on, and the cell that is pointed at or stood on. */
   function tell(pointed: Place | null): void {
@@ -348,7 +350,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
       if (wait.aborted || drill !== into) return;
       const fresh = into.element.parentElement === null;
       if (fresh) below.replaceChildren(into.element);
-      into.show(of, slicedBlock(found, of, meta.tokens.text.length));
+      into.show(of, slicedBlock(found, of, meta.tokens.text.length, source.precision));
       if (fresh && of.size > 1) {
         announce(`Tokens of ${sentenceName(a)} and ${sentenceName(b)} are open below.`);
       }
@@ -366,7 +368,7 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
   function recolor(): void {
     if (matrix === null || matrix.size === 0) return;
     const { scale } = state.get();
-    legend.show(matrix.max, scale);
+    legend.show(matrix.max, scale, matrix.error(matrix.max));
     grid.paint(scale);
     drill?.recolor();
   }

@@ -27,10 +27,16 @@ interface Rows {
   readonly layers: readonly number[];
   /** `[layers, n]`. */
   readonly weights: Float32Array;
+  /** Made of a saved page's codes, and off by what it says. */
+  readonly coded: boolean;
 }
 
 export function firstToken(element: HTMLElement, stage: Stage): () => void {
   const { source, state, report, announce, signal } = stage;
+  const errorAt = (value: number): number =>
+    rows?.coded === true ? (source.precision?.weight(value) ?? 0) : 0;
+  const say = (value: number): string => formatNumber(value, undefined, errorAt(value));
+  const all = (value: number): string => exact(value, errorAt(value));
   const { tokens, model } = source.meta;
   const n = tokens.text.length;
   const scheme = schemeOf(tokens);
@@ -125,8 +131,8 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
       "  ",
       h(
         "strong",
-        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-        formatNumber(value),
+        { class: "aw-number", "data-aw-value": all(value), title: all(value) },
+        say(value),
       ),
     );
   }
@@ -149,6 +155,7 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
         head,
         layers: data.layers as readonly number[],
         weights: arrays.get("weights")?.data as Float32Array,
+        coded: data.coded === true,
       };
       draw();
     } catch (error) {
@@ -170,7 +177,7 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
     picture?.stop();
     body.replaceChildren();
     top = maximum(rows.weights.filter((_, at) => seen.includes(at % n)));
-    legend.show(top, state.get().scale);
+    legend.show(top, state.get().scale, errorAt(top));
     if (seen.length === 0) {
       body.append(h("p", { class: "aw-hint" }, "Only special tokens, and these are hidden."));
       readout.textContent = "";
@@ -212,9 +219,9 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
             tabindex: -1,
             "data-layer": layer,
             "data-token": token,
-            "data-aw-value": exact(value),
-            title: `${name(token)}  ${formatNumber(value)}`,
-            "aria-label": `layer ${layer}, ${name(token)}: ${formatNumber(value)}`,
+            "data-aw-value": all(value),
+            title: `${name(token)}  ${say(value)}`,
+            "aria-label": `layer ${layer}, ${name(token)}: ${say(value)}`,
           },
           visible(special ? tokens.text[token] : tokens.surface[token]),
         );
@@ -238,10 +245,10 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
         {
           class: "aw-first-most",
           role: "gridcell",
-          title: `strongest: ${name(best)} ${exact(most)}`,
+          title: `strongest: ${name(best)} ${all(most)}`,
         },
         h("bdi", { dir: "ltr" }, name(best)),
-        h("span", { class: "aw-number", "data-aw-value": exact(most) }, formatNumber(most)),
+        h("span", { class: "aw-number", "data-aw-value": all(most) }, say(most)),
       );
       grid.append(
         h(
@@ -388,7 +395,7 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
   }
 
   const repaint = (): void => {
-    legend.show(top, state.get().scale);
+    legend.show(top, state.get().scale, errorAt(top));
     picture?.paint();
     picture?.mark();
   };

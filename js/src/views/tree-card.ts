@@ -16,6 +16,8 @@ export interface NodeFacts {
   readonly children: number;
   /** Null where there is none, or not yet. */
   readonly score: number | null;
+  /** How far the three numbers may be off; 0 where they are exact. */
+  readonly errors: { readonly weight: number; readonly product: number; readonly score: number };
   /** Why there is no score; null when there is, or will be. */
   readonly scoreAbsent: string | null;
   /** What a weight is called: attention weight or rollout. */
@@ -34,7 +36,8 @@ function figure(
   name: string,
   value: number | null,
   part: string,
-  write = formatNumber,
+  error = 0,
+  write = (one: number): string => formatNumber(one, undefined, error),
 ): HTMLElement {
   return h(
     "div",
@@ -45,7 +48,7 @@ function figure(
       {
         class: "aw-number",
         "data-aw-part": part,
-        "data-aw-value": value === null ? null : exact(value),
+        "data-aw-value": value === null ? null : exact(value, error),
       },
       value === null ? ABSENT : write(value),
     ),
@@ -77,11 +80,11 @@ export function nodeCard(facts: NodeFacts): HTMLElement {
       ...(parent === null
         ? []
         : [
-            figure(facts.quantity, node.weight, "tree-weight"),
-            figure("path product", node.product, "tree-product"),
-            figure("scaled score", facts.score, "tree-score"),
+            figure(facts.quantity, node.weight, "tree-weight", facts.errors.weight),
+            figure("path product", node.product, "tree-product", facts.errors.product),
+            figure("scaled score", facts.score, "tree-score", facts.errors.score),
           ]),
-      figure("children", facts.children, "tree-children", formatCount),
+      figure("children", facts.children, "tree-children", 0, formatCount),
     ),
     parent === null || scoreAbsent === null
       ? null
@@ -94,9 +97,11 @@ export function spokenNode(facts: NodeFacts): string {
   const name = `${facts.name}, position ${facts.token}`;
   const children = `${facts.children} ${facts.children === 1 ? "child" : "children"}`;
   if (parent === null) return `${name}, root, ${children}`;
-  const score = facts.score === null ? "" : `, scaled score ${formatNumber(facts.score)}`;
+  const { errors } = facts;
+  const said = (value: number, error: number): string => formatNumber(value, undefined, error);
+  const score = facts.score === null ? "" : `, scaled score ${said(facts.score, errors.score)}`;
   return (
-    `${name}, ${facts.quantity} ${formatNumber(node.weight ?? Number.NaN)}, ` +
-    `path product ${formatNumber(node.product)}${score}, ${children}`
+    `${name}, ${facts.quantity} ${said(node.weight ?? Number.NaN, errors.weight)}, ` +
+    `path product ${said(node.product, errors.product)}${score}, ${children}`
   );
 }

@@ -20,6 +20,8 @@ const MOVE_MS = 200;
 const MOVED_MOST = 400;
 
 export interface TreeLook {
+  /** How far a weight may be off. */
+  error(weight: number): number;
   /** 0..1 of the widest edge. */
   share(weight: number): number;
   /** What a screen reader says of a token. */
@@ -141,8 +143,9 @@ export function createTreePicture(): TreePicture {
       parts.push(toggle);
     }
     if (node.weight !== null) {
-      number.textContent = formatNumber(node.weight);
-      number.setAttribute("data-aw-value", exact(node.weight));
+      const error = look.error(node.weight);
+      number.textContent = formatNumber(node.weight, undefined, error);
+      number.setAttribute("data-aw-value", exact(node.weight, error));
       parts.push(number);
     }
     // Spaces are not drawn; they part token and number for those who read the text.

@@ -16,7 +16,7 @@ const WIDTHS = [0.1, 0.5, 1] as const;
 export interface TreeLegend {
   readonly element: SVGSVGElement;
   show(
-    what: { quantity: string; depth: number; max: number; scale: Scale },
+    what: { quantity: string; depth: number; max: number; scale: Scale; error: number },
     measure: (text: string) => number,
     room: number,
   ): void;
@@ -31,13 +31,15 @@ export function createTreeLegend(): TreeLegend {
   }) as SVGSVGElement;
   return {
     element,
-    show({ quantity, depth, max, scale }, measure, room) {
+    show({ quantity, depth, max, scale, error }, measure, room) {
       const parts: SVGElement[] = [];
+      const off = scale === "unit" ? 0 : error;
+      const format = (value: number): string => formatNumber(value, undefined, off);
       let [x, y, width] = [0, HEIGHT / 2, 0];
       const write = (text: string, value?: number): void => {
         const made = svg("text", { class: "aw-tree-legend-text", x, y, dy: "0.35em" });
         made.textContent = text;
-        if (value !== undefined) made.setAttribute("data-aw-value", exact(value));
+        if (value !== undefined) made.setAttribute("data-aw-value", exact(value, off));
         parts.push(made);
         x += Math.ceil(measure(text)) + GAP;
         width = Math.max(width, x);
@@ -59,7 +61,7 @@ export function createTreeLegend(): TreeLegend {
       }
       const name = scale === "sqrt" ? `${quantity} (width by its root)` : quantity;
       const values = WIDTHS.map((share) => rampValue(share, max, scale));
-      const next = [name, ...values.map((value) => formatNumber(value))].reduce(
+      const next = [name, ...values.map(format)].reduce(
         (sum, text) => sum + Math.ceil(measure(text)) + GAP,
         WIDTHS.length * (SAMPLE + GAP),
       );
@@ -68,7 +70,7 @@ export function createTreeLegend(): TreeLegend {
       write(name);
       WIDTHS.forEach((share, i) => {
         line(Math.max(EDGE.least, EDGE.most * share), null);
-        write(formatNumber(values[i]!), values[i]!);
+        write(format(values[i]!), values[i]!);
       });
       const height = y + HEIGHT / 2;
       element.setAttribute("width", String(width));
@@ -77,7 +79,7 @@ export function createTreeLegend(): TreeLegend {
       element.setAttribute(
         "aria-label",
         `Colour: level of the tree, 1 to ${depth}. Width of a line: ${quantity}, ` +
-          `the widest ${formatNumber(rampValue(1, max, scale))}.`,
+          `the widest ${format(rampValue(1, max, scale))}.`,
       );
       element.replaceChildren(...parts);
     },

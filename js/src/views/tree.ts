@@ -2,18 +2,19 @@
 
 import {
   edgesOf,
+  errorOfProduct,
   type InfluenceTree,
   influenceTree,
   nodesThrough,
   type TreeNode,
 } from "../derive/tree";
 import { h } from "../draw/dom";
-import { copyExactValues, formatCount, formatNumber, tokenLabel } from "../draw/format";
+import { copyExactValues, formatCount, formatNumber, held, tokenLabel } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { RAMP_SIZE, ramp } from "../draw/ramp";
 import { rampPosition } from "../draw/scale";
 import { modeOf, onTheme, palette } from "../draw/theme";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../names";
 import { SliceFailure } from "../source/failure";
 import type { Drawn, Table } from "../types";
@@ -245,7 +246,13 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     layout = layoutTree(grown, layoutName, room, {
       label: labelOf,
       number: (node) =>
-        node.weight === null ? 0 : ruler.width(formatNumber(node.weight), NUMBER_SIZE, 400),
+        node.weight === null
+          ? 0
+          : ruler.width(
+              formatNumber(node.weight, undefined, errorOf(shown, node.weight)),
+              NUMBER_SIZE,
+              400,
+            ),
       path: pathOf,
       open: isOpen,
     });
@@ -257,7 +264,13 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       `What ${nameOf(unitAt(grown.root))} attends to: ${spokenMatrix(shown)}`,
     );
     legend.show(
-      { quantity: quantityName(), depth: state.get().depth, max: shown.max, scale },
+      {
+        quantity: quantityName(),
+        depth: state.get().depth,
+        max: shown.max,
+        scale,
+        error: errorOf(shown, shown.max),
+      },
       (text) => ruler.width(text, NUMBER_SIZE, 400),
       room,
     );
@@ -281,6 +294,7 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
     spoken: (box) => spokenNode(facts(box)),
     whole: (box) => (box.label.text === nameOf(unitAt(box.node)) ? null : nameOf(unitAt(box.node))),
     token: (box) => tokenAt(box.node),
+    error: (weight) => errorOf(matrix!, weight),
   });
 
   /** Colours of the levels, in the theme that is on. */
@@ -318,6 +332,11 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       score: scoreOf(node),
       scoreAbsent: scores.absent(matrix!),
       quantity: quantityName(),
+      errors: {
+        weight: node.weight === null ? 0 : errorOf(matrix!, node.weight),
+        product: errorOfProduct(node, (weight) => errorOf(matrix!, weight)),
+        score: matrix!.scoreError ?? 0,
+      },
     };
   }
 
@@ -374,10 +393,16 @@ export function tree(element: HTMLElement, stage: Stage): Drawn {
       const rows = edgesOf(whole).map((node) => {
         const parent = shown.units[node.parent!.unit]!;
         const child = shown.units[node.unit]!;
+        const score = scores.of(shown, node.parent!.unit, node.unit);
         return [
           ...[parent.token, child.token, parent.text, child.text],
-          ...[node.depth, node.weight, node.product],
-          scores.of(shown, node.parent!.unit, node.unit),
+          node.depth,
+          node.weight === null ? null : held(node.weight, errorOf(shown, node.weight)),
+          held(
+            node.product,
+            errorOfProduct(node, (weight) => errorOf(shown, weight)),
+          ),
+          score === null ? null : held(score, shown.scoreError ?? 0),
         ];
       });
       return { columns: COLUMNS, rows };

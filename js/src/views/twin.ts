@@ -2,7 +2,7 @@
 
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
-import type { Matrix, Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage } from "../matrix";
 
 /** A table of this many rows and columns is still one that somebody reads. */
 const MOST = 40;
@@ -26,12 +26,13 @@ export function twinTable(
 
   function cell(shown: Matrix, index: number): HTMLElement {
     const value = (shown.scores ?? shown.weights)[index]!;
+    const error = shown.scores === null ? errorOf(shown, value) : (shown.scoreError ?? 0);
     return (shown.allowed !== null && shown.allowed[index] === 0) || value === -Infinity
       ? h("td", { class: "aw-number" }, "masked")
       : h(
           "td",
-          { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-          formatNumber(value),
+          { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+          formatNumber(value, undefined, error),
         );
   }
 
