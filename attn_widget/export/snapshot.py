@@ -43,7 +43,7 @@ LISTED = 20  # tokens of an opened softmax that a page can list
 MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
 # From the finest on; the last two are the smallest for short and for long texts.
 WAYS: tuple[Way, ...] = (
-    ("qk", 0.0005),
+    ("qk", 0.0002),  # three digits of every weight
     ("weights", MOST_LEVELS),
     ("qk", 0.005),
     ("weights", 4095),

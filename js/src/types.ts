@@ -62,7 +62,11 @@ export interface Meta {
     readonly keys: readonly string[];
   } | null;
   /** Of a saved page: the views that were saved. */
-  readonly snapshot?: { readonly views: readonly string[] };
+  readonly snapshot?: {
+    readonly views: readonly string[];
+    readonly layers: readonly number[];
+    readonly heads: readonly number[];
+  };
   readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
   readonly thumb: number;
   readonly predictions: {
@@ -117,6 +121,18 @@ export interface Slice {
 
 export type SliceRequest = { readonly kind: string } & Readonly<Record<string, unknown>>;
 
+/** How far numbers may be off that a saved page has in code. */
+export interface Precision {
+  /** Of a weight of this size, of a mean of such, or of a sum of `terms` of them. */
+  weight(value: number, terms?: number): number;
+  /** Of any entry of a rollout. */
+  readonly rollout: number;
+  /** Of a scaled score; 0 where there is none. */
+  readonly score: number;
+  /** In words, for the reader. */
+  readonly note: string;
+}
+
 /** Answers questions about one run; nobody knows from where. */
 export interface Source {
   readonly meta: Meta;
@@ -124,6 +140,10 @@ export interface Source {
   readonly arrays: ReadonlyMap<string, NdArray>;
   /** Whether a question needing a kernel (a new forward pass) can be answered. */
   readonly live: boolean;
+  /** Of a saved page; the kernel's numbers are float32, and all their digits are shown on demand. */
+  readonly precision?: Precision;
+  /** Of a saved page: whether it has an answer, where that is known without computing it. */
+  has?(request: SliceRequest): boolean;
   /** Rejects with a `SliceFailure` (message and hint for the reader). Cached; equal requests share one promise. */
   slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
 }

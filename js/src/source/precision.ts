@@ -1,6 +1,5 @@
 /** How far the numbers of a saved page may be off (attn_widget/export/codec.py). */
 
-import { formatNumber } from "../draw/format";
 import type { Precision } from "../types";
 
 /** Half a unit of float32, in which the page computes. */
@@ -32,19 +31,19 @@ export function precisionOf({
         : size * relative;
     return Math.min(error, own) + FLOAT * size;
   };
-  const upTo = (most: number): string => `± ${formatNumber(most, 1)}`;
   return {
     weight: (value, terms = 1) => terms * one(value / terms),
     rollout: rollout_error ?? error,
     score: code === "qk" ? (score_error ?? 0) : 0,
     note:
-      `weights to ${upTo(rounded(error))}` +
-      (code === "qk" && score_error !== null ? `, scores to ${upTo(rounded(score_error))}` : ""),
+      `weights to ± ${roundedUp(error)}` +
+      (code === "qk" && score_error !== null ? `, scores to ± ${roundedUp(score_error)}` : ""),
   };
 }
 
-/** Up to the next digit, so that the bound as it is written holds. */
-function rounded(error: number): number {
-  const unit = 10 ** Math.floor(Math.log10(error));
-  return Number((Math.ceil(error / unit - 1e-9) * unit).toPrecision(1));
+/** One digit, up to the next: the bound as it is written holds. `0.0002`, not `2×10⁻⁴`. */
+export function roundedUp(error: number): string {
+  const place = Math.floor(Math.log10(error));
+  const units = Math.ceil(error / 10 ** place - 1e-9);
+  return (units * 10 ** place).toFixed(Math.max(0, units === 10 ? -place - 1 : -place));
 }

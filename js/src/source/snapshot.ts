@@ -2,22 +2,29 @@
 
 import { rolloutStep } from "../derive/rollout";
 import { PackError, readPack, unpack } from "../pack";
-import type { HeadIndex, Meta, NdArray, Slice, SliceRequest, Source } from "../types";
+import type { HeadIndex, Meta, NdArray, Precision, Slice, SliceRequest, Source } from "../types";
 import { ByteCache } from "./cache";
 import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./decode";
 import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
+import { precisionOf } from "./precision";
+import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
 
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
 
 export interface SnapshotMeta {
   readonly code: "weights" | "qk";
+  /** Of the code "weights". */
+  readonly levels: number | null;
   readonly layers: readonly number[];
   readonly heads: readonly number[];
   /** No weight is off by more. */
   readonly error: number;
   readonly score_error: number | null;
+  readonly rollout_error: number | null;
+  /** Of each saved layer. */
+  readonly scaling: readonly number[];
   readonly views: readonly string[];
   readonly selection: Readonly<Record<string, unknown>>;
   readonly title: string;
@@ -49,7 +56,7 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
 const needsKernel = (what: string): SliceFailure =>
   new SliceFailure(
     `${what} is not in this saved page.`,
-    "Ask for it in a notebook: it needs a kernel.",
+    "It needs a kernel: open the text in a notebook.",
   );
 
 const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
@@ -58,6 +65,7 @@ export class SnapshotSource implements Source {
   readonly live = false;
   readonly meta: SavedMeta;
   readonly arrays: ReadonlyMap<string, NdArray>;
+  readonly precision: Precision;
   readonly #chunks: Chunks;
   readonly #recorded = new Map<string, Recorded>();
   readonly #layers = new Map<number, Promise<LayerChunk>>();
@@ -80,7 +88,16 @@ export class SnapshotSource implements Source {
     this.meta = meta;
     this.arrays = arrays;
     this.#chunks = chunks;
+    this.precision = precisionOf(meta.snapshot);
     for (const entry of meta.recorded) this.#recorded.set(requestKey(entry.request), entry);
+  }
+
+  has(request: SliceRequest): boolean {
+    const listed = request.kind === "predictions" && request.rows == null;
+    return (
+      this.#recorded.has(requestKey(request)) ||
+      (listed && this.#longestList(String(request.mode)) !== null)
+    );
   }
 
   async slice(request: SliceRequest, options: { signal?: AbortSignal } = {}): Promise<Slice> {
@@ -133,8 +150,17 @@ export class SnapshotSource implements Source {
         const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
         return rowsOf({ data: {}, arrays }, request, n);
       }
+      case "qkv":
+        return this.#factors(request as unknown as { layer: number; head: number });
+      case "tensor":
+        return this.#tensor(request);
+      case "sentences":
+      case "drill":
+        return this.#sentences(request);
       case "first_token":
         return this.#firstToken((request as unknown as { head: HeadIndex }).head);
+      case "predictions":
+        return this.#predictions(request);
       case "softmax":
         return this.#softmax(request);
       default:
@@ -169,6 +195,115 @@ export class SnapshotSource implements Source {
     return made;
   }
 
+  /** Of a head whose vectors were not recorded: the scale alone, from which `q · k` follows. */
+  async #factors({ layer }: { layer: number; head: number }): Promise<Slice> {
+    const place = this.meta.snapshot.layers.indexOf(layer);
+    const chunk = await this.#layer(layer);
+    if (!chunk.arrays.has("rank") || chunk.arrays.has("bias")) throw needsKernel(NAMES.qkv!);
+    return { data: { scaling: this.meta.snapshot.scaling[place] }, arrays: new Map() };
+  }
+
+  /** A head's own tensors, where its vectors were recorded. */
+  async #tensor(request: SliceRequest): Promise<Slice> {
+    const { name, layer, head } = request as unknown as {
+      name: string;
+      layer: number;
+      head: number;
+    };
+    const short = { query: "q", key: "k", value: "v", head_output: "v" }[name];
+    const vectors =
+      short === undefined
+        ? undefined
+        : this.#recorded.get(requestKey({ kind: "qkv", layer, head }));
+    if (short === undefined || vectors === undefined) throw needsKernel(NAMES.tensor!);
+    const found = this.#replay(vectors).arrays.get(short)!;
+    const [n, width] = found.shape as [number, number];
+    let { data } = found;
+    if (name === "head_output") {
+      const weights = (await this.slice({ kind: "weights", layer, head })).arrays.get("weights")!;
+      data = product(weights.data, found.data, n, width);
+    }
+    const { rows, cols } = request as { rows?: [number, number]; cols?: [number, number] };
+    const [top, bottom] = rows ?? [0, n];
+    const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
+    const part = Float32Array.from(
+      { length: (bottom - top) * (right - left) },
+      (_, i) => data[(top + Math.floor(i / (right - left))) * width + left + (i % (right - left))]!,
+    );
+    const tensor = f32(part, bottom - top, right - left);
+    return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
+  }
+
+  /** The layers and heads that an aggregation goes over; all of them must have been saved. */
+  async *#saved(
+    kind: Aggregation,
+    layer: number | null | undefined,
+    head: number | null | undefined,
+  ): AsyncGenerator<SavedLayer> {
+    const { n_layers, n_heads } = this.meta.model;
+    const layers = layer == null ? Array.from({ length: n_layers }, (_, l) => l) : [layer];
+    const wanted = head == null ? Array.from({ length: n_heads }, (_, h) => h) : [head];
+    for (const one of layers) {
+      const mean = kind === "mass" && head == null;
+      yield {
+        layer: one,
+        chunk: await this.#layer(one),
+        heads: mean ? null : wanted.map((each) => ({ place: this.#place(each), head: each })),
+      };
+    }
+  }
+
+  async #sentences(request: SliceRequest): Promise<Slice> {
+    const { aggregation, layer, head, a, b } = request as unknown as {
+      aggregation: Aggregation;
+      layer?: number | null;
+      head?: number | null;
+      a: number;
+      b: number;
+    };
+    const known = this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
+    if (known === undefined) throw needsKernel("Attention between so many sentences");
+    const { texts, tokens, note } = known.data;
+    const sentences = tokens as readonly (readonly number[])[];
+    const n = this.#n;
+    const saved = this.#saved(aggregation, layer, head);
+    if (request.kind === "sentences") {
+      const all = await gather(aggregation, saved, n, [0, n]);
+      return matrix(aggregation, all, sentences, { texts, tokens, note });
+    }
+    const [queries, keys] = [sentences[a]!, sentences[b]!];
+    const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
+    return drill(await gather(aggregation, saved, n, rows), queries, keys);
+  }
+
+  /** The beginning of a longer list that was recorded. */
+  #predictions(request: SliceRequest): Slice {
+    const {
+      mode = "as_is",
+      top_k,
+      rows,
+    } = request as { mode?: string; top_k?: number; rows?: unknown };
+    const longest = this.#longestList(mode);
+    if (longest === null || rows != null || top_k === undefined) {
+      throw needsKernel(mode === "masked" ? "Masked prediction" : "This prediction");
+    }
+    const { data, arrays } = this.#replay(longest);
+    const cut = [...arrays].map(([name, array]): [string, NdArray] => {
+      const [n, k] = array.shape;
+      if (k === undefined || k <= top_k) return [name, array];
+      const kept = array.data.filter((_, i) => i % k < top_k);
+      return [name, { data: kept, shape: [n!, top_k] }];
+    });
+    return { data: { ...data, top_k }, arrays: new Map(cut) };
+  }
+
+  #longestList(mode: string): Recorded | null {
+    const lists = [...this.#recorded.values()].filter(
+      ({ request: asked }) => asked.kind === "predictions" && (asked.mode ?? "as_is") === mode,
+    );
+    return lists.sort((a, b) => Number(b.request.top_k) - Number(a.request.top_k))[0] ?? null;
+  }
+
   async #firstToken(head: HeadIndex): Promise<Slice> {
     const n = this.#n;
     const last = this.meta.model.n_layers;
@@ -178,7 +313,8 @@ export class SnapshotSource implements Source {
       const slice = await this.slice({ kind: "weights", layer, head });
       weights.set((slice.arrays.get("weights")!.data as Float32Array).subarray(0, n), row * n);
     }
-    return { data: { layers }, arrays: new Map([["weights", f32(weights, layers.length, n)]]) };
+    const arrays = new Map([["weights", f32(weights, layers.length, n)]]);
+    return { data: { layers, coded: true }, arrays };
   }
 
   /** The best tokens of a position, from the recorded predictions with the longest list. */
@@ -192,11 +328,8 @@ export class SnapshotSource implements Source {
       mode?: string;
       token_ids?: readonly number[] | null;
     };
-    const lists = [...this.#recorded.values()].filter(
-      ({ request: asked }) => asked.kind === "predictions" && (asked.mode ?? "as_is") === mode,
-    );
-    const longest = lists.sort((a, b) => Number(b.request.top_k) - Number(a.request.top_k))[0];
-    if (longest === undefined) throw needsKernel("This softmax");
+    const longest = this.#longestList(mode);
+    if (longest === null) throw needsKernel("This softmax");
     const { data, arrays } = this.#replay(longest);
     const of = (name: string) => arrays.get(name)!;
     const k = of("prediction_ids").shape[1]!;
@@ -257,6 +390,23 @@ const NAMES: Readonly<Record<string, string>> = {
   metrics: "This threshold",
   roles: "This seed",
 };
+
+/** `weights [n, n] @ values [n, width]`. */
+function product(
+  weights: ArrayLike<number>,
+  values: ArrayLike<number>,
+  n: number,
+  width: number,
+): Float32Array {
+  const sums = new Float64Array(n * width);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < n; j++) {
+      const weight = weights[i * n + j]!;
+      for (let d = 0; d < width; d++) sums[i * width + d]! += weight * values[j * width + d]!;
+    }
+  }
+  return Float32Array.from(sums);
+}
 
 /** The rows that a request names, or all of them. */
 function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
