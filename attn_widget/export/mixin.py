@@ -11,9 +11,13 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.files import destination, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Float32
     from attn_widget.export.text import Table
+    from attn_widget.widget.widget import AttentionWidget
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
@@ -215,7 +219,110 @@ class Exports:
         target = destination(path, ".svg")
         write(target, self._draw("svg", view, width, 1, None))
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        layers: Sequence[int] | None = None,
+        heads: Sequence[int] | None = None,
+        views: Sequence[str] | None = None,
+        title: str | None = None,
+    ) -> Path:
+        """Save a page that stays alive without a kernel and without a network.
+
+        One file with everything in it; whatever needs another pass of the model says so there.
+        `attn_widget.to_html` puts several widgets into one page.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step: a page that cannot be finished leaves the old one.
+        layers, heads : sequence of int, optional
+            Whose weights go along, 0-based; by default all.
+        views : sequence of str, optional
+            Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+        title : str, optional
+            Of the page.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            A closed widget; a layer, head or view that is not there; a missing folder.
+        NotAvailableError
+            The widget of a profile: no page without a kernel answers for many texts.
+        OSError
+            The file cannot be written; nothing is left half-written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     w.to_html(pathlib.Path(folder) / "cat.html", views=["attention"]).name
+        'cat.html'
+        >>> w.close()
+        """
+        from attn_widget.export.page import to_html
+
+        return to_html(
+            self._run_of_one_text(),
+            os.fspath(path),
+            layers=layers,
+            heads=heads,
+            views=views,
+            title=title,
+        )
+
+    def as_html(self, height: int = 900) -> str:
+        """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
+
+        The frame is sandboxed: its script runs and offers downloads, and reaches nothing around it.
+        In a notebook, ``IPython.display.HTML(w.as_html())`` shows it, and every export keeps it.
+
+        Parameters
+        ----------
+        height : int
+            Of the frame, px.
+
+        Raises
+        ------
+        InputError
+            A closed widget, or a height that is no positive int.
+        NotAvailableError
+            As in `to_html`.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> w.as_html(height=600).startswith("<iframe sandbox=")
+        True
+        >>> w.close()
+        """
+        from attn_widget.export.page import as_html
+
+        if isinstance(height, bool) or not isinstance(height, int) or height < 1:
+            raise InputError(f"height is {height!r}, expected a positive int (CSS px).")
+        return as_html(self._run_of_one_text(), height=height)
+
     # -- how -----------------------------------------------------------------------------------
+
+    def _run_of_one_text(self) -> AttentionWidget:
+        """The widget itself, which must be open and show one text."""
+        from attn_widget.widget.widget import AttentionWidget
+
+        self._pack()  # refuses a closed widget
+        if not isinstance(self, AttentionWidget):
+            raise NotAvailableError(
+                "A profile has no page of its own: its heads are over many texts.",
+                "Save the table with to_csv() or a picture with save_png(), or a page of one text: "
+                "show(text).to_html(path).",
+            )
+        return self
 
     def _view(self, view: str | None) -> str:
         from attn_widget.export.metadata import DEFINITIONS
