@@ -4,11 +4,12 @@ import { createFrame } from "./app";
 import { bindState, type Model, readActivity } from "./binding";
 import { readPack } from "./pack";
 import { explain } from "./source/failure";
+import { invokeWith, type Messages } from "./source/invoke";
 import { type Invoke, KernelSource } from "./source/kernel";
 import { fit } from "./state";
 
 interface RenderProps {
-  readonly model: Model;
+  readonly model: Model & Messages;
   readonly el: HTMLElement;
   readonly experimental: { readonly invoke: Invoke };
   /** Missing in hosts older than anywidget 0.11. */
@@ -18,6 +19,7 @@ interface RenderProps {
 function render({ model, el, experimental, signal }: RenderProps): () => void {
   const { state, release } = bindState(model);
   const frame = createFrame(state);
+  const invoke = invokeWith(model, experimental.invoke);
   el.append(frame.element);
 
   const showRun = () => {
@@ -27,7 +29,7 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
     try {
       const pack = readPack(bytes);
       state.set(fit(state.get(), pack.meta));
-      const source = new KernelSource(pack, experimental.invoke, { contact: frame.contact });
+      const source = new KernelSource(pack, invoke, { contact: frame.contact });
       // Tensors from outside have no model to run.
       const runs = pack.meta.model.family !== null && pack.meta.profile === null;
       frame.show(source, runs ? (action) => source.act(action) : null);
