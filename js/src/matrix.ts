@@ -41,8 +41,11 @@ export interface Matrix {
 
 export interface MatrixStore {
   get(): Matrix | null;
-  /** Called with every new matrix, and at once with the present one. Returns the way to stop. */
-  on(listener: (matrix: Matrix) => void): () => void;
+  /**
+   * Called with every new matrix, and at once with the present one. Returns the way to stop. What draws on a
+   * canvas goes `first`: a canvas asks for the style of the page, which is cheap until others change elements.
+   */
+  on(listener: (matrix: Matrix) => void, turn?: "first"): () => void;
 }
 
 /** What the views of this widget get beyond a `Context`. */
@@ -115,6 +118,7 @@ export function createMatrix(
   state: State,
   { report, signal, busy }: Pick<Context, "report" | "signal"> & { busy(waiting: boolean): void },
 ): MatrixStore {
+  const early = new Set<(matrix: Matrix) => void>();
   const listeners = new Set<(matrix: Matrix) => void>();
   const n = source.meta.tokens.text.length;
   let current: Matrix | null = null;
@@ -171,7 +175,7 @@ export function createMatrix(
         ...errorsOf(source, selection.quantity === "rollout" ? "rollout" : "weights", units),
         unitOf: (token) => unitOfToken(units, token),
       };
-      for (const listener of [...listeners]) listener(current);
+      for (const listener of [...early, ...listeners]) listener(current);
       if (source.live && n <= PREFETCH_TOKENS) {
         idle = setTimeout(() => {
           for (const request of neighbours(source, selection)) {
@@ -200,6 +204,7 @@ export function createMatrix(
       stop();
       clearTimeout(idle);
       asking?.abort();
+      early.clear();
       listeners.clear();
     },
     { once: true },
@@ -207,11 +212,12 @@ export function createMatrix(
   void load();
   return {
     get: () => current,
-    on(listener) {
-      listeners.add(listener);
+    on(listener, turn) {
+      const group = turn === "first" ? early : listeners;
+      group.add(listener);
       if (current !== null) listener(current);
       return () => {
-        listeners.delete(listener);
+        group.delete(listener);
       };
     },
   };

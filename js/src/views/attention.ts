@@ -442,7 +442,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   }
 
   const stops = [
-    stage.matrix.on(show),
+    stage.matrix.on(show, "first"),
     state.on(["token", "pair", "group"], mark),
     state.on(["scale"], redraw),
     state.on(["height"], () => layout(width)),
