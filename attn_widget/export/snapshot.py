@@ -336,36 +336,61 @@ def paint(
         for answered in record(analysis, request):
             keep(*answered)
     # Tensors in groups: a page has the whole of a group, or says that it needs a kernel.
-    for group in inside_groups(analysis, layer, about["heads"]):
+    for group in inside_groups(analysis, layer, about["heads"], room) if room > 0 else ():
         room -= 4 * sum(cells for _, cells in group)
         if room < 0:
             break
-        for request, _ in group:
-            for answered in record(analysis, request):
+        for request, cells in group:
+            for answered in record(analysis, request, cells):
                 keep(*answered)
     return pack({**meta, "snapshot": dict(about), "recorded": recorded}, arrays)
 
 
-def record(analysis: Analysis, request: Asked) -> Iterator[tuple[Asked, dict[str, Any], Arrays]]:
-    """The kernel's own answer; what it refuses is left out, and refused again by the page."""
+def record(
+    analysis: Analysis, request: Asked, cells: int = 0
+) -> Iterator[tuple[Asked, dict[str, Any], Arrays]]:
+    """The kernel's own answer; what it refuses is left out, and refused again by the page.
+
+    A tensor's columns are as many as ``cells`` allow: the page asks for a window of fixed width and takes
+    what there is.
+    """
     asked = {**request}
-    if request["kind"] == "tensor" and "cols" in request:
-        # The page asks for a window of fixed width, whatever the tensor's own.
-        reply, _ = answer(analysis, {**request, "cols": None, "rows": [0, 1]})
-        if not reply["ok"]:
+    if request["kind"] == "tensor":
+        shape = shape_of(analysis, request)
+        if shape is None:
             return
-        rows, columns = reply["data"]["shape"]
-        asked["cols"] = [0, min(request["cols"][1], columns)]
+        rows = min(request.get("rows", [0, shape[0]])[1], shape[0])
+        asked |= {"rows": [0, rows], "cols": [0, min(cells // rows, shape[1])]}
         if "rows" in request:  # of a table, whose size the page knows
-            asked["rows"] = [0, min(request["rows"][1], rows)]
             request = asked
     reply, buffers = answer(analysis, asked)
-    if reply["ok"]:
-        arrays: Arrays = {
-            head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
-            for head, data in zip(reply["arrays"], buffers, strict=True)
-        }
-        yield request, reply["data"], arrays
+    if not reply["ok"]:
+        return
+    data = reply["data"]
+    if request["kind"] == "architecture":
+        # A page may lack the tensors whose widths stand on the map.
+        shapes = {name: shape_of(analysis, of) for name, of in WIDTHS.items()}
+        widths = {name: shape[1] for name, shape in shapes.items() if shape is not None}
+        data = {**data, "widths": widths}
+    arrays: Arrays = {
+        head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
+        for head, data in zip(reply["arrays"], buffers, strict=True)
+    }
+    yield request, data, arrays
+
+
+WIDTHS: dict[str, Asked] = {
+    "norm": {"name": "norm"},
+    "attention_output": {"name": "attention_output", "layer": 0},
+    "ffn_activation": {"name": "ffn_activation", "layer": 0},
+}
+
+
+def shape_of(analysis: Analysis, request: Asked) -> list[int] | None:
+    """Of the whole tensor; None where the model has none."""
+    one = {**request, "kind": "tensor", "rows": [0, 1], "cols": [0, 1]}
+    reply, _ = answer(analysis, one)
+    return reply["data"]["shape"] if reply["ok"] else None
 
 
 def wanted(analysis: Analysis) -> Iterator[Asked]:
@@ -392,10 +417,13 @@ def wanted(analysis: Analysis) -> Iterator[Asked]:
 WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
 WINDOW_ELSE = 64
 LEAST_POSITIONS, MOST_POSITIONS = 16, 64
+SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
 Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 
 
-def inside_groups(analysis: Analysis, selected: int, heads: Sequence[int]) -> Iterator[Group]:
+def inside_groups(
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float
+) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     from attn_widget.widget.slices_inside import EMBEDDINGS, LAYER, TABLES
 
@@ -414,16 +442,20 @@ def inside_groups(analysis: Analysis, selected: int, heads: Sequence[int]) -> It
             )
             for name in TABLES
         ]
-        # The sizes on the map are read off these.
-        first = [window("norm"), window("attention_output", layer=selected)]
-        yield [*first, window("ffn_activation", layer=selected)]
-        yield [window(name) for name in EMBEDDINGS if name != "norm"]
+        yield [window(name) for name in EMBEDDINGS]
         yield tables
         yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
         order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
         for layer in order:
-            sizes = ("attention_output", "ffn_activation") if layer == selected else ()
-            yield [window(name, layer=layer) for name in LAYER if name not in sizes]
+            parts = [window(name, layer=layer) for name in LAYER]
+            width = (shape_of(analysis, WIDTHS["ffn_activation"]) or [n, 0])[1]
+            if layer == selected and 4 * n * width < SHARE_OF_FFN * room:
+                # Its units are ranked, which takes all of them.
+                parts = [
+                    (request, n * width if request["name"] == "ffn_activation" else cells)
+                    for request, cells in parts
+                ]
+            yield parts
     else:
         order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
     width = 3 * analysis.trace.head_dim

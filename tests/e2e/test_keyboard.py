@@ -1,14 +1,18 @@
-"""A reader without a mouse: a head, a token, the tree, a sentence pair, the table, by keys alone."""
+"""A reader without a mouse: a head, a token, the tree, a sentence pair, the table, by keys alone.
+
+The same keys on a live widget and on a saved page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from scripts.page import mount
+from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.views import READY, panel_of, part
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came."
@@ -17,11 +21,13 @@ MOST_TABS = 60
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1200, "height": 1100}, reduced_motion="reduce")
-    yield opened
-    opened.close()
+@pytest.fixture(params=SOURCES)
+def one(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    widget = aw.show(TEXT, progress=False)
+    with opened(browser, widget, request.param, tmp_path) as found:
+        found.page.evaluate("() => document.body.focus()")
+        yield found
+    widget.close()
 
 
 def tab_to(page: Page, selector: str) -> None:
@@ -40,10 +46,6 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def trait(page: Page, name: str) -> object:
-    return page.evaluate("name => window.aw.values[name]", name)
-
-
 def open_view(page: Page, name: str) -> None:
     """Walk along the tabs."""
     tab_to(page, '[role="tab"]')
@@ -55,22 +57,23 @@ def open_view(page: Page, name: str) -> None:
     page.wait_for_function(READY)
 
 
-def test_everything_by_keys(page: Page) -> None:
-    widget = aw.show(TEXT, progress=False)
-    mount(page, widget, width=1200)
-    page.evaluate("() => document.body.focus()")
+def test_everything_by_keys(one: Opened) -> None:
+    page, analysis = one.page, one.widget.analysis
 
     # choose L4 H7
     tab_to(page, ".aw-grid-head")
     press(page, "4", ".", "7")
     expect(part(page, "head-name")).to_have_text("L4 · H7")
-    assert (trait(page, "layer"), trait(page, "head")) == (4, 7)
+    chosen = page.locator('.aw-grid-head[aria-pressed="true"]')
+    expect(chosen).to_have_attribute("data-layer", "4")
+    expect(chosen).to_have_attribute("data-head", "7")
 
     # focus a token: "sat" is the fourth
     page.evaluate("() => document.activeElement.blur()")
     tab_to(page, '[data-aw-part="ribbon"] [data-token]')
     press(page, "ArrowRight", "ArrowRight", "ArrowRight")
-    assert trait(page, "token") == 3
+    focused = part(page, "ribbon").locator('[data-token][aria-pressed="true"]')
+    expect(focused).to_have_attribute("data-token", "3")
 
     # open the tree, collapse a node
     open_view(page, "tree")
@@ -89,16 +92,11 @@ def test_everything_by_keys(page: Page) -> None:
     open_view(page, "sentences")
     tab_to(page, '[data-aw-part="sentence-matrix"] [data-a]')
     press(page, "ArrowDown", "ArrowRight", "Enter")
-    focused = page.evaluate("() => ({...document.activeElement.dataset})")
+    cell = page.evaluate("() => ({...document.activeElement.dataset})")
     drill = part(page, "drill-down")
     expect(drill).to_be_visible()
-    cell = widget.analysis.sentences.matrix("mass")[int(focused["a"]), int(focused["b"])]
-    shown = (
-        part(page, "drill-sum")
-        .locator("[data-aw-value]")
-        .evaluate_all("all => all.map(element => Number(element.dataset.awValue))")
-    )
-    assert any(value == pytest.approx(float(cell), rel=1e-5) for value in shown)
+    mass = analysis.sentences.matrix("mass")[int(cell["a"]), int(cell["b"])]
+    one.agree(part(page, "drill-sum").locator("[data-aw-value]").last, mass)
 
     # read the table twin
     page.evaluate("() => document.activeElement.blur()")
@@ -106,18 +104,14 @@ def test_everything_by_keys(page: Page) -> None:
     tab_to(page, '[data-aw-part="table"] summary')
     press(page, "Enter")
     cells = part(page, "table").locator("tbody td")
-    n = widget.analysis.n_tokens
+    n = analysis.n_tokens
     expect(cells).to_have_count(n * n)
-    row = widget.analysis.attention(4, 7)[0]
-    assert float(cells.nth(3).get_attribute("data-aw-value") or "nan") == pytest.approx(row[3])
-    widget.close()
+    one.agree(cells, analysis.attention(4, 7).ravel())
 
 
-def test_every_part_is_reached_once_by_tab(page: Page) -> None:
+def test_every_part_is_reached_once_by_tab(one: Opened) -> None:
     """One stop a part: Tab does not walk through 72 heads or 20 tokens."""
-    widget = aw.show(TEXT, progress=False)
-    mount(page, widget, width=1200)
-    page.evaluate("() => document.body.focus()")
+    page = one.page
     stops: list[str] = []
     for _ in range(MOST_TABS):
         press(page, "Tab")
@@ -133,4 +127,3 @@ def test_every_part_is_reached_once_by_tab(page: Page) -> None:
     assert stops.count("tabs") <= 1
     assert stops.count("heatmap") == 1
     assert len(stops) < MOST_TABS
-    widget.close()

@@ -67,13 +67,19 @@ export async function tableWindow(
   return { data: floats(slice.arrays.get("tensor")), shape };
 }
 
+/** How wide a tensor is; a saved page knows it also of those that it does not carry. */
 async function width(
   source: Source,
   name: string,
-  layer: number,
+  asked: Asked,
   signal: AbortSignal,
 ): Promise<number> {
-  return (await tensorRow(source, name, { layer }, 0, signal)).size;
+  if (!source.live) {
+    const { data } = await source.slice({ kind: "architecture" }, { signal });
+    const known = (data.widths as Readonly<Record<string, number>> | undefined)?.[name];
+    if (known !== undefined) return known;
+  }
+  return (await tensorRow(source, name, asked, 0, signal)).size;
 }
 
 export async function architecture(
@@ -83,9 +89,9 @@ export async function architecture(
 ): Promise<Architecture> {
   const [{ data }, embedding, inner, intermediate] = await Promise.all([
     source.slice({ kind: "architecture" }, { signal }),
-    tensorRow(source, "norm", {}, 0, signal),
-    width(source, "attention_output", layer, signal),
-    width(source, "ffn_activation", layer, signal),
+    width(source, "norm", {}, signal),
+    width(source, "attention_output", { layer }, signal),
+    width(source, "ffn_activation", { layer }, signal),
   ]);
   const sizes = data.sizes as Record<string, number>;
   return {
@@ -97,7 +103,7 @@ export async function architecture(
     preNorm: data.pre_norm === true,
     notes: data.notes as string[],
     missing: data.tensors as Record<string, string | null>,
-    embedding: embedding.size,
+    embedding,
     inner,
     intermediate,
   };

@@ -1,0 +1,103 @@
+"""One widget from two sources: the live kernel, and a page that was saved and has none."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Locator, Page, Route
+
+import attn_widget as aw
+from scripts.page import DRAWN, mount
+
+SOURCES = ("live", "saved")
+FLOAT32 = 1e-6  # of numbers around 1
+
+
+@dataclass
+class Opened:
+    """A widget on a page.
+
+    Attributes
+    ----------
+    requests : list of str
+        What a saved page asked of anybody, itself aside; nothing gets through.
+    problems : list of str
+        Exceptions and messages of the console, violations of the page's own policy among them.
+    """
+
+    page: Page
+    widget: aw.AttentionWidget
+    source: str
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def agree(self, found: Locator, expected: Any, rel: float = 0.0) -> None:
+        """Every number behind ``found`` is Python's; of a saved page, to its own last digit."""
+        texts: list[str] = found.evaluate_all("all => all.map(one => one.dataset.awValue)")
+        wanted = np.atleast_1d(np.asarray(expected, dtype=np.float64))
+        assert len(texts) == len(wanted) > 0
+        for text, value in zip(texts, wanted, strict=True):
+            off = FLOAT32 + rel * abs(value)
+            assert abs(float(text) - value) <= max(off, self.unit(text)), (text, value)
+
+    def unit(self, text: str) -> float:
+        """Of the last digit of a saved page's number; a live one has all digits of float32."""
+        if self.source == "live":
+            return 0.0
+        exponent = Decimal(text).as_tuple().exponent
+        assert isinstance(exponent, int), text
+        return 10.0**exponent
+
+
+@contextmanager
+def opened(
+    browser: Browser, widget: aw.AttentionWidget, source: str, folder: Path
+) -> Generator[Opened]:
+    """Open ``widget``; at the end no request left a saved page, and nothing went wrong on it."""
+    context = browser.new_context(
+        viewport={"width": 1200, "height": 1100}, reduced_motion="reduce", accept_downloads=True
+    )
+    page = context.new_page()
+    one = Opened(page, widget, source)
+    try:
+        if source == "live":
+            mount(page, widget, width=1200)
+        else:
+            address = aw.to_html(widget, folder / "saved.html").as_uri()
+            watch(one, address)
+            page.goto(address)
+            page.wait_for_function(DRAWN)
+        yield one
+        assert one.requests == []
+        assert one.problems == []
+    finally:
+        context.close()
+
+
+def watch(one: Opened, address: str) -> None:
+    """Block and count every request but the page's own, and note what the page complains of."""
+
+    def block(route: Route) -> None:
+        if route.request.url.split("#")[0] == address:
+            route.continue_()
+        else:
+            one.requests.append(route.request.url)
+            route.abort()
+
+    one.page.context.route("**/*", block)
+    one.page.on("pageerror", lambda error: one.problems.append(f"exception: {error}"))
+    one.page.on("dialog", lambda dialog: one.problems.append(f"dialog: {dialog.message}"))
+    one.page.on(
+        "console",
+        lambda message: (
+            one.problems.append(f"{message.type}: {message.text}")
+            if message.type in ("error", "warning")
+            else None
+        ),
+    )
