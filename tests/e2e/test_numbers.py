@@ -1,0 +1,187 @@
+"""Numbers read out of the page: each printed one is its full value to the digits shown, and Python's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from scripts.lab import values
+from scripts.page import mount
+from scripts.probe import sentiment
+from tests.e2e.views import choose, part
+
+TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
+PAIR = "Nobody came to Paris."
+ERROR = 1e-6  # float32 numbers, written with all digits
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
+# The text of an element and its full value. Where the text holds several numbers the value has an element
+# of its own.
+PRINTED = """() => [...document.querySelectorAll('.attn-widget [data-aw-value]')]
+    .filter(e => e.getClientRects().length > 0)
+    .map(e => [e.textContent.trim(), e.dataset.awValue])"""
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+NUMBER = re.compile(r"^[‖<>±]*\s*([−-]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s*(%|×)?‖?$")
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 1000}, reduced_motion="reduce")
+    yield opened
+    opened.close()
+
+
+def read(text: str) -> tuple[float, float] | None:
+    """A printed number, and half a unit of its last digit; None for a text that is no single number."""
+    found = NUMBER.match(text)
+    if found is None:
+        return None
+    digits = found[1].replace(",", "").replace("−", "-")
+    power = int(found[2].translate(SUPERSCRIPTS)) if found[2] else 0
+    power -= 2 if found[3] == "%" else 0
+    decimals = len(digits.partition(".")[2])
+    return float(digits) * 10.0**power, 0.5 * 10.0 ** (power - decimals)
+
+
+def test_every_printed_number_is_its_value_to_the_digits_shown(page: Page) -> None:
+    widget = aw.show(TEXT, PAIR, layer=3, head=5, token=2, pair=[2, 4], progress=False)
+    mount(page, widget, width=1200)
+    for view in VIEWS:
+        panel = choose(page, view)
+        if view == "sentences":
+            panel.locator("[data-a='0'][data-b='1']").click()
+        printed = page.evaluate(PRINTED)
+        compared = 0
+        for text, value in printed:
+            number = read(text)
+            if number is None or not math.isfinite(float(value)):
+                continue
+            shown, half = number
+            # A binary fraction may lie a hair beyond the middle between two decimal ones.
+            assert abs(shown - float(value)) <= half * (1 + 1e-6), (view, text, value)
+            compared += 1
+        assert compared >= 10, view
+    widget.close()
+
+
+def test_the_tree_has_the_weights_of_python(page: Page) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, token=2, view="tree", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "tree")
+    tree = widget.analysis.influence(2, layer=3, head=5)
+    nodes = panel.locator('[data-aw-part="tree-node"]')
+    expected = {path: node.weight for path, node in by_path(tree)}
+    expect(nodes).to_have_count(len(expected))
+    for node in nodes.all():
+        weight = expected[node.get_attribute("data-path") or ""]
+        if weight is not None:
+            assert values(node.locator("[data-aw-value]")) == pytest.approx([weight], abs=ERROR)
+    widget.close()
+
+
+def by_path(node: object, above: str = "") -> Iterator[tuple[str, object]]:
+    path = f"{above}/{node.token}" if above else str(node.token)  # type: ignore[attr-defined]
+    yield path, node
+    for child in node.children:  # type: ignore[attr-defined]
+        yield from by_path(child, path)
+
+
+@pytest.mark.parametrize("aggregation", ["mass", "max"])
+@pytest.mark.parametrize("scope", ["all", "layer", "head"])
+def test_sentences_have_the_attention_of_python(page: Page, aggregation: str, scope: str) -> None:
+    widget = aw.show(TEXT, PAIR, layer=3, head=5, view="sentences", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "sentences")
+    panel.locator(f'[data-aggregation="{aggregation}"]').click()
+    panel.locator(f'[data-scope="{scope}"]').click()
+    of = {"all": {}, "layer": {"layer": 3}, "head": {"layer": 3, "head": 5}}[scope]
+    expected = widget.analysis.sentences.matrix(aggregation, **of)  # type: ignore[arg-type]
+    cells = panel.locator(".aw-isa-cell[data-aw-value]")
+    expect(cells).to_have_count(expected.size)
+    page.wait_for_function(
+        "([value]) => Math.abs(Number(document.querySelector('.aw-isa-cell').dataset.awValue)"
+        " - value) < 1e-5",
+        arg=[float(expected[0, 0])],
+    )
+    np.testing.assert_allclose(values(cells), expected.ravel(), atol=ERROR)
+    widget.close()
+
+
+@pytest.mark.parametrize("mode", ["as_is", "masked"])
+def test_predictions_have_the_probabilities_of_python(page: Page, mode: str) -> None:
+    widget = aw.show(TEXT, view="predictions", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "predictions")
+    panel.locator(f'[data-mode="{mode}"]').click()
+    expected = widget.analysis.predictions(mode=mode)  # type: ignore[arg-type]
+    guesses = panel.locator(".aw-prediction")
+    expect(guesses).to_have_count(expected.probabilities.size)
+    np.testing.assert_allclose(
+        values(guesses), expected.probabilities.ravel(), rtol=1e-4, atol=ERROR
+    )
+    originals = panel.locator(".aw-original")
+    np.testing.assert_allclose(
+        values(originals), expected.original_probability, rtol=1e-4, atol=ERROR
+    )
+    widget.close()
+
+
+def test_the_next_sentence_has_the_probability_of_python(page: Page) -> None:
+    widget = aw.show(TEXT, PAIR, view="predictions", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "predictions")
+    opened = panel.locator('[data-aw-part="next-sentence-terms"] [data-aw-value]')
+    expect(opened.nth(2)).to_be_visible()
+    shown = values(opened)
+    for probability in widget.analysis.next_sentence.probabilities:
+        assert any(value == pytest.approx(float(probability), rel=1e-4) for value in shown)
+    widget.close()
+
+
+def test_classes_have_the_probabilities_of_python(page: Page) -> None:
+    widget = aw.show(TEXT, model=sentiment(), layer=5, head=3, view="task", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "task")
+    found = widget.analysis.classification
+    assert found is not None
+    shown = values(panel.locator('[data-aw-part="classes"] [data-aw-value]'))
+    for expected in (*found.logits, *found.probabilities):
+        assert any(value == pytest.approx(float(expected), rel=1e-5) for value in shown)
+    cells = panel.locator(".aw-first-token")
+    weights = np.stack([widget.analysis.attention(layer, 3)[0] for layer in range(6)])
+    expect(cells).to_have_count(weights.size)
+    np.testing.assert_allclose(in_order(cells), weights.ravel(), atol=ERROR)
+    widget.close()
+
+
+def in_order(cells: Locator) -> list[float]:
+    """Values by layer and token, however the view has sorted its rows."""
+    found = cells.evaluate_all(
+        "all => all.map(e => [+e.dataset.layer, +e.dataset.token, +e.dataset.awValue])"
+    )
+    return [value for _, _, value in sorted(found)]
+
+
+def test_cards_and_grid_have_the_metrics_of_python(page: Page) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, view="heads", metric="sparsity", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "heads")
+    metrics = widget.analysis.metrics
+    grid = part(page, "heads").locator(".aw-grid-head")
+    np.testing.assert_allclose(values(grid), metrics.sparsity.ravel(), atol=ERROR)
+    for key in (
+        "confidence_max", "confidence_avg", "focus_entropy", "sparsity", "distribution_median",
+        "uniformity",
+    ):  # fmt: skip
+        card = panel.locator(f'[data-metric="{key}"]').first
+        shown = values(card.locator("[data-aw-value]"))
+        expected = float(getattr(metrics, key)[3, 5])
+        assert any(value == pytest.approx(expected, rel=1e-5) for value in shown), key
+    widget.close()
