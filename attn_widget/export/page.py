@@ -76,6 +76,7 @@ def saved_run(
     heads: Sequence[int] | None = None,
     views: Sequence[str] | None = None,
     title: str | None = None,
+    tensors: float = 1.0,
 ) -> SavedRun:
     """Pack a run with what is selected in it.
 
@@ -95,6 +96,7 @@ def saved_run(
         views=kept,
         selection=chosen,
         title=title or "",
+        tensors=tensors,
     )
     return SavedRun(title or title_of(analysis), analysis.n_tokens, found)
 

@@ -26,7 +26,7 @@ def report(
     """Run a model on many texts and write them to one page, alive without a kernel and a network.
 
     The page has a list to pick from; a run is decompressed when it is picked. One text is in memory
-    at a time.
+    at a time. All texts share the room that one would have for the tensors of the view Inside.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def report(
 
     def runs() -> Iterator[SavedRun]:
         for number, given in enumerate(tqdm(every, desc="report", disable=not progress)):
-            yield run_of(number, given, selection, options, layers, heads, views)
+            kept = {"layers": layers, "heads": heads, "views": views, "tensors": 1 / len(every)}
+            yield run_of(number, given, selection, options, kept)
 
     return write_page(path, runs(), title or TITLE, "report")
 
@@ -85,9 +86,7 @@ def run_of(
     given: object,
     selection: dict[str, Any],
     options: dict[str, Any],
-    layers: Sequence[int] | None,
-    heads: Sequence[int] | None,
-    views: Sequence[str] | None,
+    kept: dict[str, Any],
 ) -> SavedRun:
     """One text of a report; what is wrong with it is said with its number."""
     from attn_widget.show import analyze
@@ -97,6 +96,6 @@ def run_of(
         raise InputTypeError(f"Text {number} has {len(pair)} parts.", "Give (text, text_pair).")
     try:
         analysis = analyze(*pair, progress=False, **options)
-        return saved_run(analysis, selection, layers=layers, heads=heads, views=views)
+        return saved_run(analysis, selection, **kept)
     except AttnWidgetError as error:
         raise type(error)(f"Text {number}: {error.message}", error.hint) from error

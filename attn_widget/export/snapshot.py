@@ -112,6 +112,7 @@ def snapshot(
     title: str,
     code: Code | None = None,
     light: bool = False,
+    tensors: float = 1.0,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -127,6 +128,8 @@ def snapshot(
     title : str
     code : {"weights", "qk"}, optional
         By default the finest code that fits the text's budget, or else the smallest.
+    tensors : float
+        Share of the room of a short page that tensors of the view Inside may take: many texts share one.
     light : bool
         The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
@@ -172,7 +175,7 @@ def snapshot(
             "title": title,
         }
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
-        room = 0 if light else (SHORT_BYTES - used) / PACKED
+        room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
         requests = LIGHT if light else wanted(analysis)
         chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, requests, room)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
