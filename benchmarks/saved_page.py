@@ -1,0 +1,101 @@
+"""Saved pages of all heads: bytes, largest errors, seconds to save, milliseconds to open.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.saved_page``. The shape of bert-base with random weights,
+wide enough that its attention is about as sharp as a trained model's, and the embedded model. The baseline is
+the same weights as plain float32: as base64, and as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from playwright.sync_api import Browser
+from transformers import BertConfig, BertForMaskedLM
+
+import attn_widget as aw
+from attn_widget.export.page import SavedRun, saved_run, write_page
+from benchmarks.shapes import MINI, table, text_of, tokenizer
+from scripts.lab import chromium
+from scripts.page import DRAWN
+
+SHARP = 0.055  # standard deviation of the weights: scores with one of about 2.3
+
+
+def sharp_bert() -> BertForMaskedLM:
+    torch.manual_seed(0)
+    config = BertConfig(initializer_range=SHARP, attn_implementation="sdpa")
+    return BertForMaskedLM(config).eval()
+
+
+def opened_ms(browser: Browser, path: Path, repeats: int) -> float:
+    """Median milliseconds from the navigation to the picture drawn, network cut."""
+    times: list[float] = []
+    for _ in range(repeats):
+        context = browser.new_context(offline=True, viewport={"width": 1100, "height": 900})
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_function(DRAWN)
+        times.append(page.evaluate("() => performance.getEntriesByName('aw:drawn')[0].startTime"))
+        context.close()
+    return statistics.median(times)
+
+
+def json_bytes(analysis: aw.Analysis) -> int:
+    """Of all weights, as a list of lists of float32 with their own digits; one head stands for all."""
+    one = [[float(str(w)) for w in row] for row in analysis.attention(0, 0)]
+    return len(json.dumps(one)) * analysis.n_layers * analysis.n_heads
+
+
+def measure(browser: Browser, name: str, analysis: aw.Analysis, repeats: int) -> list[str]:
+    n, cells = analysis.n_tokens, analysis.n_layers * analysis.n_heads * analysis.n_tokens**2
+    started = time.perf_counter()
+    run: SavedRun = saved_run(analysis, {})
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_page(Path(folder) / "page.html", [run], name, "stack")
+        seconds = time.perf_counter() - started
+        drawn = opened_ms(browser, path, repeats)
+        size = path.stat().st_size
+    saved = run.snapshot
+    score = "–" if saved.score_error is None else f"{saved.score_error:.1g}"
+    most = float(np.mean([analysis.attention(layer, "mean").max() for layer in range(3)]))
+    return [
+        name, str(n), saved.code, f"{size / 1e6:.2f}", f"{saved.error:.1g}", score,
+        f"{drawn:.0f}", f"{seconds:.1f}", f"{cells * 16 / 3 / 1e6:.1f}",
+        f"{json_bytes(analysis) / 1e6:.1f}", f"{most:.2f}",
+    ]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[64, 128, 512])
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    models: dict[str, Any] = {
+        "12 x 12 x 64": (sharp_bert(), tokenizer()),
+        "embedded": str(MINI),
+    }
+    rows: list[list[str]] = []
+    with chromium() as browser:
+        for name, model in models.items():
+            for n in arguments.tokens:
+                analysis = aw.analyze(text_of(n), model=model, progress=False)
+                analysis.language  # noqa: B018 - spaCy loads once, whatever the page
+                analysis.roles()
+                rows.append(measure(browser, name, analysis, arguments.repeats))
+    header = [
+        "heads", "n", "code", "page, MB", "error", "score error", "opened, ms", "saved, s",
+        "float32 base64, MB", "JSON, MB", "largest mean weight",
+    ]  # fmt: skip
+    print(table(header, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""The file of a saved page: whole or not at all, closed to what its data says."""
+
+from __future__ import annotations
+
+import base64
+import html.parser
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.export.page import TITLE_CHARACTERS, hash_of
+from attn_widget.widget.pack import unpack
+
+ATTACK = "</script><script>hit()</script><!-- ]]> ' \" \x00 \u2028 javascript:hit()"
+
+
+@pytest.fixture(scope="module")
+def widget() -> aw.AttentionWidget:
+    return aw.show("the cat sat", layer=2, progress=False)
+
+
+class Elements(html.parser.HTMLParser):
+    """The elements of a page with their texts, as a browser's parser finds them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None], str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs), ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            tag, attributes, text = self.found[-1]
+            self.found[-1] = (tag, attributes, text + data)
+
+
+def test_a_page_holds_its_code_once_and_every_layer_of_every_widget(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    path = aw.to_html([widget, widget], tmp_path / "two.html", layers=[1, 2], title="Two cats")
+    found = Elements(path.read_text("utf-8")).found
+    chunks = [a for tag, a, _ in found if tag == "script" and a.get("class") == "aw-data"]
+    assert [(c["data-run"], c["data-chunk"]) for c in chunks] == [
+        (run, name) for run in "01" for name in ("layer-1", "layer-2", "paint")
+    ]
+    assert sum(tag == "script" and not a for tag, a, _ in found) == 1
+    assert ("title", {}, "Two cats") in [(t, a, text.strip()) for t, a, text in found]
+
+
+def test_a_chunk_is_a_pack_that_says_its_errors(widget: aw.AttentionWidget, tmp_path: Path) -> None:
+    text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
+    (chunk,) = [t for _, a, t in Elements(text).found if a.get("data-chunk") == "paint"]
+    meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
+    said = meta["snapshot"]
+    assert said["layers"] == list(range(6)) and said["heads"] == list(range(12))
+    assert 0 < said["error"] < 1e-3 and 0 < said["rollout_error"] < 1e-3
+    assert said["selection"]["layer"] == 2
+
+
+def test_data_cannot_leave_its_element(tmp_path: Path) -> None:
+    hostile = aw.show(ATTACK, progress=False)
+    text = aw.to_html(hostile, tmp_path / "hostile.html", title=ATTACK).read_text("utf-8")
+    parsed = Elements(text).found
+    scripts = [a for tag, a, _ in parsed if tag == "script"]
+    assert sum(a == {} for a in scripts) == 1
+    assert {a.get("type") for a in scripts} == {None, "text/plain", "application/json"}
+    assert "<script>hit()" not in text
+    (index,) = [t for _, a, t in parsed if a.get("id") == "aw-index"]
+    assert json.loads(index)["layout"] == "stack"
+    hostile.close()
+
+
+def test_the_policy_names_the_page_s_own_code_and_nothing_else(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    policy = html.unescape(policy)
+    code = text[text.rindex("<script>") + len("<script>") : text.rindex("</script>")]
+    assert f"script-src {hash_of(code)};" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"layers": [6]}, "layers holds 6"),
+        ({"layers": []}, "layers is empty"),
+        ({"heads": [-1]}, "heads holds -1"),
+        ({"heads": [True]}, "heads holds True"),
+        ({"heads": ["0"]}, "heads holds '0'"),
+        ({"views": ["atention"]}, "no view 'atention'"),
+        ({"views": []}, "No view is left"),
+    ],
+)
+def test_what_is_not_there_is_refused_and_nothing_is_written(
+    widget: aw.AttentionWidget, tmp_path: Path, options: dict, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        aw.to_html(widget, tmp_path / "cat.html", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_widget_is_refused(widget: aw.AttentionWidget, tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="saves widgets, got str"):
+        aw.to_html(["the cat"], tmp_path / "cat.html")  # type: ignore[list-item]
+    with pytest.raises(InputError, match="no widget"):
+        aw.to_html([], tmp_path / "cat.html")
+
+
+def test_a_closed_widget_is_refused(tmp_path: Path) -> None:
+    closed = aw.show("the cat sat", progress=False)
+    closed.close()
+    with pytest.raises(aw.AttnWidgetError, match="closed"):
+        aw.to_html(closed, tmp_path / "cat.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_fails_half_way_leaves_the_old_one(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    path = tmp_path / "cats.html"
+    path.write_text("old")
+
+    def broken() -> Iterator[aw.AttentionWidget]:
+        yield widget
+        raise RuntimeError("the second one")
+
+    with pytest.raises(RuntimeError, match="the second one"):
+        aw.to_html(broken(), path)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["cats.html"]
+
+
+def test_a_page_takes_the_place_of_an_old_one_and_its_permissions(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    path = tmp_path / "cat.html"
+    path.write_text("old")
+    path.chmod(0o640)
+    aw.to_html(widget, path)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_size > 100_000
+    assert [entry.name for entry in tmp_path.iterdir()] == ["cat.html"]
+
+
+def test_places_that_cannot_be_written_are_named(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="is a folder"):
+        aw.to_html(widget, tmp_path)
+    with pytest.raises(InputError, match="There is no folder"):
+        aw.to_html(widget, tmp_path / "missing" / "cat.html")
+    with pytest.raises(OSError, match="/proc"):
+        aw.to_html(widget, "/proc/cat.html")
+
+
+FULL_DISK = """
+import resource, sys
+import attn_widget as aw
+widget = aw.show("the cat sat", progress=False)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    aw.to_html(widget, sys.argv[1])
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+
+def test_a_disk_without_space_leaves_nothing_half_written(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the end of the disk."""
+    path = tmp_path / "cat.html"
+    path.write_text("old")
+    command = [sys.executable, "-c", FULL_DISK, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("refused")
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["cat.html"]
+
+
+ENDLESS = """
+import itertools, sys
+import attn_widget as aw
+widget = aw.show("the cat sat", progress=False)
+aw.to_html(itertools.repeat(widget, 500), sys.argv[1])
+"""
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_the_old_page(tmp_path: Path) -> None:
+    path = tmp_path / "cat.html"
+    path.write_text("old")
+    child = subprocess.Popen([sys.executable, "-c", ENDLESS, str(path)])
+    try:
+        deadline = time.monotonic() + 120
+        while not any(entry.stat().st_size > 500_000 for entry in tmp_path.iterdir()):
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    assert path.read_text() == "old"
+
+
+def test_long_titles_are_cut(widget: aw.AttentionWidget, tmp_path: Path) -> None:
+    text = aw.to_html(widget, tmp_path / "cat.html", title="ab" * 500).read_text("utf-8")
+    (title,) = re.findall("<title>(.*?)</title>", text)
+    assert len(title) == TITLE_CHARACTERS

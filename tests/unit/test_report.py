@@ -1,0 +1,85 @@
+"""report(): many texts in one page, one text in memory at a time."""
+
+from __future__ import annotations
+
+import json
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError
+
+
+def index_of(path: Path) -> dict:
+    (text,) = re.findall(r'id="aw-index">(.*?)</script>', path.read_text("utf-8"))
+    return json.loads(text)
+
+
+def test_a_report_lists_its_texts_in_their_order(tmp_path: Path) -> None:
+    texts = ["the cat sat", ("a dog", "it barked"), "<b>bold</b>"]
+    path = aw.report(texts, tmp_path / "cats.html", layers=[0], title="Cats", progress=False)
+    index = index_of(path)
+    assert index["layout"] == "report"
+    assert [run["title"] for run in index["runs"]] == [
+        "the cat sat",
+        "a dog · it barked",
+        "<b>bold</b>",
+    ]
+    assert index["runs"][0]["tokens"] == 5
+    assert "<title>Cats</title>" in path.read_text("utf-8")
+
+
+def test_the_code_of_a_report_is_not_repeated(tmp_path: Path) -> None:
+    one, many = (
+        aw.report(["the cat sat"] * count, tmp_path / "r.html", layers=[0], progress=False)
+        .stat()
+        .st_size
+        for count in (1, 5)
+    )
+    assert many - one < 4 * 120_000
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([], "no text to report"),
+        (["fine", "  "], "Text 1: .*white space"),
+        (["fine", 3], "Text 1"),
+        ([("a", "b", "c")], "Text 0 has 3 parts"),
+        (["lone \ud800 surrogate"], "Text 0"),
+    ],
+)
+def test_a_text_that_cannot_be_used_is_named_and_nothing_is_written(
+    tmp_path: Path, texts: list, said: str
+) -> None:
+    with pytest.raises(aw.AttnWidgetError, match=said):
+        aw.report(texts, tmp_path / "r.html", layers=[0], progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_single_text_and_unknown_options_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="texts is one str"):
+        aw.report("the cat", tmp_path / "r.html")
+    with pytest.raises(InputTypeError, match="no option 'modle'"):
+        aw.report(["the cat"], tmp_path / "r.html", modle="x")
+    with pytest.raises(InputError, match="no view"):
+        aw.report(["the cat"], tmp_path / "r.html", views=["atention"], progress=False)
+
+
+def test_memory_does_not_grow_with_the_number_of_texts(tmp_path: Path) -> None:
+    def texts(count: int) -> list[str]:
+        return [f"the cat number {i} sat on the mat" for i in range(count)]
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        aw.report(texts(count), tmp_path / "r.html", layers=[0], heads=[0], progress=False)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(2)  # what is loaded once
+    few, many = peak(3), peak(12)
+    assert many - few < 5_000_000
