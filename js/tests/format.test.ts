@@ -5,6 +5,7 @@ import {
   formatNumber,
   formatOrdinal,
   formatPercent,
+  held,
   shown,
   tokenElement,
   tokenLabel,
@@ -157,4 +158,39 @@ it("copies all digits of a number that is selected", () => {
   expect(copy(number)).toBe("0.12345678");
   expect(copy(words)).toBeUndefined();
   root.remove();
+});
+
+describe("digits that hold", () => {
+  it.each([
+    [0.123456, 0.00001, "0.123"],
+    [0.123456, 0.0004, "0.123"],
+    [0.123456, 0.0006, "0.12"],
+    [0.123456, 0.04, "0.1"],
+    [0.96, 0.04, "1.0"],
+    [0.0001, 0.0003, "<4×10⁻⁴"],
+    [0, 0.002, "<0.002"],
+    [123.456, 0.4, "123"],
+    [-2.3456, 0.004, "−2.35"],
+    [-2.3456, 0.04, "−2.3"],
+  ])("%d, off by %d at most, is written %s", (value, error, text) => {
+    expect(formatNumber(value, 3, error)).toBe(text);
+  });
+
+  it("what is copied is rounded to them, and the rest of the world keeps all digits", () => {
+    expect(exact(0.123456, 0.0004)).toBe("0.123");
+    expect(exact(0.123456)).toBe("0.123456");
+    expect(exact(1e-6, 0.0004)).toBe("0");
+    expect(held(Number.POSITIVE_INFINITY, 0.1)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("no printed number is off by more than a unit of its last digit", () => {
+    for (let i = 0; i < 2000; i++) {
+      const error = 10 ** (-6 + 5 * ((i * 0.618) % 1));
+      const truth = (i * 0.754877) % 1;
+      const seen = truth + error * Math.sin(i);
+      const text = exact(seen, error);
+      const unit = 10 ** -(text.split(".")[1]?.length ?? 0);
+      expect(Math.abs(Number(text) - truth)).toBeLessThanOrEqual(unit * 1.0001 + 1e-12);
+    }
+  });
 });

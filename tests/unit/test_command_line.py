@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,3 +67,39 @@ def test_bad_input_is_one_line_and_status_2(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_text_becomes_a_page_and_a_file_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, report, lines = (tmp_path / name for name in ("cat.html", "all.html", "lines.txt"))
+    lines.write_text("\ufeffthe cat sat\n\n  it slept \n", encoding="utf-8")
+    assert main(["the cat sat", "-o", str(page), "--title", "A <cat>"]) == 0
+    assert main(["--file", str(lines), "-o", str(report)]) == 0
+    assert "<title>A &lt;cat&gt;</title>" in page.read_text("utf-8")
+    assert '"title": "it slept"' in report.read_text("utf-8")
+    assert capsys.readouterr().out.count("wrote") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--file", "missing.txt", "-o", "x.html"], "cannot be read"),
+        (["the cat", "-o", "missing/x.html"], "There is no folder"),
+        (["the cat", "-o", "."], "is a folder"),
+    ],
+)
+def test_a_page_that_cannot_be_made_is_one_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_exclude_each_other_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["a", "--file", "b", "-o", "c"], ["--file", "b"]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+    assert "--file needs -o PAGE" in capsys.readouterr().err

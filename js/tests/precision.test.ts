@@ -1,0 +1,58 @@
+// @vitest-environment node
+import { describe, expect, test } from "vitest";
+import { nearest } from "../src/saved";
+import { precisionOf, roundedUp } from "../src/source/precision";
+
+const bytes = precisionOf({
+  code: "weights",
+  levels: 255,
+  error: 0.0039,
+  score_error: null,
+  rollout_error: 0.001,
+});
+const factors = precisionOf({
+  code: "qk",
+  levels: null,
+  error: 0.0002,
+  score_error: 0.0005,
+  rollout_error: 0.0001,
+});
+
+describe("the errors of a saved page", () => {
+  test("of bytes are half a step of the square-root scale at a weight's place", () => {
+    for (const code of [0, 1, 17, 100, 200]) {
+      const truth = ((code + 0.5) / 255) ** 2;
+      const seen = (code / 255) ** 2;
+      expect(truth - seen).toBeLessThanOrEqual(bytes.weight(seen) + 1e-12);
+    }
+    expect(bytes.score).toBe(0);
+  });
+
+  test("of factors are a share of the weight, and never above the stated one", () => {
+    expect(factors.weight(0.01)).toBeCloseTo(0.01 * Math.expm1(0.001), 7);
+    expect(factors.weight(0.9)).toBeLessThanOrEqual(0.0002 + 1e-6);
+    expect(factors.score).toBe(0.0005);
+  });
+
+  test("of a sum are those of its equal parts together, the worst case of a concave bound", () => {
+    expect(bytes.weight(0.4, 4)).toBeCloseTo(4 * bytes.weight(0.1), 12);
+    expect(bytes.weight(0.3) + bytes.weight(0.1)).toBeLessThanOrEqual(bytes.weight(0.4, 2));
+  });
+
+  test("are stated with one digit that bounds them, in decimals", () => {
+    expect(factors.note).toBe("weights to ± 0.0002, scores to ± 0.0005");
+    expect([0.00021, 0.00095, 0.0039, 0.02].map(roundedUp)).toEqual([
+      "0.0003",
+      "0.001",
+      "0.004",
+      "0.02",
+    ]);
+  });
+});
+
+test("a layer that was left out is passed over in the direction of the step", () => {
+  expect(nearest([1, 4], 2, 1)).toBe(4);
+  expect(nearest([1, 4], 3, 4)).toBe(1);
+  expect(nearest([1, 4], 5, 4)).toBe(4);
+  expect(nearest([1, 4], 4, 1)).toBe(4);
+});
