@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis.rollout import rollout
+from attn_widget.errors import NotAvailableError
 from attn_widget.export.codec import (
     MOST_LEVELS,
     CodedFactors,
@@ -169,7 +170,7 @@ def snapshot(
             "error": error,
             "score_error": score_error,
             "rollout_error": rollout_error,
-            "scaling": [analysis.trace.scaling(layer) for layer in kept_layers],
+            "scaling": scalings(analysis, kept_layers),
             "views": list(views),
             "selection": chosen,
             "title": title,
@@ -179,6 +180,14 @@ def snapshot(
         requests = LIGHT if light else wanted(analysis)
         chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, requests, room)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
+
+
+def scalings(analysis: Analysis, layers: Sequence[int]) -> list[float | None]:
+    """Of each layer; None where only weights are known."""
+    try:
+        return [analysis.trace.scaling(layer) for layer in layers]
+    except NotAvailableError:
+        return [None] * len(layers)
 
 
 def mean_of(
