@@ -1,0 +1,162 @@
+"""What the output of a cell keeps: a picture that is right, a page that cannot break out, or nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import attn_widget as aw
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.export.output import PICTURE_SIDE, CodePlace, outputs, picture_of
+
+PICTURE_BYTES = 20_000
+HOSTILE = '</script><img src=x onerror=alert(1)> "quotes" \' & <!-- </p></div>'
+
+
+@pytest.fixture
+def widget() -> Iterator[aw.AttentionWidget]:
+    made = aw.show("the cat sat on the mat", layer=3, head=5, progress=False)
+    yield made
+    made.close()
+
+
+def luminance(png: bytes) -> np.ndarray:
+    image = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=np.float64)
+    return image @ [0.2126, 0.7152, 0.0722]
+
+
+def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWidget) -> None:
+    light = luminance(picture_of(widget))
+    weights = widget.analysis.attention(3, 5)
+    n = len(weights)
+    side = PICTURE_SIDE // n
+    assert light.shape == (n * side, n * side)
+    cells = light[side // 2 :: side, side // 2 :: side]
+    order = np.argsort(weights, axis=None)
+    # Even steps of lightness: no larger weight is lighter, but for rounding to 255 colours.
+    assert (np.diff(cells.ravel()[order]) <= 1).all()
+    assert cells.ravel()[order[-1]] < 60 < 230 < cells.ravel()[order[0]]
+
+
+def test_the_picture_of_a_long_text_is_small() -> None:
+    made = aw.show("word " * 500, layer=5, head=3, progress=False)
+    png = picture_of(made)
+    assert len(png) <= PICTURE_BYTES
+    assert min(luminance(png).shape) > PICTURE_SIDE // 2
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("saved", "kinds"),
+    [("page", {"text/html", "image/png"}), ("picture", {"image/png"}), ("none", set())],
+)
+def test_keeps_what_is_asked_for(saved: str, kinds: set[str], widget: aw.AttentionWidget) -> None:
+    widget.saved = saved
+    assert set(outputs(widget, code=True)) == kinds
+
+
+def test_the_code_is_two_thirds_of_an_output_and_goes_along_when_asked(
+    widget: aw.AttentionWidget,
+) -> None:
+    without = outputs(widget, code=False)["text/html"]
+    carrying = outputs(widget, code=True)["text/html"]
+    assert 'class="attn-widget-code"' not in without.split("<script>")[0]
+    assert len(carrying) > 2 * len(without)
+
+
+class Elements(HTMLParser):
+    """All elements that a browser would make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+
+def test_a_hostile_text_makes_no_element() -> None:
+    tags: list[list[str]] = []
+    for text in ("the cat sat", HOSTILE):
+        made = aw.show(text, layer=0, head=0, progress=False)
+        parser = Elements()
+        parser.feed(outputs(made, code=False)["text/html"])
+        tags.append([tag for tag in parser.found if tag != "script"])
+        made.close()
+    assert tags[0] == tags[1] == ["div", "img", "p"]
+
+
+def test_a_long_text_keeps_the_selected_head_alone() -> None:
+    made = aw.show("word " * 200, layer=4, head=7, progress=False)
+    page = outputs(made, code=False)["text/html"]
+    assert re.findall(r'data-chunk="(layer-\d+)"', page) == ["layer-4"]
+    assert len(page) < 300_000
+    made.close()
+
+
+def test_a_widget_made_of_tensors_has_a_page_too() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(5), size=(2, 3, 5)).astype(np.float32)
+    analysis = aw.from_attentions(weights, list("abcde"))
+    made = aw.AttentionWidget(analysis)
+    assert set(outputs(made, code=False)) == {"text/html", "image/png"}
+    made.close()
+
+
+def test_the_code_moves_on_when_its_output_was_taken_away() -> None:
+    place = CodePlace()
+    assert place.takes("a", 1, [])
+    place.forget(1)
+    assert place.takes("b", 2, [])
+    place.forget(1)
+    assert not place.takes("c", 3, [])
+
+
+def test_a_host_that_names_no_cells_gets_the_code_once() -> None:
+    place = CodePlace()
+    assert [place.takes(None, count, []) for count in (1, 2, 3)] == [True, False, False]
+
+
+def test_outside_a_notebook_a_widget_carries_its_code_and_no_page(
+    widget: aw.AttentionWidget,
+) -> None:
+    found = widget._repr_mimebundle_()
+    assert found is not None
+    assert set(found[0]) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+    assert len(widget._esm) > 100_000
+
+
+def test_the_picture_is_a_png_in_base64(widget: aw.AttentionWidget) -> None:
+    data = base64.b64decode(outputs(widget, code=False)["image/png"], validate=True)
+    assert Image.open(io.BytesIO(data)).format == "PNG"
+
+
+@pytest.mark.parametrize("height", [0, -1, True, 2.5, "600"])
+def test_a_frame_has_a_height(height: object, widget: aw.AttentionWidget) -> None:
+    with pytest.raises(InputError, match="positive int"):
+        widget.as_html(height)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_closed_widget_saves_no_page(tmp_path: Path) -> None:
+    made = aw.show("the cat sat", progress=False)
+    made.close()
+    for save in (lambda: made.to_html(tmp_path / "a.html"), made.as_html):
+        with pytest.raises(InputError, match="closed"):
+            save()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_profile_says_what_it_has_instead_of_a_page(tmp_path: Path) -> None:
+    made = aw.show(aw.profile(["the cat sat", "it slept"], progress=False))
+    with pytest.raises(NotAvailableError, match=r"to_csv\(\)"):
+        made.to_html(tmp_path / "a.html")
+    made.close()
