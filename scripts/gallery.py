@@ -29,7 +29,7 @@ NINE = "Time flies like an arrow."
 SIXTY = (
     "The trophy does not fit into the brown suitcase because it is too large. Maria bought the "
     "suitcase in Paris last year, and she still likes it. Her brother, who lives near the river "
-    "bank, thinks that it was too expensive for a student."
+    "bank, thinks that it was too expensive for a student. Both of them laughed."
 )
 LONG = " ".join(
     [
@@ -43,6 +43,11 @@ LONG = " ".join(
         "Nobody knew why the letter had arrived so late. It had been written in London in the winter "
         "of 1987, posted twice, opened once, and read by at least three people. The judge said that "
         "it proved nothing, but the lawyers argued about every word of it for the rest of the week.",
+        "The train to the mountains leaves at nine, stops in four villages and reaches the lake before "
+        "noon. From there a narrow path leads through the forest to an old stone bridge, where, as the "
+        "people of the valley say, a king once waited three days for his enemies. They never came.",
+        "Scientists have measured how the glacier above it moves: in summer it loses more ice than in "
+        "winter it gains, and the river carries the difference down to the sea.",
     ]
 )
 CHINESE = "猫坐在垫子上。小狗在花园里睡觉。"
@@ -96,6 +101,9 @@ def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
             "() => document.querySelector('[data-aw-part=view]').ariaBusy !== 'true'"
             " && !document.querySelector('[data-aw-part=view] [aria-busy=true]')"
         )
+        if view == "heads":  # the map of roles is asked for when it is looked at
+            page.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
+            page.locator('[data-aw-part="roles-map"] [role="button"]').first.wait_for()
         page.wait_for_timeout(SETTLE_MS)
         page.mouse.move(0, 0)
         path = OUT / f"{view}-{shot.name}.png"

@@ -110,7 +110,7 @@ def node() -> None:
 def page() -> None:
     """attn_widget/static, built from js/."""
     sources = [path for path in (ROOT / "js" / "src").rglob("*") if path.is_file()]
-    sources += [ROOT / "js" / "build.mjs", ROOT / "package-lock.json", ROOT / "tsconfig.json"]
+    sources += [*(ROOT / "js").glob("*.*js"), ROOT / "package-lock.json", ROOT / "tsconfig.json"]
     npm = node_command("npm")
 
     def build() -> None:

@@ -42,12 +42,6 @@ export function unitLabel(unit: Unit, scheme: TokenScheme): string {
   return tokenLabel(unit.text, scheme, unit.surface).text;
 }
 
-/** The labels that stand more than once: there an index tells which is meant. */
-export function repeated(labels: readonly string[]): ReadonlySet<string> {
-  const seen = new Set<string>();
-  return new Set(labels.filter((label) => seen.size === seen.add(label).size));
-}
-
 /** Figures that stand on a metric's card and have none of their own. */
 const COMPANIONS: Readonly<Record<string, string>> = {
   q25: "Lower quartile",

@@ -24,9 +24,7 @@ def execute(sources: Sequence[str], *, state: bool = True) -> Any:
         cells=[nbformat.v4.new_code_cell(source) for source in sources],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
     )
-    NotebookClient(
-        notebook, timeout=300, kernel_name="python3", store_widget_state=state
-    ).execute()
+    NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=state).execute()
     return notebook
 
 

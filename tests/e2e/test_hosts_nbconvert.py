@@ -132,7 +132,9 @@ def test_where_scripts_do_not_run_the_picture_is_shown(
     page.goto(path.as_uri(), wait_until="commit")
     output = page.locator(".attn-widget-output").first
     expect(output.locator("img")).to_be_visible()
-    expect(output.locator("p")).to_contain_text("the cat sat on the mat: attention weights of L3 · H5")
+    expect(output.locator("p")).to_contain_text(
+        "the cat sat on the mat: attention weights of L3 · H5"
+    )
     context.close()
 
 
