@@ -115,8 +115,8 @@ def error_of_weight(weight: float, levels: int) -> float:
 
     Examples
     --------
-    >>> [round(error_of_weight(weight, 255), 6) for weight in (0, 0.01, 1)]
-    [4e-06, 0.000396, 0.003925]
+    >>> [f"{error_of_weight(weight, 255):.4f}" for weight in (0, 0.01, 1)]
+    ['0.0000', '0.0004', '0.0039']
     """
     return weight**0.5 / levels + 0.25 / levels**2 + MARGIN * weight
 
