@@ -313,6 +313,13 @@ class Notebook:
             raise AssertionError(f"{code!r} failed: {outcome['error']}")
         return outcome["text"]
 
+    def prints(self, code: str, expected: str) -> None:
+        """Wait until code prints something: what the page says to the kernel may arrive after it was run."""
+        deadline = time.monotonic() + STEP_MS / 1000
+        while (found := self.python(code)) != expected:
+            assert time.monotonic() < deadline, f"{code!r} prints {found!r}, expected {expected!r}"
+            self.page.wait_for_timeout(1000 * POLL_S)
+
     def restart_kernel(self) -> None:
         """Restart the kernel, as the menu does after its question."""
         self.page.evaluate(

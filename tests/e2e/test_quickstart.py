@@ -97,6 +97,7 @@ def test_tells_python_what_was_clicked(widget: Widget, notebook: Notebook) -> No
     shows(widget, 2, 9)
     widget.token(4).click()
     expect(widget.token(4)).to_have_attribute("aria-pressed", "true")
+    notebook.prints("print(w.layer, w.head, w.token)", "2 9 4\n")
     heard = json.loads(
         notebook.python("import json; print(json.dumps([clicks, w.layer, w.head, w.token]))")
     )
@@ -156,7 +157,7 @@ def test_opens_the_arithmetic_of_the_clicked_cell(
     assert shown["exp(score − max)"] == pytest.approx(exponentials[key], abs=SCORE_ERROR)
     assert shown["sum of the row"] == pytest.approx(exponentials.sum(), abs=10 * SCORE_ERROR)
     assert shown["weight"] == pytest.approx(plain.weights[3, 5, query, key], abs=WEIGHT_ERROR)
-    assert notebook.python("print(w.pair)").strip() == f"[{query}, {key}]"
+    notebook.prints("print(w.pair)", f"[{query}, {key}]\n")
 
 
 def test_shows_the_six_metrics_of_the_selected_head(widget: Widget, plain: Reference) -> None:

@@ -52,7 +52,7 @@ def test_a_click_in_one_leaves_the_other_as_it_was(notebook: Notebook) -> None:
     first.tab("heads").click()
     expect(first.head(5, 7)).to_have_attribute("aria-pressed", "true")
     expect(first.tab("heads")).to_have_attribute("aria-selected", "true")
-    assert notebook.python("print(a.layer, a.head, a.view)") == "5 7 heads\n"
+    notebook.prints("print(a.layer, a.head, a.view)", "5 7 heads\n")
     assert notebook.python("print(b.layer, b.head, b.view)") == "4 3 attention\n"
     assert (second.element.inner_text(), painted(second)) == before
     first.tab("attention").click()
