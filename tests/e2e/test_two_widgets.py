@@ -36,6 +36,12 @@ def painted(widget: Widget) -> list[float]:
     return values(widget.part("ribbon").locator("[data-token]"))
 
 
+def seen(widget: Widget) -> tuple[str, str, list[float]]:
+    """What a selection decides: the head, the list of the focus token, the painted row."""
+    name, keys = widget.part("head-name"), widget.part("focus-keys")
+    return name.inner_text(), keys.inner_text(), painted(widget)
+
+
 def test_each_shows_its_own_text(notebook: Notebook) -> None:
     expect(notebook.page.locator(".attn-widget")).to_have_count(2)
     for index, (text, layer, head, token) in enumerate([(FIRST, 1, 2, 2), (SECOND, 4, 3, 1)]):
@@ -47,14 +53,14 @@ def test_each_shows_its_own_text(notebook: Notebook) -> None:
 
 def test_a_click_in_one_leaves_the_other_as_it_was(notebook: Notebook) -> None:
     first, second = notebook.widget(0), notebook.widget(1)
-    before = second.element.inner_text(), painted(second)
+    before = seen(second)
     first.head(5, 7).click()
     first.tab("heads").click()
     expect(first.head(5, 7)).to_have_attribute("aria-pressed", "true")
     expect(first.tab("heads")).to_have_attribute("aria-selected", "true")
     notebook.prints("print(a.layer, a.head, a.view)", "5 7 heads\n")
     assert notebook.python("print(b.layer, b.head, b.view)") == "4 3 attention\n"
-    assert (second.element.inner_text(), painted(second)) == before
+    assert seen(second) == before
     first.tab("attention").click()
 
 
