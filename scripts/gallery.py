@@ -103,7 +103,7 @@ def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
         )
         if view == "heads":  # the map of roles is asked for when it is looked at
             page.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
-            page.locator('[data-aw-part="roles-map"] [role="button"]').first.wait_for()
+            page.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
         page.wait_for_timeout(SETTLE_MS)
         page.mouse.move(0, 0)
         path = OUT / f"{view}-{shot.name}.png"
