@@ -9,7 +9,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
@@ -65,6 +65,7 @@ const single = (name, format) =>
 const loader = await single("loader.js", "esm");
 const stub = await single("stub.js", "esm");
 
+mkdirSync(out, { recursive: true });
 writeFileSync(join(out, "widget.js"), loader);
 writeFileSync(join(out, "stub.js"), stub);
 for (const name of ["output.js", "height.js"]) {
