@@ -2,7 +2,7 @@
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights).
 The whole widget is drawn: ribbon, grid, heatmap, flow, lists. All figures of a row come from the same
-run; *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours.
+run; script and rendering are CPU time of the main thread (`main_thread`); *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours.
 The wait for the kernel is measured in JupyterLab, with the embedded model.
 """
 
@@ -17,6 +17,7 @@ import torch
 from playwright.sync_api import Browser, Page
 
 import attn_widget as aw
+from benchmarks.main_thread import CATEGORIES, main_thread_ms
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
 from scripts.lab import Lab, chromium, jupyterlab
 from scripts.page import mount
@@ -94,33 +95,25 @@ PAN = """frames => new Promise(done => {
 })"""
 
 
-def cached_ms(page: Page, repeats: int) -> list[float]:
-    """A switch between heads that the page holds, ms: style and layout, and script with all that it forces.
+def cached_ms(browser: Browser, page: Page, repeats: int) -> list[float]:
+    """A switch between heads that the page holds, ms: script, rendering (both CPU time), and until all is done.
 
-    The first is the browser's own count (`Performance.getMetrics`), a mean over the repeats. Its count of
-    script leaves promise jobs out, in which nearly all of this runs: so the second is the median of the
-    wall-clock time until they are done, style and layout included.
+    The first two are means over the repeats (`benchmarks.main_thread`); the last is the median of the wall
+    clock until the promise jobs have run, with the layout that they force.
     """
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable")
-
-    def styled() -> float:
-        found = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-        return found["LayoutDuration"] + found["RecalcStyleDuration"]
-
     for head in CACHED:
         page.evaluate(SWITCH, head)
         page.wait_for_timeout(SETTLE_MS)
     for head in CACHED:
         page.evaluate(SCRIPT, head)
     wall: list[float] = []
-    style = 0.0
+    browser.start_tracing(page=page, categories=CATEGORIES)
     for i in range(repeats):
         page.wait_for_timeout(SETTLE_MS / 2)
-        before = styled()
         wall.append(page.evaluate(SCRIPT, CACHED[i % len(CACHED)]))
-        style += styled() - before
-    return [1000 * style / repeats, statistics.median(wall)]
+    page.wait_for_timeout(SETTLE_MS / 2)
+    script, rendering = main_thread_ms(browser.stop_tracing())
+    return [script / repeats, rendering / repeats, statistics.median(wall)]
 
 
 def kernel_ms(lab: Lab, browser: Browser, n: int) -> float:
@@ -165,7 +158,7 @@ def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab) -> list[str]:
         mount(page, widget, width=1200)
         page.wait_for_timeout(1000)
         bare = page.evaluate(BARE, n)
-        switch = cached_ms(page, repeats)
+        switch = cached_ms(browser, page, repeats)
         rate, longest = frames_per_second(page)
         page.close()
         wait = kernel_ms(lab, browser, n)
@@ -186,8 +179,9 @@ def main() -> None:
     header = [
         "n",
         "bare picture, ms",
-        "switch: style and layout, ms",
-        "switch: all until done, ms",
+        "switch: script, CPU ms",
+        "switch: rendering, CPU ms",
+        "switch: until done, ms",
         "switch from kernel, ms",
         "panning, frames/s",
         "longest frame, ms",
