@@ -47,7 +47,8 @@ function end(
   const pieces = unit.end - unit.token;
   const details = [
     pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
-    ...(pieces > 1 ? [] : [`id ${facts.id(unit.token)}`]),
+    // Tokens from outside have no ids.
+    ...(pieces > 1 || facts.id(unit.token) < 0 ? [] : [`id ${facts.id(unit.token)}`]),
     ...[facts.tags(unit.token)].filter((tags) => tags !== null),
   ];
   return h(
