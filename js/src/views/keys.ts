@@ -58,6 +58,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["↑ ↓", "nodes"],
       ["→ ←", "open, close; child, parent"],
       ["Enter", "make it the root"],
+      ["Space", "open, close"],
       ["Backspace", "the root before"],
     ],
   ],
