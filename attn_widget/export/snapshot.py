@@ -473,3 +473,6 @@ def inside_groups(
     width = 3 * analysis.trace.head_dim
     for layer in order:
         yield [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+    if not isinstance(analysis.trace, QKVTrace) and analysis.trace.has_scores:
+        for layer in order:  # the code has weights alone
+            yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]

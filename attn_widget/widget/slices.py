@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import SliceError
+from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.widget.paint import describe_predictions, prediction_arrays
 from attn_widget.widget.request import (
     Request,
@@ -58,8 +59,9 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
     arrays = {
         "q": analysis.queries(layer, head)[rows],
         "k": analysis.keys(layer, head)[rows],
-        "v": analysis.values(layer, head)[rows],
     }
+    with suppress(NotAvailableError):  # tensors from outside come without values
+        arrays["v"] = analysis.values(layer, head)[rows]
     return {"scaling": analysis.trace.scaling(layer)}, arrays
 
 
