@@ -1,0 +1,75 @@
+"""Tasks: sentences with human ratings, a lexicon to beat, classifiers, and how well they do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attn_widget.tasks.dataset import Dataset, Split
+    from attn_widget.tasks.fit import fit_classifier
+    from attn_widget.tasks.fitted import FittedClassifier, load_classifier
+    from attn_widget.tasks.metrics import Metrics, score
+    from attn_widget.tasks.rated import (
+        RatedSentences,
+        load_amazon,
+        load_editorials,
+        load_films,
+        load_tweets,
+        rated_sentences,
+    )
+    from attn_widget.tasks.tables import from_dataset, read_csv
+    from attn_widget.tasks.vader import LexiconBaseline, lexicon
+
+# As in attn_widget itself: names come when they are first used.
+_HOMES = {
+    "Dataset": "dataset",
+    "FittedClassifier": "fitted",
+    "LexiconBaseline": "vader",
+    "Metrics": "metrics",
+    "RatedSentences": "rated",
+    "Split": "dataset",
+    "fit_classifier": "fit",
+    "from_dataset": "tables",
+    "lexicon": "vader",
+    "load_amazon": "rated",
+    "load_classifier": "fitted",
+    "load_editorials": "rated",
+    "load_films": "rated",
+    "load_tweets": "rated",
+    "rated_sentences": "rated",
+    "read_csv": "tables",
+    "score": "metrics",
+}
+
+__all__ = [
+    "Dataset",
+    "FittedClassifier",
+    "LexiconBaseline",
+    "Metrics",
+    "RatedSentences",
+    "Split",
+    "fit_classifier",
+    "from_dataset",
+    "lexicon",
+    "load_amazon",
+    "load_classifier",
+    "load_editorials",
+    "load_films",
+    "load_tweets",
+    "rated_sentences",
+    "read_csv",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"attn_widget.tasks.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'attn_widget.tasks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
