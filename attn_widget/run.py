@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attn_widget.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
+    activation_of,
     class_probabilities,
 )
 from attn_widget.errors import InputError, NotAvailableError
@@ -175,23 +176,35 @@ class Run:
             raise NotAvailableError(
                 "There is one text, and the next-sentence head compares two.", "Give text_pair."
             )
-        return class_probabilities(NEXT_SENTENCE_LABELS, logits)
+        return class_probabilities(NEXT_SENTENCE_LABELS, logits, task="next_sentence")
 
     @property
     def classification(self) -> ClassProbabilities | None:
-        """The classifier's softmax opened up; None when the model has no classifier.
+        """The classifier's outputs opened up; None when the model has no classifier.
 
         For a sequence classifier one row of classes; for a token classifier a row for each token;
         for question answering the columns are the start and the end of the answer, and the softmax
         runs over the positions.
         """
         logits = self.trace.classifier_logits
-        if logits is None:
+        task = self.encoder.classifier
+        if logits is None or task is None:
             return None
-        if self.encoder.classifier == "question_answering":
-            return class_probabilities(("start", "end"), logits, axis=0)
-        labels = tuple(self.encoder.id2label[i] for i in range(logits.shape[-1]))
-        return class_probabilities(labels, logits)
+        if task == "question_answering":
+            return class_probabilities(("start", "end"), logits, axis=0, task=task)
+        count = logits.shape[-1]
+        labels = tuple(self.encoder.id2label.get(i, f"LABEL_{i}") for i in range(count))
+        if task == "token":
+            return class_probabilities(labels, logits, task=task)
+        kind = getattr(self.encoder.model.config, "problem_type", None)
+        activation, note = activation_of(kind, count)
+        return class_probabilities(labels, logits, activation=activation, note=note)
+
+    def class_gradients(self, classes: Sequence[int]) -> NDArray[np.float32]:
+        """Float32 [len(classes), L, H, n]; see `attn_widget.class_gradients.class_gradients`."""
+        from attn_widget.class_gradients import class_gradients
+
+        return class_gradients(self.encoder, self.encoding, classes)
 
     def inside(self, layer: int) -> LayerParts:
         """What a layer computes, in a pass of its own; see `attn_widget.inside.inside`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, overload
 
-from attn_widget.errors import InputTypeError
+from attn_widget.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ WIDGET_TRAITS = (
     "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
     "quantity", "group", "top_k", "depth", "chrome", "saved",
 )  # fmt: skip
-RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "progress")
+RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "beside", "progress")
 
 
 def analyze(
@@ -33,6 +33,7 @@ def analyze(
     tagger: Any = "auto",
     truncation: bool = False,
     masked: Iterable[int] = (),
+    beside: Iterable[str | tuple[str, str]] = (),
     progress: bool = True,
 ) -> Analysis:
     """Run a model on ``text`` and return its figures, without a widget.
@@ -52,6 +53,9 @@ def analyze(
         Cut a text that is longer than the model allows instead of raising.
     masked : iterable of int
         Tokens that the model reads as the mask token; see `Analysis.mask`.
+    beside : iterable of str or (str, str)
+        Other texts (or pairs) for a text classifier, to stand beside this one in the Task view: a
+        text of each class, say. At most 50.
     progress : bool
         Show a progress bar while weights load.
 
@@ -78,9 +82,44 @@ def analyze(
     """
     from attn_widget.encoder import load
 
+    others = check_beside(beside)
     encoder = load(model, progress=progress)
+    if others and encoder.classifier != "sequence":
+        raise InputError(
+            f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
+            "Leave beside out, or load a checkpoint for sequence classification.",
+        )
     analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
+    if others:
+        from attn_widget.analysis.beside import beside_of
+
+        runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
+        analysis.beside = tuple(filter(None, map(beside_of, runs)))
     return analysis.mask(masked)
+
+
+def check_beside(texts: Iterable[str | tuple[str, str]]) -> list[tuple[str, str | None]]:
+    """``beside`` as ``(text, text_pair)``; refused before anything runs."""
+    from attn_widget.analysis.beside import MOST_BESIDE
+
+    if isinstance(texts, str):
+        raise InputTypeError("beside is a str, expected several texts.", "beside=[text]")
+    found: list[tuple[str, str | None]] = []
+    for one in texts:
+        pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
+        if (
+            len(pair) != 2
+            or not isinstance(pair[0], str)
+            or not isinstance(pair[1], (str, type(None)))
+        ):
+            raise InputTypeError(f"beside holds {one!r}, expected a text or (text, text_pair).")
+        found.append((pair[0], pair[1]))
+    if len(found) > MOST_BESIDE:
+        raise InputError(
+            f"beside holds {len(found)} texts, at most {MOST_BESIDE} are shown.",
+            "report(texts, path) takes any number.",
+        )
+    return found
 
 
 def run_text(
@@ -118,11 +157,12 @@ def show(
     text : str or Profile
         As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
         metric, theme, height, chrome).
-    text_pair, model, tagger, truncation, masked, progress
+    text_pair, model, tagger, truncation, masked, beside, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
     scale, height, chrome, saved
-        Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based.
+        Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based. A classifier
+        opens on the view ``"task"`` unless another is given.
 
     Returns
     -------
@@ -156,6 +196,8 @@ def show(
     from attn_widget.widget import AttentionWidget
 
     analysis = analyze(text, text_pair, **options)
+    if "view" not in traits and analysis.classification is not None:
+        traits["view"] = "task"
     widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
     widget.display()
     return widget

@@ -11,6 +11,7 @@ import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Head, Tau
 from attn_widget.analysis.checks import index_in
+from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
 from attn_widget.analysis.flow import attention_flow
 from attn_widget.analysis.hidden import (
     HiddenPath,
@@ -36,9 +37,10 @@ from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
 from attn_widget.analysis.sentences import SentenceAttention
 from attn_widget.analysis.specialization import Specialization, specialize
 from attn_widget.analysis.tables import dataframe, head_records
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 
 if TYPE_CHECKING:
+    from attn_widget.analysis.beside import TextBeside
     from attn_widget.capture import Progress
     from attn_widget.classification import ClassProbabilities
     from attn_widget.encoding import Masked
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from attn_widget.trace import Trace
 
 Value = TypeVar("Value")
+LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
 
 
@@ -89,6 +92,7 @@ class Analysis:
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         self.base: Analysis | None = None
+        self.beside: tuple[TextBeside, ...] = ()
         self._unmasked: Analysis | None = None
         self._tagger = tagger
         self._find_language: Callable[[], Language] = self._annotate
@@ -231,6 +235,7 @@ class Analysis:
         again = run.mask(chosen, progress=progress)
         found = Analysis(again.trace, run=again, tagger=self._tagger)
         found._unmasked = original
+        found.beside = self.beside
         found._find_language = lambda: relabel(original.language, again.trace.tokens)
         return found
 
@@ -513,8 +518,92 @@ class Analysis:
 
     @property
     def classification(self) -> ClassProbabilities | None:
-        """Class probabilities with the softmax opened up; None without a classifier."""
+        """The classifier's outputs with their softmax or sigmoids; None without a classifier.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> analyze("the cat sat", progress=False).classification is None
+        True
+        """
         return None if self.run is None else self.run.classification
+
+    def first_token(self, head: Head = "mean", *, words: bool = True) -> FirstToken:
+        """Where the first token looks in the last six layers (all of a model with fewer).
+
+        Parameters
+        ----------
+        head : int or "mean"
+        words : bool
+            Over the words of the text, with the share of special tokens apart; or over all tokens.
+
+        Returns
+        -------
+        FirstToken
+            ``weights`` float32 [k, m].
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> looks = analyze("Cats purr.", tagger=None, progress=False).first_token()
+        >>> looks.layers, looks.positions
+        ((0, 1, 2, 3, 4, 5), ('Cats', 'purr', '.'))
+        >>> (looks.weights.sum(axis=1) + looks.special).round(5).tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+        """
+        if self.base is not None:
+            return self.base.first_token(head, words=words)
+        tokens = self.language.tokens if words else self.trace.tokens
+        texts = [text for text in (self.text, self.text_pair) if text is not None]
+        return first_token(self.trace, tokens, texts, head, words=words)
+
+    def class_gradient(self, label: int | str, *, words: bool = False) -> Float32:
+        """How a class's logit changes with each score of the first token, float32 [L, H, n].
+
+        ``d z_c / d S[l, h, 0, j]``, in logits per unit of scaled score, everything after that score
+        recomputed: above 0, a longer look at ``j`` speaks for the class. Attention is the same for
+        all classes; this is what differs. Of two classes, the difference is the gradient of their
+        log odds (of a softmax).
+
+        Parameters
+        ----------
+        label : int or str
+            A class of `classification`: its index, or its name.
+        words : bool
+            Over words, [L, H, m], the positions of `first_token`: all tokens of a word at once.
+
+        Raises
+        ------
+        InputError
+            A class that is not there.
+        NotAvailableError
+            The model does not classify texts, or this is a view.
+
+        References
+        ----------
+        Wiegreffe & Pinter (2019), Attention is not not Explanation, EMNLP. Chefer, Gur & Wolf (2021),
+        Transformer Interpretability Beyond Attention Visualization, CVPR.
+        """
+        run = self._running("class gradients", of_tokens=True)
+        found = self.classification
+        if found is None or found.task != "sequence":
+            raise NotAvailableError(
+                f"{run.encoder.name} does not classify texts, so no class has a gradient.",
+                "Load a checkpoint for sequence classification.",
+            )
+        index = class_index(label, found.labels)
+        with self.lock:
+            known: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
+            if index not in known:
+                best = [] if known else np.argsort(-found.logits)[:LIKELIEST].tolist()
+                wanted = list(dict.fromkeys([index, *best]))
+                known.update(zip(wanted, run.class_gradients(wanted), strict=True))
+            gradient = known[index]
+        if not words:
+            return gradient
+        flat = gradient.reshape(-1, self.n_tokens)
+        _, sums, _ = sum_positions(flat, self.language.tokens, words=True)
+        return sums.reshape(*gradient.shape[:2], -1)
 
     @property
     def next_sentence(self) -> ClassProbabilities:
@@ -609,6 +698,17 @@ class Analysis:
             where = where or f"The model's {what} are for its own tokens"
             raise NotAvailableError(f"{where}, and this view changes them.", self._where_to_ask)
         return self.run
+
+
+def class_index(label: int | str, labels: Sequence[str]) -> int:
+    """The index of a class given by index or by name."""
+    if isinstance(label, str):
+        if labels.count(label) != 1:
+            known = ", ".join(map(repr, labels[:10]))
+            why = "is the name of several classes" if label in labels else "is no class"
+            raise InputError(f"{label!r} {why}.", f"The classes: {known}; an index works too.")
+        return labels.index(label)
+    return index_in(label, len(labels), "label")
 
 
 def relabel(language: Language, tokens: Sequence[Token]) -> Language:

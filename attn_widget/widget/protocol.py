@@ -118,6 +118,8 @@ HANDLERS: dict[str, Callable[[Analysis, Request], Answer]] = {
         slices.classification,
         slices.next_sentence,
         slices.first_token,
+        slices.class_gradient,
+        slices.beside,
         slices_inside.tensor,
         slices_inside.hidden_path,
         slices_inside.residuals,

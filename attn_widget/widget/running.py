@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets as t
 from anywidget.experimental import command
 
+from attn_widget.analysis.beside import carried
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
@@ -198,6 +199,8 @@ class RunningWidget(TogetherWidget):
         """What is to be shown; a failure is said in the widget, and raised."""
         try:
             analysis = work(job.step(RUNNING))
+            if self._analysis is not None:
+                analysis.beside = carried(self._analysis, analysis)
             layer, head = self._head_in(analysis)
             return analysis, first_paint(analysis, layer, head, job.step(DRAWING))
         except BaseException as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis.first_token import last_layers
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.widget.paint import describe_predictions, prediction_arrays
 from attn_widget.widget.request import (
@@ -32,7 +33,6 @@ MAX_TOP_K = 100
 MAX_TOKEN_IDS = 1000
 MAX_SEED = 2**31
 MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
-LAST_LAYERS = 6  # whose first token the task view shows (definitions, section 9)
 
 Arrays = dict[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], Arrays]
@@ -214,9 +214,11 @@ def drill(analysis: Analysis, request: Request) -> Answer:
 def opened_classes(found: ClassProbabilities) -> Arrays:
     """Rows of classes; for question answering the columns are start and end, and rows positions."""
     columns = len(found.labels)
+    with np.errstate(over="ignore"):  # exp(-z) of a logit below -88 is infinite in float32
+        exponentials = found.exponentials.reshape(-1, columns).astype(np.float32)
     return {
         "logits": found.logits.reshape(-1, columns).astype(np.float32),
-        "exp": found.exponentials.reshape(-1, columns).astype(np.float32),
+        "exp": exponentials,
         "sum": np.atleast_1d(found.sum).astype(np.float64),
         "probabilities": found.probabilities.reshape(-1, columns).astype(np.float32),
     }
@@ -224,13 +226,17 @@ def opened_classes(found: ClassProbabilities) -> Arrays:
 
 def classification(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.classification
-    if found is None or analysis.run is None:
+    if found is None:
         raise SliceError(
             "This model has no classifier.",
             "Load a checkpoint for sequence or token classification, or question answering.",
         )
-    data = {"labels": list(found.labels), "task": analysis.run.encoder.classifier}
-    return data, opened_classes(found)
+    return describe_classes(found), opened_classes(found)
+
+
+def describe_classes(found: ClassProbabilities) -> dict[str, Any]:
+    names = ("task", "activation", "note")
+    return {"labels": list(found.labels), **{name: getattr(found, name) for name in names}}
 
 
 def next_sentence(analysis: Analysis, _request: Request) -> Answer:
@@ -239,7 +245,45 @@ def next_sentence(analysis: Analysis, _request: Request) -> Answer:
 
 
 def first_token(analysis: Analysis, request: Request) -> Answer:
+    found = analysis.first_token(head_of(analysis, request), words=False)
+    return {"layers": list(found.layers)}, {"weights": found.weights}
+
+
+def class_gradient(analysis: Analysis, request: Request) -> Answer:
+    found = analysis.classification
+    label = integer(request, "label", 0, 1 if found is None else len(found.labels))
     head = head_of(analysis, request)
-    layers = range(max(0, analysis.n_layers - LAST_LAYERS), analysis.n_layers)
-    rows = [analysis.attention(layer, head, rows=slice(0, 1))[0] for layer in layers]
-    return {"layers": list(layers)}, {"weights": np.stack(rows)}
+    layers = last_layers(analysis.n_layers)
+    every = analysis.class_gradient(label)[layers.start :]
+    return {"layers": list(layers)}, {
+        "gradient": every.sum(1) if head == "mean" else every[:, head]
+    }
+
+
+def beside(analysis: Analysis, _request: Request) -> Answer:
+    """Other texts: rows of words one after the other, with the number of words of each."""
+    texts = [
+        {
+            "text": one.text,
+            "text_pair": one.text_pair,
+            "words": list(one.first_token.positions),
+            "before": list(one.before),
+            "segments": list(one.segments),
+        }
+        for one in analysis.beside
+    ]
+    k = len(last_layers(analysis.n_layers))
+    width = 0 if analysis.classification is None else len(analysis.classification.labels)
+    empty = np.zeros((0, width), dtype=np.float32)
+    opened = [opened_classes(one.classification) for one in analysis.beside]
+    none = np.zeros((k, 0), dtype=np.float32)
+    arrays: Arrays = {
+        name: np.concatenate([empty, *(classes[name] for classes in opened)])
+        for name in ("logits", "probabilities")
+    }
+    looks = [one.first_token for one in analysis.beside]
+    arrays["weights"] = np.concatenate([none, *(one.weights for one in looks)], axis=1)
+    arrays["special"] = (
+        np.stack([one.special for one in looks]) if looks else none[:0].reshape(0, k)
+    )
+    return {"texts": texts, "layers": list(last_layers(analysis.n_layers))}, arrays

@@ -1,0 +1,71 @@
+"""Other texts beside a text: what the same classifier said of them, and where its first token looked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attn_widget.analysis.first_token import FirstToken
+from attn_widget.classification import ClassProbabilities
+
+if TYPE_CHECKING:
+    from attn_widget.analysis.analysis import Analysis
+
+MOST_BESIDE = 50  # texts; the oldest give way
+
+
+@dataclass(frozen=True)
+class TextBeside:
+    """The figures of another text, without its tensors.
+
+    Attributes
+    ----------
+    text : str
+    text_pair : str or None
+    classification : ClassProbabilities
+    first_token : FirstToken
+        Over words, mean of heads.
+    before : tuple of str, length m
+        What stands before each word in the text: spaces, or nothing.
+    segments : tuple of int, length m
+    """
+
+    text: str
+    text_pair: str | None
+    classification: ClassProbabilities
+    first_token: FirstToken
+    before: tuple[str, ...]
+    segments: tuple[int, ...]
+
+
+def beside_of(analysis: Analysis) -> TextBeside | None:
+    """What is kept of a run of a text classifier; None of any other, and of tensors from outside."""
+    found = analysis.classification
+    if found is None or found.task != "sequence" or analysis.base is not None:
+        return None
+    tokens, texts = analysis.language.tokens, (analysis.text or "", analysis.text_pair or "")
+    looks = analysis.first_token("mean", words=True)
+    before: list[str] = []
+    segments: list[int] = []
+    ends = [0, 0]
+    for first, end in looks.tokens:
+        segment = tokens[first].segment
+        before.append(texts[segment][ends[segment] : tokens[first].start])
+        segments.append(segment)
+        ends[segment] = tokens[end - 1].end
+    return TextBeside(
+        analysis.text or "", analysis.text_pair, found, looks, tuple(before), tuple(segments)
+    )
+
+
+def carried(earlier: Analysis, analysis: Analysis) -> tuple[TextBeside, ...]:
+    """What stands beside ``analysis`` when it takes the place of ``earlier`` in a widget.
+
+    The texts that stood beside ``earlier``, and ``earlier`` itself where its text is another one.
+    """
+    place = (analysis.text, analysis.text_pair)
+    known = [one for one in earlier.beside if (one.text, one.text_pair) != place]
+    if (earlier.text, earlier.text_pair) != place and not earlier.masked:
+        found = beside_of(earlier)
+        known += [] if found is None else [found]
+    return tuple(known[-MOST_BESIDE:])

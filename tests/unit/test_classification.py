@@ -1,0 +1,288 @@
+"""Classifiers of every family: what is shown equals what transformers computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import TextClassificationPipeline
+
+import attn_widget as aw
+from attn_widget.analysis import Analysis
+from attn_widget.classification import activation_of, class_probabilities
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from tests.unit import tiny_models
+
+TEXT = "The cat didn't sit on the naïve mat."
+PAIR = "The dog looked at 1998 birds."
+ERROR = 1e-5  # what float32 on another attention kernel may cost
+
+
+def labelled(count: int) -> dict[int, str]:
+    return {i: f"label <b>{i}</b>" for i in range(count)}
+
+
+def sequence(family: str = "bert", count: int = 3, **changes: Any) -> tuple[Any, Any]:
+    return tiny_models.build(
+        family, "ForSequenceClassification", num_labels=count, id2label=labelled(count), **changes
+    )
+
+
+def analysis_of(model: tuple[Any, Any], *texts: str, **options: Any) -> Analysis:
+    return aw.analyze(*(texts or (TEXT,)), model=model, tagger=None, progress=False, **options)
+
+
+def plain(model: tuple[Any, Any], *texts: str) -> Any:
+    """What the model itself says, with its own tokenizer and default attention."""
+    network, tokenizer = model
+    encoder = aw.load(model)
+    segments = encoder.takes_segments
+    inputs = tokenizer(*(texts or (TEXT,)), return_tensors="pt", return_token_type_ids=segments)
+    with torch.no_grad():
+        return network(**inputs)
+
+
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+@pytest.mark.parametrize("texts", [(TEXT,), (TEXT, PAIR)], ids=["one text", "a pair"])
+def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple[str, ...]) -> None:
+    for count in (2, 3, 5, 40):
+        model = sequence(family, count)
+        found = analysis_of(model, *texts).classification
+        logits = plain(model, *texts).logits[0]
+        assert found is not None and found.task == "sequence" and found.activation == "softmax"
+        assert found.labels == tuple(labelled(count).values())
+        assert found.logits.dtype == np.float32 and found.logits.shape == (count,)
+        np.testing.assert_allclose(found.logits, logits, atol=ERROR)
+        np.testing.assert_allclose(found.probabilities, logits.softmax(-1), atol=ERROR)
+        np.testing.assert_allclose(found.exponentials / found.sum, found.probabilities, rtol=1e-12)
+        np.testing.assert_allclose(found.exponentials.sum(), found.sum, rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+def test_classes_of_tokens_equal_those_of_transformers(family: str) -> None:
+    model = tiny_models.build(family, "ForTokenClassification", num_labels=5, id2label=labelled(5))
+    analysis = analysis_of(model)
+    found = analysis.classification
+    logits = plain(model).logits[0]
+    assert found is not None and (found.task, found.axis) == ("token", -1)
+    assert found.logits.shape == (analysis.n_tokens, 5) and found.sum.shape == (analysis.n_tokens,)
+    np.testing.assert_allclose(found.logits, logits, atol=ERROR)
+    np.testing.assert_allclose(found.probabilities, logits.softmax(-1), atol=ERROR)
+
+
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+def test_answers_equal_those_of_transformers(family: str) -> None:
+    model = tiny_models.build(family, "ForQuestionAnswering")
+    found = analysis_of(model, "Who looked?", PAIR).classification
+    expected = plain(model, "Who looked?", PAIR)
+    assert found is not None and (found.task, found.axis) == ("question_answering", 0)
+    assert found.labels == ("start", "end") and found.sum.shape == (2,)
+    for side, logits in enumerate((expected.start_logits[0], expected.end_logits[0])):
+        np.testing.assert_allclose(found.logits[:, side], logits, atol=ERROR)
+        np.testing.assert_allclose(found.probabilities[:, side], logits.softmax(-1), atol=ERROR)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "electra"])
+@pytest.mark.parametrize(
+    ("problem_type", "count", "activation"),
+    [
+        ("regression", 1, "identity"),
+        ("regression", 3, "identity"),
+        ("multi_label_classification", 4, "sigmoid"),
+        ("multi_label_classification", 1, "sigmoid"),
+        ("single_label_classification", 2, "softmax"),
+        (None, 1, "sigmoid"),
+        (None, 4, "softmax"),
+    ],
+)
+def test_outputs_are_read_as_the_pipeline_of_transformers_reads_them(
+    family: str, problem_type: str | None, count: int, activation: str
+) -> None:
+    model, tokenizer = sequence(family, count, problem_type=problem_type)
+    found = analysis_of((model, tokenizer)).classification
+    assert found is not None and found.activation == activation
+    pipeline = TextClassificationPipeline(model=model, tokenizer=tokenizer)
+    said = {one["label"]: one["score"] for one in pipeline(TEXT, top_k=None)}
+    values = found.logits if activation == "identity" else found.probabilities
+    for label, value in zip(found.labels, values, strict=True):
+        assert value == pytest.approx(said[label], abs=ERROR)
+    assert np.isnan(found.probabilities).all() == (activation == "identity")
+
+
+def test_a_single_output_that_may_be_a_value_is_said_to_be_open() -> None:
+    assert "problem_type" in activation_of(None, 1)[1]
+    assert activation_of("regression", 1)[1] == activation_of(None, 2)[1] == ""
+
+
+def test_extreme_logits_stay_numbers() -> None:
+    extreme = np.array([-1e4, 0, 1e4], dtype=np.float32)
+    for activation, expected in (("softmax", [0, 0, 1]), ("sigmoid", [0, 0.5, 1])):
+        found = class_probabilities(("a", "b", "c"), extreme, activation=activation)  # pyright: ignore[reportArgumentType]
+        np.testing.assert_allclose(found.probabilities, expected)
+
+
+def test_a_value_without_probabilities_is_written_as_none() -> None:
+    found = analysis_of(sequence("bert", 1, problem_type="regression")).classification
+    assert found is not None
+    written = found.to_dict()
+    assert written["probabilities"] is None and written["logits"] == found.logits.tolist()
+    assert "label <b>0</b>" in repr(found)
+
+
+# The first token
+
+
+@pytest.mark.parametrize(("family", "layers"), [("bert", 8), ("distilbert", 2), ("mpnet", 3)])
+@pytest.mark.parametrize("head", ["mean", 1])
+def test_the_first_token_looks_at_words_in_the_last_six_layers(
+    family: str, layers: int, head: Any
+) -> None:
+    name = "n_layers" if family == "distilbert" else "num_hidden_layers"
+    analysis = analysis_of(sequence(family, **{name: layers}), TEXT, PAIR)
+    found = analysis.first_token(head)
+    assert found.layers == tuple(range(max(0, layers - 6), layers))
+    assert list(found.positions) == [word.text for word in analysis.words]
+    for row, layer in enumerate(found.layers):
+        whole = analysis.attention(layer, head)[0]
+        for word, (first, end) in enumerate(found.tokens):
+            assert found.weights[row, word] == pytest.approx(whole[first:end].sum(), abs=1e-6)
+        rest = whole[[token.special for token in analysis.tokens]].sum()
+        assert found.special[row] == pytest.approx(rest, abs=1e-6)
+        assert found.weights[row].sum() + found.special[row] == pytest.approx(1, abs=ERROR)
+
+
+def test_the_first_token_over_tokens_is_the_row_itself() -> None:
+    analysis = analysis_of(sequence())
+    found = analysis.first_token(2, words=False)
+    assert found.positions == tuple(token.text for token in analysis.tokens)
+    expected = [analysis.attention(layer, 2)[0] for layer in found.layers]
+    np.testing.assert_array_equal(found.weights, expected)
+
+
+# What a look does to each class
+
+
+class Nudge(torch.overrides.TorchFunctionMode):
+    """Adds to one score of one layer, on its way into the softmax."""
+
+    def __init__(self, layer: int, head: int, token: int, by: float) -> None:
+        super().__init__()
+        self.layer, self.head, self.token, self.by, self.passed = layer, head, token, by, 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func in (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax):
+            scores = args[0] if args else given.pop("input")
+            if scores.dim() == 4 and scores.shape[-1] == scores.shape[-2]:
+                if self.passed == self.layer:
+                    scores = scores.clone()
+                    scores[0, self.head, 0, self.token] += self.by
+                self.passed += 1
+            args = (scores, *args[1:])
+        return func(*args, **given)
+
+
+@pytest.mark.parametrize("family", tiny_models.FAMILIES)
+def test_a_class_gradient_is_the_change_of_the_logit_when_a_score_is_nudged(family: str) -> None:
+    network, tokenizer = sequence(family)
+    network = network.double()
+    network.config._attn_implementation = "eager"
+    encoder = aw.load((network, tokenizer))
+    analysis = aw.analyze("A cat sat.", model=encoder, tagger=None, progress=False)
+    inputs = analysis.run.encoding.inputs  # pyright: ignore[reportOptionalMemberAccess]
+
+    def logits(**nudge: Any) -> Any:
+        with torch.no_grad(), Nudge(**nudge):
+            return network(**inputs).logits[0].numpy()
+
+    # Those two compute parts of a layer in float32, whatever their weights are.
+    step, error = (1e-2, 1e-4) if family in ("modernbert", "deberta") else (1e-4, 1e-6)
+    gradients = np.stack([analysis.class_gradient(label) for label in range(3)])
+    assert gradients.shape == (3, analysis.n_layers, analysis.n_heads, analysis.n_tokens)
+    assert np.abs(gradients).max() > 10 * error  # something to compare
+    for layer in range(analysis.n_layers):
+        for head, token in ((0, 1), (3, 0)):
+            place = {"layer": layer, "head": head, "token": token}
+            slope = (logits(**place, by=step) - logits(**place, by=-step)) / (2 * step)
+            np.testing.assert_allclose(
+                gradients[:, layer, head, token], slope, atol=error, rtol=1e-3
+            )
+
+
+def test_raising_all_scores_alike_changes_no_class() -> None:
+    gradient = analysis_of(sequence("roberta")).class_gradient(1)
+    np.testing.assert_allclose(gradient.sum(axis=-1), 0, atol=1e-5)
+
+
+def test_gradients_over_words_add_up_their_tokens() -> None:
+    analysis = analysis_of(sequence("roberta"), TEXT, PAIR)
+    tokens, words = (analysis.class_gradient("label <b>2</b>", words=w) for w in (False, True))
+    for word, (first, end) in enumerate(analysis.first_token().tokens):
+        np.testing.assert_allclose(
+            words[:, :, word], tokens[:, :, first:end].sum(axis=-1), atol=1e-6
+        )
+
+
+def test_gradients_leave_the_model_as_it_was_and_need_none_of_its_weights() -> None:
+    model, tokenizer = sequence("electra")
+    trained = analysis_of((model, tokenizer)).class_gradient(0)
+    assert all(p.grad is None and p.requires_grad for p in model.parameters())
+    frozen = sequence("electra")
+    frozen[0].requires_grad_(False)
+    frozen[0].train()
+    np.testing.assert_allclose(analysis_of(frozen).class_gradient(0), trained, atol=1e-6)
+    assert frozen[0].training and not any(p.requires_grad for p in frozen[0].parameters())
+
+
+def test_a_class_that_is_not_there_is_refused_by_name() -> None:
+    analysis = analysis_of(sequence())
+    with pytest.raises(InputError, match=r"'great' is no class.*label <b>0</b>"):
+        analysis.class_gradient("great")
+    with pytest.raises(InputError, match="label is 3"):
+        analysis.class_gradient(3)
+
+
+def test_only_a_text_classifier_has_class_gradients() -> None:
+    for head in ("ForTokenClassification", "ForMaskedLM"):
+        with pytest.raises(NotAvailableError, match="does not classify texts"):
+            analysis_of(tiny_models.build("bert", head)).class_gradient(0)
+
+
+# Texts beside
+
+
+def test_texts_of_other_classes_stand_beside_with_their_own_figures() -> None:
+    model = sequence("bert", 5)
+    analysis = analysis_of(model, beside=[PAIR, (TEXT, PAIR)])
+    assert [(one.text, one.text_pair) for one in analysis.beside] == [(PAIR, None), (TEXT, PAIR)]
+    for one in analysis.beside:
+        alone = analysis_of(model, *(text for text in (one.text, one.text_pair) if text))
+        assert alone.classification is not None
+        np.testing.assert_array_equal(one.classification.logits, alone.classification.logits)
+        np.testing.assert_array_equal(one.first_token.weights, alone.first_token().weights)
+        written = "".join(map(str.__add__, one.before, one.first_token.positions))
+        assert written == one.text + (one.text_pair or "")
+
+
+def test_a_text_that_was_run_stays_beside_the_next_one_once() -> None:
+    widget = aw.show(TEXT, model=sequence(), tagger=None, progress=False)
+    for text in (PAIR, "A cat.", TEXT):
+        widget.run(text)
+    assert [one.text for one in widget.analysis.beside] == [PAIR, "A cat."]
+    widget.masked = [2]
+    assert [one.text for one in widget.analysis.beside] == [PAIR, "A cat."]
+    widget.close()
+
+
+def test_texts_beside_are_checked_before_anything_runs() -> None:
+    model = sequence()
+    with pytest.raises(InputTypeError, match=r"expected several texts.*beside=\[text\]"):
+        analysis_of(model, beside=TEXT)
+    with pytest.raises(InputTypeError, match="beside holds 3"):
+        analysis_of(model, beside=[TEXT, 3])
+    with pytest.raises(InputError, match="at most 50"):
+        analysis_of(model, beside=[TEXT] * 51)
+    with pytest.raises(InputError, match="does not classify texts"):
+        analysis_of(tiny_models.build("bert"), beside=[TEXT])
