@@ -8,6 +8,7 @@
   const root = document.currentScript.parentElement;
   const { version, title, text } = root.dataset;
   const NEAR = "600px"; // of the window: a frame farther off is not made yet
+  const FRAMES = ".attn-widget-output > iframe";
 
   async function unpack(code) {
     const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
@@ -15,25 +16,86 @@
     return new Response(stream).json();
   }
 
-  /** What the page around this output looks like: the first ground that is painted. */
-  function mode() {
-    for (let at = root; at !== null; at = at.parentElement) {
-      const [r, g, b, a = 1] = getComputedStyle(at)
-        .backgroundColor.match(/[\d.]+/g)
-        .map(Number);
-      if (a > 0.5) return 0.2126 * r + 0.7152 * g + 0.0722 * b < 128 ? "dark" : "light";
+  /** Red, green and blue, 0 to 255, and alpha, 0 to 1, however the colour is written. */
+  function channels(color) {
+    const plain = /^rgba?\(([^)]+)\)$/.exec(color)?.[1].match(/[\d.]+/g);
+    if (plain) return [...plain.slice(0, 3), plain[3] ?? 1].map(Number);
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.fillStyle = color;
+    pen.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  }
+
+  const isDark = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b < 128;
+
+  /** What the page around an element looks like: the first ground that is painted, else its ink. */
+  function modeAt(element) {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const ground = channels(getComputedStyle(at).backgroundColor);
+      if (ground[3] > 0.5) return isDark(ground) ? "dark" : "light";
     }
-    return "light";
+    return isDark(channels(getComputedStyle(element).color)) ? "light" : "dark";
+  }
+
+  /** Once a document: keep all frames as high as their pages, and in the mode of what is around them. */
+  function tend() {
+    const frames = () => document.querySelectorAll(FRAMES);
+    window.addEventListener("message", ({ source, data }) => {
+      const height = data?.attnWidgetHeight;
+      if (!Number.isFinite(height)) return;
+      for (const frame of frames())
+        if (frame.contentWindow === source) frame.style.height = `${height}px`;
+    });
+    let due = 0;
+    const follow = () => {
+      cancelAnimationFrame(due);
+      due = requestAnimationFrame(() => {
+        for (const frame of frames())
+          frame.contentWindow.postMessage({ attnWidgetMode: modeAt(frame) }, "*");
+      });
+    };
+    // A host changes its theme by an attribute, a style sheet, or with the system; some fade.
+    const observer = new MutationObserver(follow);
+    observer.observe(document.documentElement, { attributes: true });
+    observer.observe(document.body, { attributes: true });
+    observer.observe(document.head, { childList: true });
+    document.addEventListener("transitionend", ({ propertyName }) => {
+      if (propertyName === "background-color") follow();
+    });
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", follow);
+    return follow;
+  }
+
+  // What the outputs of one version share. The one with the code may come after this one, and leave the document
+  // when it is scrolled away.
+  const key = Symbol.for(`attn_widget output ${version}`);
+  if (globalThis[key] === undefined) {
+    const made = { given: false };
+    made.page = new Promise((resolve) => {
+      made.give = (code) => {
+        made.given = true;
+        resolve(unpack(code));
+      };
+    });
+    made.follow = tend();
+    globalThis[key] = made;
+  }
+  const shared = globalThis[key];
+
+  function look() {
+    if (shared.given) return;
+    const code = document.querySelector(`script.attn-widget-code[data-version="${version}"]`);
+    if (code !== null) shared.give(code.textContent);
   }
 
   async function open() {
-    const code = document.querySelector(`script.attn-widget-code[data-version="${version}"]`);
     const note = root.querySelector("p");
-    if (code === null) {
-      note.append(` ${text}`);
-      return;
-    }
-    const { head, tail } = await unpack(code.textContent);
+    look();
+    if (!shared.given) note.append(` ${text}`);
+    const { head, tail } = await shared.page;
+    // Below HTML a dark host may paint a light ground, for what cannot be dark; the page can.
+    root.parentElement.style.background = "none";
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts allow-downloads");
     frame.title = title;
@@ -42,28 +104,25 @@
     const data = [
       ...root.querySelectorAll("script[type='text/plain'].aw-data, script.aw-index"),
     ].map((script) => script.outerHTML.replace('class="aw-index"', 'id="aw-index"'));
-    frame.srcdoc = [head.replace("<html", `<html class="${mode()}"`), ...data, tail].join("\n");
-    window.addEventListener("message", ({ source, data: sent }) => {
-      const height = sent?.attnWidgetHeight;
-      if (source === frame.contentWindow && Number.isFinite(height))
-        frame.style.height = `${height}px`;
-    });
+    frame.srcdoc = [head.replace("<html", `<html class="${modeAt(root)}"`), ...data, tail].join(
+      "\n",
+    );
+    frame.addEventListener("load", shared.follow); // a host that moves an output makes its frame load again
     root.querySelector("img")?.remove();
     note.remove();
     root.append(frame);
   }
 
-  const watch = () => {
-    const observer = new IntersectionObserver(
-      (seen) => {
-        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
-        observer.disconnect();
-        open();
-      },
-      { rootMargin: NEAR },
-    );
-    observer.observe(root);
-  };
+  look();
+  const observer = new IntersectionObserver(
+    (seen) => {
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      open();
+    },
+    { rootMargin: NEAR },
+  );
+  const watch = () => observer.observe(root);
   // The output with the code may stand below this one.
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", watch);
   else watch();

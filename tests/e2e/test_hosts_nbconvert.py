@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbconvert import HTMLExporter, NotebookExporter, SlidesExporter
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
 from scripts.lab import STEP_MS
@@ -99,6 +99,55 @@ def test_the_page_has_the_ground_of_the_document(
                 ".attn-widget"
             )
             expect(widget).to_have_attribute("data-theme", theme)
+
+
+def put_in(page: Page, html: str, *, ground: str) -> None:
+    """As hosts do that make outputs one after the other: elements by innerHTML would run no script."""
+    page.evaluate(
+        """([html, ground]) => {
+            document.body.style.background = ground;
+            const place = document.createElement("div");
+            document.body.prepend(place);
+            place.append(document.createRange().createContextualFragment(html));
+        }""",
+        [html, ground],
+    )
+
+
+def test_an_output_that_is_put_into_a_document_waits_for_the_shared_part(
+    without_state: Any, browser: Browser, tmp_path: Path
+) -> None:
+    first, second = (cell.outputs[0].data["text/html"] for cell in without_state.cells[1:])
+    path = tmp_path / "empty.html"
+    path.write_text("<!doctype html><title>empty</title><body>", encoding="utf-8")
+    with offline(browser, path) as opened:
+        put_in(opened.page, second, ground="white")
+        expect(opened.page.locator("p")).to_contain_text("run the notebook from the top")
+        put_in(opened.page, first, ground="white")
+        for number, head in enumerate(("L3 · H5", "L1 · H2")):
+            frame = opened.page.locator(".attn-widget-output iframe").nth(number).content_frame
+            expect(frame.locator('[data-aw-part="head-name"]')).to_have_text(head)
+        expect(opened.page.locator("p, img")).to_have_count(0)
+
+
+def test_the_page_follows_the_ground_of_the_document(
+    without_state: Any, browser: Browser, tmp_path: Path
+) -> None:
+    page_with_code = without_state.cells[1].outputs[0].data["text/html"]
+    path = tmp_path / "empty.html"
+    path.write_text("<!doctype html><title>empty</title><body>", encoding="utf-8")
+    with offline(browser, path) as opened:
+        put_in(opened.page, page_with_code, ground="oklch(0.98 0.01 260)")
+        body = opened.page.locator("body")
+        widget = opened.page.frame_locator("iframe").locator(".attn-widget")
+        expect(widget).to_have_attribute("data-theme", "light")
+        body.evaluate("body => { body.style.background = 'oklch(0.2 0.02 260)'; }")
+        expect(widget).to_have_attribute("data-theme", "dark")
+        body.evaluate("body => { body.style.background = '#fff'; }")
+        expect(widget).to_have_attribute("data-theme", "light")
+        body.evaluate("body => { body.style.cssText = 'transition: background-color 50ms'; }")
+        body.evaluate("body => { body.style.backgroundColor = '#111'; }")
+        expect(widget).to_have_attribute("data-theme", "dark")
 
 
 def test_stored_state_wins_without_the_preprocessor(with_state: Any, tmp_path: Path) -> None:
