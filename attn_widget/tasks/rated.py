@@ -257,5 +257,10 @@ def _load(name: Source, classes: int, seed: int, cache: str | os.PathLike[str] |
     }
     left_out = len(found) - sum(map(len, kept.values()))
     return Dataset(
-        name, CLASSES[classes], **splits, left_out={"to make the classes equal": left_out}
+        name,
+        CLASSES[classes],
+        splits["train"],
+        splits["validation"],
+        splits["test"],
+        {"to make the classes equal": left_out},
     )
