@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis.beside import beside_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.widget.paint import describe_predictions, prediction_arrays
@@ -261,7 +262,11 @@ def class_gradient(analysis: Analysis, request: Request) -> Answer:
 
 
 def beside(analysis: Analysis, _request: Request) -> Answer:
-    """Other texts: rows of words one after the other, with the number of words of each."""
+    """The text itself and those beside it: rows of words one after the other."""
+    own = beside_of(analysis)
+    if own is None:
+        raise SliceError("This model does not classify texts.")
+    every = (own, *analysis.beside)
     texts = [
         {
             "text": one.text,
@@ -270,20 +275,13 @@ def beside(analysis: Analysis, _request: Request) -> Answer:
             "before": list(one.before),
             "segments": list(one.segments),
         }
-        for one in analysis.beside
+        for one in every
     ]
-    k = len(last_layers(analysis.n_layers))
-    width = 0 if analysis.classification is None else len(analysis.classification.labels)
-    empty = np.zeros((0, width), dtype=np.float32)
-    opened = [opened_classes(one.classification) for one in analysis.beside]
-    none = np.zeros((k, 0), dtype=np.float32)
+    opened = [opened_classes(one.classification) for one in every]
     arrays: Arrays = {
-        name: np.concatenate([empty, *(classes[name] for classes in opened)])
+        name: np.concatenate([classes[name] for classes in opened])
         for name in ("logits", "probabilities")
     }
-    looks = [one.first_token for one in analysis.beside]
-    arrays["weights"] = np.concatenate([none, *(one.weights for one in looks)], axis=1)
-    arrays["special"] = (
-        np.stack([one.special for one in looks]) if looks else none[:0].reshape(0, k)
-    )
-    return {"texts": texts, "layers": list(last_layers(analysis.n_layers))}, arrays
+    arrays["weights"] = np.concatenate([one.first_token.weights for one in every], axis=1)
+    arrays["special"] = np.stack([one.first_token.special for one in every])
+    return {"texts": texts, "layers": list(own.first_token.layers)}, arrays

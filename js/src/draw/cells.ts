@@ -16,6 +16,8 @@ export interface CellsData {
   /** Where the ramp ends. */
   readonly top: number;
   readonly scale: Scale;
+  /** From `-top` to `top` around a true zero, whatever the scale. */
+  readonly signed?: boolean;
   readonly rowLabels: readonly string[];
   readonly columnLabels: readonly string[];
 }
@@ -163,7 +165,7 @@ export class CellMap {
 
   #drawCells(
     context: CanvasRenderingContext2D,
-    { values, rows, columns, top, scale }: CellsData,
+    { values, rows, columns, top, scale, signed = false }: CellsData,
     g: Geometry,
     mode: Mode,
     colors: Palette,
@@ -178,8 +180,10 @@ export class CellMap {
       pooled.data,
       pooled.shape[0],
       pooled.shape[1],
-      ramp("weight", mode).words,
-      { top: scale === "unit" ? 1 : top, root: scale === "sqrt", signed: false },
+      ramp(signed ? "signed" : "weight", mode).words,
+      signed
+        ? { top, root: false, signed }
+        : { top: scale === "unit" ? 1 : top, root: scale === "sqrt", signed },
     );
     context.imageSmoothingEnabled = false;
     context.drawImage(image, g.left, g.top, g.width, g.height);
@@ -273,7 +277,7 @@ export class CellMap {
     const strongest = (count: number, at: (i: number, k: number) => number, across: number) =>
       Float32Array.from({ length: count }, (_, i) => {
         let most = 0;
-        for (let k = 0; k < across; k++) most = Math.max(most, values[at(i, k)] || 0);
+        for (let k = 0; k < across; k++) most = Math.max(most, Math.abs(values[at(i, k)]) || 0);
         return most;
       });
     const write = (

@@ -1,15 +1,33 @@
-/** One softmax as one table: logit, exponential, probability with its bar, the sum; and classes compared. */
+/** Classes as one table: logit, exponential, probability with its bar, the sum; and classes compared. */
 
 import { largest } from "../derive/matrix";
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatCount, formatNumber, formatPercent, visible } from "../draw/format";
-import { mathElement } from "../draw/math";
+import { type MathNode, mathElement } from "../draw/math";
 import { softmaxWithNumbers } from "../formulas";
-import { closingColumn, oddsOf, type SoftmaxColumn } from "./task-data";
-import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN, SOFTMAX_REFERENCES } from "./task-formula";
+import {
+  type Activation,
+  closingColumn,
+  closingSigmoids,
+  oddsOf,
+  type SoftmaxColumn,
+} from "./task-data";
+import {
+  CLASS_SIGMOID,
+  CLASS_SIGMOID_SPOKEN,
+  CLASS_SOFTMAX,
+  CLASS_SOFTMAX_SPOKEN,
+  CLASS_VALUE,
+  CLASS_VALUE_SPOKEN,
+  SIGMOID_REFERENCES,
+  SOFTMAX_REFERENCES,
+  sigmoidWithNumbers,
+} from "./task-formula";
 
 /** A name longer than this would tear the equation apart. */
 const NAME_MOST = 14;
+/** Of a value that nothing follows from. */
+const VALUE_DIGITS = 4;
 
 export interface ClassesOptions {
   /** What a term is: a class, or a position. */
@@ -20,6 +38,8 @@ export interface ClassesOptions {
   /** Whether the formula in symbols and its sources stand beside the table. */
   readonly formula: boolean;
   readonly part: string;
+  /** Hears of the ticked classes, at first too. */
+  onCompare?(classes: readonly number[]): void;
 }
 
 export interface Classes {
@@ -39,15 +59,23 @@ function numberCell(value: number, text: string): HTMLElement {
   return h("td", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
 }
 
-export const references = (): HTMLElement =>
+const FORMULAS: Record<Activation, readonly [MathNode, string]> = {
+  softmax: [CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN],
+  sigmoid: [CLASS_SIGMOID, CLASS_SIGMOID_SPOKEN],
+  identity: [CLASS_VALUE, CLASS_VALUE_SPOKEN],
+};
+
+export const references = (activation: Activation = "softmax"): HTMLElement =>
   h(
     "ul",
     { class: "aw-references" },
-    ...SOFTMAX_REFERENCES.map(({ text, doi }) => h("li", {}, `${text}. doi:${doi}`)),
+    ...(activation === "softmax" ? SOFTMAX_REFERENCES : SIGMOID_REFERENCES).map(({ text, doi }) =>
+      h("li", {}, `${text}. doi:${doi}`),
+    ),
   );
 
 export function createClasses(
-  { term, listed, compare, formula, part }: ClassesOptions,
+  { term, listed, compare, formula, part, onCompare }: ClassesOptions,
   signal: AbortSignal,
 ): Classes {
   const caption = h("caption", { class: "aw-classes-caption" });
@@ -63,13 +91,14 @@ export function createClasses(
     foot,
   );
   const equation = h("div", { class: "aw-classes-equation" });
+  const sources = h("div");
   const odds = h("div", { class: "aw-odds", "data-aw-part": "odds" });
   const side = h(
     "div",
     { class: "aw-classes-side" },
     equation,
     compare ? odds : null,
-    formula ? references() : null,
+    formula ? sources : null,
   );
   const scroll = h("div", { class: "aw-classes-scroll" }, table);
   const element = h("div", { class: "aw-classes-block" }, scroll, side);
@@ -83,6 +112,8 @@ export function createClasses(
 
   function show(next: SoftmaxColumn, words: string): void {
     column = next;
+    const { activation } = next;
+    sources.replaceChildren(...(activation === "identity" ? [] : [references(activation)]));
     const key = next.labels.join("\n");
     const best = largest(next.logits, compare ? 2 : 1);
     if (key !== labels || listed !== null) {
@@ -104,23 +135,37 @@ export function createClasses(
       exp: indices.map((i) => next.exp[i]),
       probabilities: indices.map((i) => next.probabilities[i]),
     };
-    const digits = closingColumn(part, Math.max(0, rest));
+    const digits =
+      activation === "sigmoid" ? closingSigmoids(part) : closingColumn(part, Math.max(0, rest));
+    const marked = (i: number): boolean =>
+      activation === "sigmoid" && count > 1 ? next.probabilities[i] >= 0.5 : i === next.best;
+    const tag =
+      activation === "sigmoid" && count > 1 ? "50% or more" : count > 1 ? "largest" : null;
     head.replaceChildren(
       h(
         "tr",
         {},
         ...(compare ? [headCell("vs", "Tick classes to compare them", "aw-class-tick")] : []),
         headCell(term, `${formatCount(count)} in the model's own order`, "aw-class-label"),
-        headCell("logit z", `largest: ${exact(next.logitMax)}`),
-        headCell("exp(z − max)", "exponential of the logit minus the largest logit"),
-        headCell("probability", "exponential over the sum"),
-        headCell("0 to 100%", "probability as a bar", "aw-class-bars"),
+        ...(activation === "identity"
+          ? [headCell("value z", "the output itself")]
+          : [
+              headCell("logit z", `largest: ${exact(next.logitMax)}`),
+              activation === "softmax"
+                ? headCell("exp(z − max)", "exponential of the logit minus the largest logit")
+                : headCell("exp(−z)", "exponential of minus the logit"),
+              headCell(
+                "probability",
+                activation === "softmax" ? "exponential over the sum" : "1 / (1 + exponential)",
+              ),
+              headCell("0 to 100%", "probability as a bar", "aw-class-bars"),
+            ]),
       ),
     );
     body.replaceChildren(
       ...indices.map((i) => {
         const bar = h("span", { class: "aw-class-bar", "aria-hidden": "true" });
-        bar.style.inlineSize = `${100 * next.probabilities[i]}%`;
+        if (activation !== "identity") bar.style.inlineSize = `${100 * next.probabilities[i]}%`;
         const name = h(
           "button",
           {
@@ -134,7 +179,7 @@ export function createClasses(
         );
         return h(
           "tr",
-          { class: i === next.best ? "is-best" : null, "data-index": i },
+          { class: marked(i) ? "is-best" : null, "data-index": i },
           ...(compare
             ? [
                 h(
@@ -156,13 +201,17 @@ export function createClasses(
               "div",
               { class: "aw-class-line" },
               name,
-              i === next.best ? h("span", { class: "aw-class-best" }, "largest") : null,
+              marked(i) && tag !== null ? h("span", { class: "aw-class-best" }, tag) : null,
             ),
           ),
-          numberCell(next.logits[i], fixed(next.logits[i], digits.logit)),
-          numberCell(next.exp[i], formatNumber(next.exp[i], digits.exp)),
-          numberCell(next.probabilities[i], formatPercent(next.probabilities[i])),
-          h("td", { class: "aw-class-bars" }, h("span", { class: "aw-class-track" }, bar)),
+          ...(activation === "identity"
+            ? [numberCell(next.logits[i], formatNumber(next.logits[i], VALUE_DIGITS))]
+            : [
+                numberCell(next.logits[i], fixed(next.logits[i], digits.logit)),
+                numberCell(next.exp[i], formatNumber(next.exp[i], digits.exp)),
+                numberCell(next.probabilities[i], formatPercent(next.probabilities[i])),
+                h("td", { class: "aw-class-bars" }, h("span", { class: "aw-class-track" }, bar)),
+              ]),
         );
       }),
     );
@@ -190,9 +239,12 @@ export function createClasses(
             ),
           ]
         : []),
-      line("sum", "aw-sum", next.sum, formatNumber(next.sum, digits.sum), 1),
+      ...(activation === "softmax"
+        ? [line("sum", "aw-sum", next.sum, formatNumber(next.sum, digits.sum), 1)]
+        : []),
     );
     mark();
+    if (compare) onCompare?.(compared);
     rove(null);
     requestAnimationFrame(() => {
       const best = body.querySelector<HTMLElement>(".is-best");
@@ -230,17 +282,23 @@ export function createClasses(
     const label = visible(column.labels[chosen]);
     const short =
       [...label].length > NAME_MOST ? `${[...label].slice(0, NAME_MOST).join("")}…` : label;
-    const numbers = softmaxWithNumbers({
-      token: short,
-      logit: column.logits[chosen],
-      logitMax: column.logitMax,
-      exp: column.exp[chosen],
-      sumExp: column.sum,
-      probability: column.probabilities[chosen],
-    });
+    const [symbols, spoken] = FORMULAS[column.activation];
+    const numbers =
+      column.activation === "softmax"
+        ? softmaxWithNumbers({
+            token: short,
+            logit: column.logits[chosen],
+            logitMax: column.logitMax,
+            exp: column.exp[chosen],
+            sumExp: column.sum,
+            probability: column.probabilities[chosen],
+          })
+        : column.activation === "sigmoid"
+          ? sigmoidWithNumbers(short, column, chosen)
+          : null;
     equation.replaceChildren(
-      ...(formula ? [mathElement(CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN)] : []),
-      mathElement(numbers.node, numbers.spoken),
+      ...(formula ? [mathElement(symbols, spoken)] : []),
+      ...(numbers === null ? [] : [mathElement(numbers.node, numbers.spoken)]),
     );
   }
 
@@ -248,6 +306,10 @@ export function createClasses(
   function weigh(): void {
     if (column === null) return;
     const of = column;
+    if (of.activation !== "softmax") {
+      odds.replaceChildren();
+      return;
+    }
     const title = h("h4", { class: "aw-odds-title" }, "Compared");
     const [first, ...others] = [...compared].sort((a, b) => of.logits[b] - of.logits[a] || a - b);
     if (others.length === 0) {
@@ -325,6 +387,7 @@ export function createClasses(
       compared = tick.checked ? [...compared, index] : compared.filter((other) => other !== index);
       rove(tick);
       weigh();
+      onCompare?.(compared);
     },
     { signal },
   );

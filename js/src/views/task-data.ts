@@ -4,9 +4,14 @@ import { shown } from "../draw/format";
 import type { HeadIndex, Slice, SliceRequest, Table, TokenColumns } from "../types";
 
 export type TaskKind = "sequence" | "token" | "question_answering";
+/** One class of all; each label by itself; the value as it is (regression). */
+export type Activation = "softmax" | "sigmoid" | "identity";
 
 export interface Classification {
   readonly task: TaskKind;
+  readonly activation: Activation;
+  /** What the checkpoint leaves open; empty as a rule. */
+  readonly note: string;
   readonly labels: readonly string[];
   /** Texts (one), tokens, or positions. */
   readonly rows: number;
@@ -14,15 +19,16 @@ export interface Classification {
   readonly logits: Float32Array;
   readonly exp: Float32Array;
   readonly probabilities: Float32Array;
-  /** `[rows]`; of question answering, whose softmax runs over positions, `[labels]`. */
+  /** `[rows]`; of question answering, whose softmax runs over positions, `[labels]`; else of each label. */
   readonly sum: Float64Array;
 }
 
 /** One softmax: its terms in the model's order. */
 export interface SoftmaxColumn {
+  readonly activation: Activation;
   readonly labels: readonly string[];
   readonly logits: readonly number[];
-  /** `exp(logit - max)` */
+  /** `exp(logit - max)`; of a sigmoid `exp(-logit)`. */
   readonly exp: readonly number[];
   readonly sum: number;
   readonly probabilities: readonly number[];
@@ -41,6 +47,8 @@ export function slicedClasses({ data, arrays }: Slice): Classification {
   const logits = floats("logits");
   return {
     task: data.task as TaskKind,
+    activation: data.activation as Activation,
+    note: typeof data.note === "string" ? data.note : "",
     labels,
     rows: logits.length / labels.length,
     logits,
@@ -52,7 +60,7 @@ export function slicedClasses({ data, arrays }: Slice): Classification {
 
 function column(
   labels: readonly string[],
-  { logits, exp, probabilities }: Classification,
+  { activation, logits, exp, probabilities }: Classification,
   sum: number,
   at: (index: number) => number,
 ): SoftmaxColumn {
@@ -60,6 +68,7 @@ function column(
   const own = pick(logits);
   const logitMax = own.reduce((most, value) => Math.max(most, value), -Infinity);
   return {
+    activation,
     labels,
     logits: own,
     exp: pick(exp),
@@ -138,6 +147,26 @@ export function closingColumn(
   return { logit, ...digits };
 }
 
+/** The same of sigmoids: exponentials from the printed logits, probabilities from the printed exponentials. */
+export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): ColumnDigits {
+  const closes = (d: number): boolean =>
+    exp.every(
+      (value, i) =>
+        !Number.isFinite(value) || shown(1 / (1 + shown(value, d))) === shown(probabilities[i]),
+    );
+  let digits = RESULT_DIGITS;
+  while (digits < MOST_DIGITS && !closes(digits)) digits++;
+  const follows = (decimals: number): boolean =>
+    exp.every(
+      (value, i) =>
+        !Number.isFinite(value) ||
+        shown(Math.exp(-Number(logits[i].toFixed(decimals))), digits) === shown(value, digits),
+    );
+  let logit = 2;
+  while (logit < MOST_DIGITS && !follows(logit)) logit++;
+  return { logit, exp: digits, sum: digits };
+}
+
 export interface Odds {
   readonly difference: number;
   readonly ratio: number;
@@ -194,11 +223,13 @@ export function spanText({ surface, before }: TokenColumns, { start, end }: Span
 }
 
 export function classesTable(found: Classification): Table {
-  const { labels, task, logits, exp, sum, probabilities } = found;
+  const { labels, task, activation, logits, exp, sum, probabilities } = found;
+  const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
   const rows = Array.from(logits, (logit, at) => {
     const [row, label] = [Math.floor(at / labels.length), at % labels.length];
-    const total = sum[task === "question_answering" ? label : row];
-    return [row, labels[label], logit, exp[at], total, probabilities[at]] as const;
+    const own = activation === "softmax" && task !== "question_answering" ? row : label;
+    const figures = [exp[at], sum[own], probabilities[at]].map(known);
+    return [row, labels[label], logit, ...figures] as const;
   });
   return { columns: ["row", "label", "logit", "exp", "sum", "probability"], rows };
 }

@@ -1,20 +1,32 @@
 /** What a classifier says of the text, its softmax opened up, and where the first token looks. */
 
+import { largest } from "../derive/matrix";
 import { h } from "../draw/dom";
-import { copyExactValues, exact, formatPercent, visible } from "../draw/format";
+import {
+  copyExactValues,
+  exact,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  visible,
+} from "../draw/format";
 import type { Stage } from "../matrix";
 import { explain, isAbort } from "../source/failure";
 import type { Drawn } from "../types";
+import { textsBeside } from "./task-beside";
 import { createClasses } from "./task-classes";
 import {
+  type Activation,
   CLASSIFICATION,
   type Classification,
   classesOf,
   classesTable,
+  type SoftmaxColumn,
   slicedClasses,
   type TaskKind,
 } from "./task-data";
 import { firstToken } from "./task-first";
+import { classGradients } from "./task-gradient";
 import { answerSpan } from "./task-span";
 import { tokenClasses } from "./task-tokens";
 
@@ -27,6 +39,59 @@ const TITLES: Record<TaskKind, string> = {
   question_answering: "Answer",
 };
 
+const HEADS: Record<Activation, string> = {
+  softmax: "Class of the text",
+  sigmoid: "Labels of the text",
+  identity: "Value of the text",
+};
+const TERMS: Record<Activation, string> = {
+  softmax: "class",
+  sigmoid: "label",
+  identity: "output",
+};
+const CAPTIONS: Record<Activation, string> = {
+  softmax: "Softmax over the classes, in the model's order",
+  sigmoid:
+    "Sigmoid: each label by itself, in the model's order. No softmax: the probabilities need not add up to 1",
+  identity: "Regression: the value is the output itself; neither softmax nor sigmoid applies",
+};
+/** Labels that the headline names. */
+const NAMED = 3;
+
+/** What the classifier says, in a line. */
+function said({
+  activation,
+  labels,
+  logits,
+  probabilities,
+  best,
+}: SoftmaxColumn): (Node | string)[] {
+  const number = (value: number, text: string): HTMLElement =>
+    h("strong", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
+  const named = (label: string): HTMLElement =>
+    h("bdi", { class: "aw-verdict-label", title: label }, visible(label));
+  if (activation === "identity") {
+    return labels.length === 1
+      ? [named(labels[0]), " = ", number(logits[0], formatNumber(logits[0], 4))]
+      : [`${formatCount(labels.length)} values`];
+  }
+  if (activation === "softmax" || labels.length === 1) {
+    return [
+      named(labels[best]),
+      " with ",
+      number(probabilities[best], formatPercent(probabilities[best])),
+    ];
+  }
+  const likely = largest(probabilities, labels.length).filter((i) => probabilities[i] >= 0.5);
+  const head = `${formatCount(likely.length)} of ${formatCount(labels.length)} at 50% or more`;
+  if (likely.length === 0) return [head];
+  return [
+    `${head}: `,
+    ...likely.slice(0, NAMED).flatMap((i, k) => [...(k > 0 ? [", "] : []), named(labels[i])]),
+    likely.length > NAMED ? " …" : "",
+  ];
+}
+
 export function task(element: HTMLElement, stage: Stage): Drawn {
   const { source, report, signal } = stage;
   let found: Classification | null = null;
@@ -36,6 +101,8 @@ export function task(element: HTMLElement, stage: Stage): Drawn {
   const main = h("div", { class: "aw-task-main", "data-aw-part": "task" });
   const waiting = h("p", { class: "aw-hint", hidden: true }, "Asking for the classes …");
   const below = h("div", { class: "aw-task-first" });
+  const between = h("div");
+  const last = h("div");
   const root = h(
     "div",
     { class: "aw-task", dir: "ltr" },
@@ -43,6 +110,8 @@ export function task(element: HTMLElement, stage: Stage): Drawn {
     waiting,
     main,
     below,
+    between,
+    last,
   );
   element.append(root);
   copyExactValues(root, signal);
@@ -56,28 +125,33 @@ export function task(element: HTMLElement, stage: Stage): Drawn {
       stops.push(answerSpan(main, stage, of));
     } else {
       const classes = classesOf(of, 0);
-      const share = classes.probabilities[classes.best];
-      verdict.replaceChildren(
-        h("bdi", { class: "aw-verdict-label" }, visible(classes.labels[classes.best])),
-        " with ",
-        h(
-          "strong",
-          { class: "aw-number", "data-aw-value": exact(share), title: exact(share) },
-          formatPercent(share),
-        ),
-      );
+      title.textContent = HEADS[of.activation];
+      verdict.replaceChildren(...said(classes));
+      const gradients = classGradients(between, stage, of);
+      const beside = textsBeside(last, stage, of);
+      stops.push(gradients.stop, beside.stop);
+      const compare = classes.labels.length > 1;
+      const hear = (ticked: readonly number[]): void => {
+        gradients.compare(ticked);
+        beside.compare(ticked);
+      };
       const table = createClasses(
         {
-          term: "class",
+          term: TERMS[of.activation],
           listed: null,
-          compare: classes.labels.length > 1,
+          compare,
           formula: true,
           part: "classes",
+          onCompare: hear,
         },
         signal,
       );
-      table.show(classes, "Softmax over the classes, in the model's order");
+      table.show(classes, CAPTIONS[of.activation]);
       main.append(table.element);
+      if (of.note !== "") {
+        main.append(h("p", { class: "aw-view-note", "data-aw-part": "activation-note" }, of.note));
+      }
+      if (!compare) hear([0]);
     }
   }
 
