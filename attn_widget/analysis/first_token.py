@@ -31,8 +31,9 @@ class FirstToken:
     weights : float32 [k, m]
         A word's weight is the sum over its tokens.
     special : float32 [k]
-        What the special tokens receive together; ``weights.sum(axis=1) + special`` is 1. Where
-        positions are tokens, special ones are among them and this is 0.
+        What special tokens receive together, with tokens of mere white space, which are no words
+        either: ``weights.sum(axis=1) + special`` is 1. Where positions are tokens, all of them are
+        there and this is 0.
     """
 
     head: Head
@@ -76,7 +77,7 @@ def sum_positions(
         return spans, rows, np.zeros(len(rows), dtype=rows.dtype)
     groups = group_tokens(tokens, words=True, special=True)
     sums = np.add.reduceat(rows, groups.starts, axis=1)
-    plain = np.array([not tokens[i].special for i in groups.starts])
+    plain = np.array([tokens[i].word is not None for i in groups.starts])
     ends = groups.starts + groups.sizes
     spans = tuple((int(a), int(b)) for a, b in zip(groups.starts[plain], ends[plain], strict=True))
     return spans, sums[:, plain], sums[:, ~plain].sum(axis=1)

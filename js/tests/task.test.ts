@@ -51,7 +51,7 @@ function classified(rows: number[][], labels: string[], kind: string): Slice {
   const opened = rows.map(soft);
   const shape = [rows.length, labels.length];
   return {
-    data: { labels, task: kind },
+    data: { labels, task: kind, activation: "softmax", note: "" },
     arrays: new Map<string, NdArray>([
       ["logits", nd(Float32Array.from(rows.flat()), ...shape)],
       ["exp", nd(Float32Array.from(opened.flatMap(({ exp }) => exp)), ...shape)],
@@ -76,7 +76,7 @@ function answered(rows: [number, number][]): Slice {
   const pairs = (key: "exp" | "probabilities"): number[] =>
     rows.flatMap((_, i) => [starts[key][i], ends[key][i]]);
   return {
-    data: { labels: ["start", "end"], task: "question_answering" },
+    data: { labels: ["start", "end"], task: "question_answering", activation: "softmax", note: "" },
     arrays: new Map<string, NdArray>([
       ["logits", nd(Float32Array.from(rows.flat()), rows.length, 2)],
       ["exp", nd(Float32Array.from(pairs("exp")), rows.length, 2)],
@@ -89,6 +89,61 @@ function answered(rows: [number, number][]): Slice {
 /** Weights of the first token: layer `l` looks mostly at token `l + 1`. */
 const firstWeight = (layer: number, token: number, head: number | "mean"): number =>
   (token === layer + 1 ? 0.6 : 0.1) + (head === "mean" ? 0 : 0.01 * head * (token === 0 ? 1 : 0));
+
+/** A class's slope at a token, the same in both layers up to a factor. */
+const slope = (label: number, layer: number, token: number): number =>
+  (layer + 1) * (0.1 * (label - 1) - 0.05 * token);
+
+/** Each label by itself, or values. */
+function outputs(logits: number[], labels: string[], activation: "sigmoid" | "identity"): Slice {
+  const exp = logits.map((z) => (activation === "sigmoid" ? Math.exp(-z) : Number.NaN));
+  const whole = (values: number[]) => nd(Float32Array.from(values), 1, labels.length);
+  return {
+    data: { labels, task: "sequence", activation, note: "What the checkpoint leaves open." },
+    arrays: new Map<string, NdArray>([
+      ["logits", whole(logits)],
+      ["exp", whole(exp)],
+      [
+        "sum",
+        nd(
+          Float64Array.from(exp, (e) => 1 + e),
+          labels.length,
+        ),
+      ],
+      ["probabilities", whole(exp.map((e) => 1 / (1 + e)))],
+    ]),
+  };
+}
+
+/** Two texts: the one on screen, and one that is said to be awful. */
+const BESIDE: Slice = {
+  data: {
+    texts: [
+      {
+        text: "the cat sat",
+        text_pair: null,
+        words: ["the", "cat", "sat"],
+        before: ["", " ", " "],
+        segments: [0, 0, 0],
+      },
+      { text: "no!", text_pair: null, words: ["no", "!"], before: ["", ""], segments: [0, 0] },
+    ],
+    layers: [0, 1],
+  },
+  arrays: new Map<string, NdArray>([
+    ["logits", nd(Float32Array.from([...LOGITS, 4, 0, 0, 1]), 2, 4)],
+    [
+      "probabilities",
+      nd(
+        Float32Array.from([...soft(LOGITS).probabilities, ...soft([4, 0, 0, 1]).probabilities]),
+        2,
+        4,
+      ),
+    ],
+    ["weights", nd(Float32Array.from([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.1, 0.1, 0.2, 0.3]), 2, 5)],
+    ["special", nd(Float32Array.from([0.4, 0.2, 0.1, 0.5]), 2, 2)],
+  ]),
+};
 
 const SEQUENCE = classified([LOGITS], LABELS, "sequence");
 const PER_TOKEN = TOKENS.map((_, i) => LABELS.map((_, j) => ((i * 5 + j * 3) % 7) - 2.5));
@@ -131,6 +186,20 @@ async function draw(
             arrays: new Map([["weights", nd(Float32Array.from(weights), 2, N)]]),
           };
         }
+        if (request.kind === "language") {
+          return { data: { token_word: [null, 0, 1, 1, null] }, arrays: new Map() };
+        }
+        if (request.kind === "class_gradient") {
+          const label = request.label as number;
+          const gradient = [0, 1].flatMap((layer) =>
+            TOKENS.map((_, token) => slope(label, layer, token)),
+          );
+          return {
+            data: { layers: [0, 1] },
+            arrays: new Map([["gradient", nd(Float32Array.from(gradient), 2, N)]]),
+          };
+        }
+        if (request.kind === "beside") return BESIDE;
         if (answer instanceof SliceFailure) throw answer;
         return answer;
       },
@@ -157,6 +226,9 @@ const part = (name: string): HTMLElement =>
 const press = (target: Element, key: string): void => {
   target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 };
+/** The first token's rows over single tokens. */
+const overTokens = (): void =>
+  (element.querySelector("[data-first-unit='tokens']") as HTMLElement).click();
 const values = (root: Element): number[] =>
   [...root.querySelectorAll<HTMLElement>("td[data-aw-value]")].map((cell) =>
     Number(cell.dataset.awValue),
@@ -299,6 +371,7 @@ describe("first token", () => {
 
   it("has a row for each layer with the head's weights", async () => {
     await draw(SEQUENCE, { head: 2 });
+    overTokens();
     expect(asked).toContainEqual({ kind: "first_token", head: 2 });
     for (const layer of [0, 1]) {
       for (let i = 0; i < N; i++) {
@@ -312,7 +385,7 @@ describe("first token", () => {
     (element.querySelector("[data-first-head='mean']") as HTMLElement).click();
     await settled();
     expect(state.get().head).toBe("mean");
-    expect(asked.at(-1)).toEqual({ kind: "first_token", head: "mean" });
+    expect(asked).toContainEqual({ kind: "first_token", head: "mean" });
     (element.querySelector("[data-first-head='one']") as HTMLElement).click();
     await settled();
     expect(state.get().head).toBe(2);
@@ -330,6 +403,7 @@ describe("first token", () => {
 
   it("pins the pair of a token", async () => {
     await draw(SEQUENCE, { layer: 0, head: 1 });
+    overTokens();
     token(1, 3).click();
     expect(state.get().pair).toEqual([0, 3]);
     expect(state.get().layer).toBe(1);
@@ -339,6 +413,7 @@ describe("first token", () => {
 
   it("leaves special tokens out with the widget's switch, and changes no number", async () => {
     await draw(SEQUENCE, { head: 0 });
+    overTokens();
     const before = token(0, 2).dataset.awValue;
     state.set({ special: false });
     expect(token(0, 0)).toBeNull();
@@ -347,6 +422,7 @@ describe("first token", () => {
 
   it("is one stop for Tab, and arrows move over layers and tokens", async () => {
     await draw(SEQUENCE, { layer: 0, head: 1 });
+    overTokens();
     const grid = part("first-layers");
     expect(grid.querySelectorAll("[tabindex='0']")).toHaveLength(1);
     const start = grid.querySelector("[tabindex='0']") as HTMLElement;
@@ -357,6 +433,138 @@ describe("first token", () => {
     press(token(1, N - 1), "Enter");
     expect(state.get().pair).toEqual([0, N - 1]);
     expect(grid.querySelectorAll("[tabindex='0']")).toHaveLength(1);
+  });
+});
+
+describe("first token over words", () => {
+  const cells = (layer: number): HTMLElement[] => [
+    ...element.querySelectorAll<HTMLElement>(`.aw-first-token[data-layer='${layer}']`),
+  ];
+
+  it("adds up the tokens of a word, and writes what special tokens receive at the end", async () => {
+    await draw(SEQUENCE, { head: 2 });
+    for (const layer of [0, 1]) {
+      const weight = (token: number): number => firstWeight(layer, token, 2);
+      const [the, sat] = cells(layer).map((cell) => Number(cell.dataset.awValue));
+      expect(cells(layer)).toHaveLength(2);
+      expect(the).toBeCloseTo(weight(1), 6);
+      expect(sat).toBeCloseTo(weight(2) + weight(3), 6);
+      const row = cells(layer)[0].closest(".aw-first-row");
+      const special = row?.querySelector<HTMLElement>(".aw-first-special [data-aw-value]");
+      expect(Number(special?.dataset.awValue)).toBeCloseTo(weight(0) + weight(4), 6);
+    }
+  });
+
+  it("pins the strongest token of a word", async () => {
+    await draw(SEQUENCE, { layer: 0, head: 1 });
+    cells(1)[1].click();
+    expect(state.get().pair).toEqual([0, 2]);
+    expect(cells(1)[1].classList.contains("is-pinned")).toBe(true);
+    expect(cells(0)[1].classList.contains("is-pinned")).toBe(false);
+  });
+
+  it("follows the widget's own switch of words", async () => {
+    await draw(SEQUENCE, { words: true });
+    state.set({ words: false });
+    expect(cells(0)).toHaveLength(N);
+    state.set({ words: true });
+    expect(cells(0)).toHaveLength(2);
+  });
+});
+
+describe("classes under comparison", () => {
+  const rows = (): HTMLElement[] => [
+    ...part("gradient-rows").querySelectorAll<HTMLElement>(".aw-first-row"),
+  ];
+  const numbers = (row: HTMLElement): number[] =>
+    [...row.querySelectorAll<HTMLElement>(".aw-first-token")].map((cell) =>
+      Number(cell.dataset.awValue),
+    );
+  const over = (label: number, layer: number): number[] => [
+    slope(label, layer, 1),
+    slope(label, layer, 2) + slope(label, layer, 3),
+  ];
+
+  it("have a row of slopes over the words each, and their difference", async () => {
+    await draw(SEQUENCE, { layer: 1, head: "mean" });
+    expect(rows().map((row) => row.dataset.class)).toEqual(["2", "3", "-1"]);
+    const [good, fair, difference] = rows().map(numbers);
+    over(2, 1).forEach((value, i) => {
+      expect(good[i]).toBeCloseTo(value, 6);
+      expect(fair[i]).toBeCloseTo(over(3, 1)[i], 6);
+      expect(difference[i]).toBeCloseTo(value - over(3, 1)[i], 6);
+    });
+  });
+
+  it("follow the ticks, the layer and the head", async () => {
+    await draw(SEQUENCE, { layer: 0, head: 1 });
+    (element.querySelector("input[data-index='0']") as HTMLElement).click();
+    await settled();
+    expect(rows().map((row) => row.dataset.class)).toEqual(["2", "3", "0"]);
+    expect(numbers(rows()[2])[0]).toBeCloseTo(slope(0, 0, 1), 6);
+    state.set({ layer: 1 });
+    expect(numbers(rows()[2])[0]).toBeCloseTo(slope(0, 1, 1), 6);
+    state.set({ head: "mean" });
+    await settled();
+    expect(asked).toContainEqual({ kind: "class_gradient", label: 0, head: "mean" });
+  });
+});
+
+describe("other texts", () => {
+  const row = (text: number): HTMLElement =>
+    element.querySelector(`.aw-beside-row[data-text='${text}']`) as HTMLElement;
+
+  it("stand beside this one by class, painted by the selected layer's weights", async () => {
+    await draw(SEQUENCE, { layer: 1 });
+    const order = [...part("beside-rows").children].map((one) => (one as HTMLElement).dataset.text);
+    expect(order).toEqual(["1", "0"]); // "awful" is the model's first class
+    const weights = [...row(1).querySelectorAll<HTMLElement>(".aw-first-token")].map((cell) =>
+      Number(cell.dataset.awValue),
+    );
+    expect(weights).toEqual([0.2, 0.3].map(Math.fround));
+    state.set({ layer: 0 });
+    expect(Number(row(1).querySelector<HTMLElement>(".aw-first-token")?.dataset.awValue)).toBe(
+      Math.fround(0.4),
+    );
+  });
+
+  it("show the probabilities of the classes under comparison", async () => {
+    await draw();
+    const cells = [...row(1).querySelectorAll<HTMLElement>("[data-class]")];
+    expect(cells.map((cell) => cell.dataset.class)).toEqual(["0", "2", "3"]);
+    const { probabilities } = soft([4, 0, 0, 1]);
+    cells.forEach((cell) => {
+      const value = cell.querySelector<HTMLElement>("[data-aw-value]")?.dataset.awValue;
+      expect(Number(value)).toBe(Math.fround(probabilities[Number(cell.dataset.class)]));
+    });
+  });
+});
+
+describe("outputs that are no softmax", () => {
+  it("open each sigmoid, and a reader's own calculation closes", async () => {
+    await draw(outputs([-2.345, 0.25, 1.5], ["a", "b", "c"], "sigmoid"));
+    expect(part("classes").textContent).toContain("No softmax");
+    expect(part("classes").querySelector("tfoot")?.textContent).toBe("");
+    for (const row of part("classes").querySelectorAll("tbody tr")) {
+      const cells = row.querySelectorAll("td.aw-number");
+      expect(formatNumber(Math.exp(-printed(row, 0)))).toBe(formatNumber(printed(row, 1)));
+      expect(formatPercent(1 / (1 + printed(row, 1)))).toBe(cells[2].textContent);
+    }
+    expect(part("verdict").textContent).toBe("2 of 3 at 50% or more: c, b");
+    expect(part("activation-note").textContent).toBe("What the checkpoint leaves open.");
+  });
+
+  it("show a regression's value and no probability", async () => {
+    await draw(outputs([3.25], ["stars"], "identity"));
+    expect(part("verdict").textContent).toBe("stars = 3.250");
+    expect(values(part("classes"))).toEqual([3.25]);
+    expect(part("classes").textContent).toContain("neither softmax nor sigmoid");
+    expect(drawn?.table()).toEqual({
+      columns: ["row", "label", "logit", "exp", "sum", "probability"],
+      rows: [[0, "stars", 3.25, null, null, null]],
+    });
+    const slopes = part("gradient-rows").querySelectorAll(".aw-first-row");
+    expect(slopes).toHaveLength(1);
   });
 });
 

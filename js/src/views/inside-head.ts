@@ -32,7 +32,11 @@ function bar(name: Node, value: number, most: number, logit: number): HTMLElemen
     h("span", { class: "aw-inside-unit-track" }, fill),
     h(
       "span",
-      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+      {
+        class: "aw-number",
+        "data-aw-value": Number.isNaN(value) ? null : exact(value),
+        title: Number.isNaN(value) ? "no probability" : exact(value),
+      },
       formatPercent(value),
     ),
     h(
@@ -104,18 +108,23 @@ export async function mlm(place: Place): Promise<Content> {
   });
 }
 
+const OF_A_TEXT: Readonly<Record<string, string>> = {
+  softmax: "softmax(W h + b) over the classes, of the whole text.",
+  sigmoid: "sigmoid(W h + b) of each label by itself, of the whole text.",
+  identity: "W h + b of the whole text: a regression's value, without a probability.",
+};
+
 export async function classifier(place: Place): Promise<Content> {
   const { stage, token, signal } = place;
   const { data, arrays } = await stage.source.slice({ kind: "classification" }, { signal });
   const labels = data.labels as readonly string[];
+  // A regression has values, and NaN for probabilities.
   const { data: probabilities, shape } = arrays.get("probabilities")!;
   const logits = arrays.get("logits")!.data;
   const rows = shape[0]!;
   // One row for the whole text, or one for each position.
   const offset = rows === 1 ? 0 : token * labels.length;
-  const order = labels
-    .map((_, c) => c)
-    .sort((a, b) => probabilities[offset + b]! - probabilities[offset + a]!);
+  const order = labels.map((_, c) => c).sort((a, b) => logits[offset + b]! - logits[offset + a]!);
   const shown = order.slice(0, 2 * TOP);
   const most = probabilities[offset + order[0]!]!;
   const list = h(
@@ -130,15 +139,15 @@ export async function classifier(place: Place): Promise<Content> {
   const note = h(
     "p",
     { class: "aw-view-note" },
-    rows === 1
-      ? "softmax(W h + b) over the classes, of the whole text."
-      : "softmax(W h + b) at this position.",
+    rows === 1 ? OF_A_TEXT[String(data.activation)]! : "softmax(W h + b) at this position.",
   );
   return ofDimensions([], 1, () => [], {
-    below: [list, note, link(place, "task", "Open the softmax in Task")],
+    below: [list, note, link(place, "task", "Open it in Task")],
     table: labels.flatMap((_, c) => [
       ["logit", null, null, position, text, c, logits[offset + c]!],
-      ["probability", null, null, position, text, c, probabilities[offset + c]!],
+      ...(Number.isNaN(probabilities[offset + c]!)
+        ? []
+        : [["probability", null, null, position, text, c, probabilities[offset + c]!] as const]),
     ]),
   });
 }

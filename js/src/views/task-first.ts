@@ -212,16 +212,21 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
     });
     setAttributes(tokensButton, { "aria-pressed": String(!words) });
     // Special tokens are no words: what they receive stands at the end of the row.
-    units = unitsOf(tokens, {
+    const every = unitsOf(tokens, {
       special: !words && state.get().special,
       tokenWord: words ? (tokenWord ?? null) : null,
     });
+    // White space is a token of its own now and then, and no word.
+    units = words ? every.filter(({ token }) => tokenWord?.[token] != null) : every;
     const row = (i: number): Float32Array => weights.subarray(i * n, (i + 1) * n);
     const values = layers.map((_, i) => sumsOf(row(i), units));
-    const specials = layers.map((_, i) =>
-      row(i).reduce((sum, weight, token) => sum + (tokens.special[token] ? weight : 0), 0),
+    const outside = tokens.special.map(
+      (special, i) => special || (words && tokenWord?.[i] == null),
     );
-    const specialCount = tokens.special.filter(Boolean).length;
+    const specials = layers.map((_, i) =>
+      row(i).reduce((sum, weight, token) => sum + (outside[token] ? weight : 0), 0),
+    );
+    const specialCount = outside.filter(Boolean).length;
     picture?.stop();
     body.replaceChildren();
     top = values.reduce((most, one) => Math.max(most, maximum(one)), 0);
@@ -255,7 +260,11 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
               ? [
                   h(
                     "div",
-                    { class: "aw-first-special", role: "gridcell" },
+                    {
+                      class: "aw-first-special",
+                      role: "gridcell",
+                      "aria-label": `special tokens: ${share}`,
+                    },
                     figure(share, exact(specials[i], error)),
                   ),
                 ]

@@ -79,17 +79,17 @@ export function classGradients(
     h(
       "div",
       { class: "aw-panel-head" },
-      h("h3", { class: "aw-title" }, "A longer look, for each class"),
+      h("h3", { class: "aw-title" }, "What a longer look would change"),
       where,
       legend,
     ),
     h(
       "p",
       { class: "aw-view-note" },
-      "Attention is the same for every class; what differs is what it does. ",
-      "∂z/∂S: the change of a class’s logit with the score of ",
+      labels.length > 1 ? "Attention is the same for every class; its effect is not. " : "",
+      `∂z/∂S: how fast ${activation === "identity" ? "a value" : "the logit of a class"} z changes with the score S of `,
       h("bdi", { dir: "ltr" }, called),
-      " → word. Above 0 a longer look speaks for the class.",
+      " → word. Above 0, a longer look raises it.",
     ),
     body,
     readout,
@@ -155,7 +155,9 @@ export function classGradients(
       body.append(h("p", { class: "aw-hint" }, why));
       return;
     }
-    const units = unitsOf(tokens, { special: false, tokenWord: tokenWord ?? null });
+    const units = unitsOf(tokens, { special: false, tokenWord: tokenWord ?? null }).filter(
+      ({ token }) => tokenWord == null || tokenWord[token] != null,
+    );
     if (units.length === 0) return;
     const own = (label: number): Float32Array => {
       const whole = found.get(label) ?? new Float32Array(0);
@@ -178,7 +180,9 @@ export function classGradients(
         readout.textContent =
           rest > 0
             ? `${rest} more ${rest === 1 ? "class is" : "classes are"} ticked. ${missing}`.trim()
-            : "A click on a layer above changes the layer; ticks above change the classes.";
+            : labels.length > 1
+              ? "A click on a layer above changes the layer; ticks above change the classes."
+              : "A click on a layer above changes the layer.";
         return;
       }
       const { text, values } = rows[at.row];
@@ -196,7 +200,7 @@ export function classGradients(
           { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
           say(value),
         ),
-        " logits per unit of score",
+        " per unit of score",
       );
     };
     picture = paintedRows(body, {
