@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 CELLS = 60_000  # weights that an output keeps; one byte each before compression
 OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
+FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the view Inside
 OUTPUT_CSS = """
 :root.dark { color-scheme: dark; } :root.light { color-scheme: light; }
 main { padding: 0; }
@@ -64,7 +65,7 @@ def outputs(widget: AttentionWidget, *, code: bool) -> dict[str, str]:
     Parameters
     ----------
     widget : AttentionWidget
-        ``widget.saved`` says what is kept: ``"page"``, ``"picture"`` or ``"none"``.
+        ``widget.saved`` says what is kept: ``"page"``, ``"full"``, ``"picture"`` or ``"none"``.
     code : bool
         Whether this output carries the code of the page for all.
 
@@ -89,19 +90,22 @@ def outputs(widget: AttentionWidget, *, code: bool) -> dict[str, str]:
 
 def page_of(widget: AttentionWidget, picture: str, *, code: bool) -> str:
     """The output's HTML: the picture with a caption, data, and the script that makes a page of them."""
-    analysis = plain(widget.analysis)
-    layers, heads = kept(widget)
+    full = widget.saved == "full"
+    analysis = widget.analysis if full else plain(widget.analysis)
+    layers, heads = (None, None) if full else kept(widget)
+    views = check_views(None if full else OUTPUT_VIEWS)
     selection = selection_of(widget)
-    if selection["view"] not in OUTPUT_VIEWS:
-        selection["view"] = OUTPUT_VIEWS[0]
+    if selection["view"] not in views:
+        selection["view"] = views[0]
     found = snapshot(
         analysis,
         layers=layers,
         heads=heads,
-        views=check_views(OUTPUT_VIEWS),
+        views=views,
         selection=selection,
         title="",
-        light=True,
+        light=not full,
+        tensors=FULL_TENSORS,
     )
     title = html.escape(title_of(analysis), quote=True)
     index = {

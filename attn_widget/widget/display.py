@@ -85,7 +85,7 @@ def saved_outputs(widget: AttentionWidget) -> dict[str, str]:
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = widget.saved == "page"
+        page = widget.saved in ("page", "full")
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(widget, code=code)
     except Exception:  # the widget itself is shown whatever happens here

@@ -28,7 +28,7 @@ VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "ta
 QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
-SAVED = ("page", "picture", "none")
+SAVED = ("page", "full", "picture", "none")
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
@@ -100,7 +100,8 @@ class AttentionWidget(Exports, RunningWidget):
     """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
     saved = t.Enum(SAVED, "page")
     """What the output keeps for readers without a kernel: ``"page"`` (default; a small live page and a
-    picture), ``"picture"`` or ``"none"``. Not synced; read when the widget is displayed."""
+    picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
+    the widget is displayed."""
 
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any

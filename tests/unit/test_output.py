@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +17,7 @@ from PIL import Image
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.output import PICTURE_SIDE, CodePlace, outputs, picture_of
+from attn_widget.widget.pack import unpack
 
 PICTURE_BYTES = 20_000
 HOSTILE = '</script><img src=x onerror=alert(1)> "quotes" \' & <!-- </p></div>'
@@ -61,6 +63,21 @@ def test_the_picture_of_a_long_text_is_small() -> None:
 def test_keeps_what_is_asked_for(saved: str, kinds: set[str], widget: aw.AttentionWidget) -> None:
     widget.saved = saved
     assert set(outputs(widget, code=True)) == kinds
+
+
+def test_a_full_output_keeps_every_layer_scores_and_the_tensors_inside(
+    widget: aw.AttentionWidget,
+) -> None:
+    widget.saved, widget.view = "full", "inside"
+    page = outputs(widget, code=False)["text/html"]
+    chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', page))
+    assert list(chunks) == [f"layer-{layer}" for layer in range(6)] + ["paint"]
+    meta, _ = unpack(zlib.decompress(base64.b64decode(chunks["paint"]), wbits=-zlib.MAX_WBITS))
+    assert meta["snapshot"]["selection"]["view"] == "inside"
+    assert meta["snapshot"]["score_error"] < 0.001  # of "page" it is 0.05
+    asked = [one["request"] for one in meta["recorded"]]
+    assert {"kind": "roles"} in asked
+    assert any(request.get("name") == "attention_output" for request in asked)
 
 
 def test_the_code_is_two_thirds_of_an_output_and_goes_along_when_asked(
