@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint types units python-tests gallery bench clean
+.PHONY: help setup build demo test lint types units python-tests gallery tutorials bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -43,6 +43,9 @@ python-tests: units
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery
+
+tutorials: setup  ## The notebooks as live pages that need no network, into docs/tutorials/
+	@$(PY) -m scripts.tutorials
 
 bench: setup  ## Every benchmark, one after the other
 	@for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); \

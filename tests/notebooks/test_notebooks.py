@@ -1,40 +1,54 @@
-"""Every notebook runs top to bottom, in under five minutes, and writes nothing to stderr."""
+"""Every notebook runs top to bottom, in under five minutes, with its solutions, and writes nothing to stderr."""
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
+import re
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-LIMIT_S = 300
+from scripts.tutorials import LIMIT_S, NOTEBOOKS, PICTURE, SOLUTION, is_bar, read, solutions
+from tests.notebooks.conftest import Executed
+
+NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+LEAST_EXERCISES = 2
+
+every = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.mark.timeout(LIMIT_S + 60)
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_top_to_bottom(path: Path, tmp_path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=LIMIT_S, resources={"metadata": {"path": str(tmp_path)}}
-    )
-    begun = time.monotonic()
-    client.execute()
-    assert time.monotonic() - begun < LIMIT_S
-    said = [
-        output.text
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if output.output_type == "stream" and output.name == "stderr"
-    ]
-    # A progress bar is not a complaint.
-    assert [text for text in said if "%|" not in text] == []
+@every
+def test_runs_top_to_bottom_and_its_solutions_after_it(name: str, executed: Executed) -> None:
+    run = executed(name)
+    assert run.seconds < LIMIT_S
+    cells = [*run.notebook.cells, *run.solutions]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    said = [output for output in outputs if output.get("name") == "stderr" and not is_bar(output)]
+    assert said == []
+    assert run.written == []
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_is_stored_without_outputs(path: Path) -> None:
-    for cell in nbformat.read(path, as_version=4).cells:
+@every
+def test_is_stored_without_outputs(name: str) -> None:
+    for cell in read(name).cells:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
+
+
+@every
+def test_ends_in_exercises_with_hidden_solutions(name: str) -> None:
+    notebook = read(name)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert HEADING.findall(text)[-1] == "Exercises"
+    exercises = text.split("\n## Exercises")[1]
+    hidden = SOLUTION.findall(exercises)
+    assert len(hidden) == exercises.count("<details>") == text.count("<details>")
+    assert len(hidden) >= LEAST_EXERCISES
+    assert {summary for summary, _ in hidden} == {"Solution"}
+    assert len(solutions(notebook)) >= LEAST_EXERCISES
+
+
+@every
+def test_one_cell_has_the_picture(name: str) -> None:
+    tagged = [cell for cell in read(name).cells if PICTURE in cell.metadata.get("tags", [])]
+    assert [cell.cell_type for cell in tagged] == ["code"]

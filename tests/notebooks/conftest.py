@@ -1,0 +1,58 @@
+"""Notebooks are run once, for all tests that look at them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import nbformat
+import pytest
+
+from scripts.tutorials import execute, read, solutions
+
+
+@dataclass(frozen=True)
+class Run:
+    """A notebook that was run, with its solutions after it in the same kernel.
+
+    Attributes
+    ----------
+    notebook : nbformat.NotebookNode
+    solutions : list of cells
+    seconds : float
+        For both.
+    written : list of str
+        Names of what appeared in the working folder.
+    """
+
+    notebook: Any
+    solutions: list[Any]
+    seconds: float
+    written: list[str]
+
+
+Executed = Callable[[str], Run]
+
+
+@pytest.fixture(scope="session")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Executed:
+    """Run a notebook by its name, or give what running it gave before."""
+    runs: dict[str, Run] = {}
+
+    def run(name: str) -> Run:
+        if name not in runs:
+            notebook = read(name)
+            own = len(notebook.cells)
+            notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
+            folder = tmp_path_factory.mktemp(name)
+            begun = time.monotonic()
+            execute(notebook, folder)
+            seconds = time.monotonic() - begun
+            hidden, notebook.cells = notebook.cells[own:], notebook.cells[:own]
+            written = sorted(path.name for path in folder.iterdir())
+            runs[name] = Run(notebook, hidden, seconds, written)
+        return runs[name]
+
+    return run
