@@ -6,10 +6,13 @@ large ones. Grows with ``n^2``; smaller for short texts.
 ``qk``: the factors of the score matrix, from which a reader computes scores and weights. Grows with ``n``.
 Softmax ignores what is added to a whole row, so keys are centred first; the product is then split evenly
 over its singular directions, because an even step costs fewest bits when both factors are equally wide.
+
+Errors are measured: what a reader will compute, in his order and precision, against what the kernel shows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +44,8 @@ class CodedWeights:
     levels : int
         Steps from 0 to the largest weight.
     largest : float
+    shown : float32 [n, n]
+        The weights that a reader sees.
     error : float
         The largest error of any weight.
     """
@@ -48,6 +53,7 @@ class CodedWeights:
     codes: NDArray[np.uint16]
     levels: int
     largest: float
+    shown: Float32
     error: float
 
 
@@ -62,6 +68,8 @@ class CodedFactors:
     step : float
     shift : float32 [n]
         What centring the keys took from each row.
+    shown : float32 [n, n]
+        The weights that a reader sees.
     error : float
         The largest error of any weight.
     score_error : float
@@ -72,6 +80,7 @@ class CodedFactors:
     keys: NDArray[np.int32]
     step: float
     shift: Float32
+    shown: Float32
     error: float
     score_error: float
 
@@ -91,20 +100,19 @@ def code_weights(weights: Float32, levels: int = 255) -> CodedWeights:
     >>> [bool(code_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
     [True, True]
     >>> coded = code_weights(weights)
-    >>> bool(np.abs(decode_weights(coded) - weights).max() <= coded.error)
+    >>> bool(np.abs(coded.shown - weights).max() <= coded.error)
     True
     """
     largest = float(weights.max(initial=0))
     share = weights / largest if largest > 0 else weights
     codes = np.rint(np.sqrt(share) * levels).astype(np.uint16)
-    coded = CodedWeights(codes, levels, largest, 0.0)
-    error = float(np.abs(decode_weights(coded) - weights).max(initial=0)) + MARGIN
-    return CodedWeights(codes, levels, largest, error)
+    shown = (largest * (codes / levels) ** 2).astype(np.float32)
+    return CodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
 
 
-def decode_weights(coded: CodedWeights) -> Float32:
-    """The weights that a reader sees, float32 [n, n]."""
-    return (coded.largest * (coded.codes / coded.levels) ** 2).astype(np.float32)
+def worst_of(shown: Float32, exact: Float32) -> float:
+    """The largest difference."""
+    return float(np.abs(shown - exact).max(initial=0))
 
 
 def error_of_weight(weight: float, levels: int) -> float:
@@ -126,8 +134,9 @@ def code_factors(
     keys: Float32,
     scaling: float,
     *,
+    scores: Float32,
+    weights: Float32,
     bias: Float32 | None = None,
-    allowed: NDArray[np.bool_] | None = None,
     worst: float = WORST,
     worst_score: float = WORST_SCORE,
 ) -> CodedFactors:
@@ -138,11 +147,11 @@ def code_factors(
     queries, keys : float32 [n, d]
         As the head has them.
     scaling : float
-        ``scores = scaling * queries @ keys.T``
+        ``scores = scaling * queries @ keys.T + bias``
+    scores, weights : float32 [n, n]
+        As the kernel shows them, mask (``-inf``) and bias included: what errors are measured against.
     bias : float32 [n, n], optional
         What the model adds to the scores (the reader must be given it too).
-    allowed : bool [n, n], optional
-        False where the mask forbids.
     worst, worst_score : float
         The largest error of a weight, and of a score.
 
@@ -150,63 +159,93 @@ def code_factors(
     --------
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 20, 8)).astype(np.float32)
-    >>> coded = code_factors(q, k, 8**-0.5)
-    >>> exact = q @ k.T * 8**-0.5
-    >>> bool(np.abs(decode_scores(coded) - exact).max() <= coded.score_error)
+    >>> scores = q @ k.T * np.float32(8**-0.5)
+    >>> coded = code_factors(q, k, 8**-0.5, scores=scores, weights=softmax(scores))
+    >>> bool(np.abs(decode_scores(coded) - scores).max() <= coded.score_error <= WORST_SCORE)
     True
     """
     wide = queries.astype(np.float64) * scaling
     centre = keys.mean(axis=0, dtype=np.float64)
     left, right = balanced(wide, keys - centre)
     shift = (wide @ centre).astype(np.float32)
-    product = wide @ (keys - centre).T
-    extra: Float64 = np.zeros((1, 1)) if bias is None else bias.astype(np.float64)
-    exact = softmax(product + extra, allowed)
+    product = left @ right.T
+    impossible = np.isneginf(scores)
 
-    def rounded(step: float) -> Rounded:
-        whole, other = np.rint(left / step), np.rint(right / step)
-        scores = (whole @ other.T) * step**2
-        error = float(np.abs(softmax(scores + extra, allowed) - exact).max(initial=0))
-        return Rounded(whole, other, error, float(np.abs(scores - product).max(initial=0)))
+    added = shift.astype(np.float64)[:, None] + (0 if bias is None else bias)
+
+    def read(product: Float64) -> tuple[Float32, Float32]:
+        """Scores and weights as a reader computes them."""
+        found = (product + added).astype(np.float32)
+        found[impossible] = -np.inf
+        return found, softmax(found)
+
+    # Up to here no weight can be off by more than is allowed, whatever the head.
+    safe = weight_error(worst_score) <= worst
+
+    def share_of(step: float) -> tuple[float, Rounded]:
+        """The errors of a step, as a share of those that are allowed."""
+        rounded = Rounded.of(left, right, step)
+        share = float(np.abs(rounded.product - product).max(initial=0)) / worst_score
+        if not safe:
+            share = max(share, worst_of(read(rounded.product)[1], weights) / worst)
+        return share, rounded
 
     widest = float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0)))
     low = max(FINEST, widest / MOST_STEPS)
     high = max(COARSEST, 2 * low)
     step = min(max(first_step(left, right, worst_score), low), high)
-    found = rounded(step)
+    share, found = share_of(step)
     for _ in range(SEARCHES):
         # Errors grow with the step.
-        share = max(found.score_error / worst_score, found.error / worst)
         end = low if share > 1 else high
         if GOOD <= share <= 1 or step == end:
             break
         step = min(max(step * AIM / max(share, SMALLEST), low), high)
-        found = rounded(step)
-    while step > low and (found.score_error > worst_score or found.error > worst):
+        share, found = share_of(step)
+    while step > low and share > 1:
         step = max(low, step / 2)
-        found = rounded(step)
-    whole, other = found.queries, found.keys
-    used = np.flatnonzero(np.abs(whole).max(axis=0) * np.abs(other).max(axis=0))
-    reach = float(np.abs(product).max(initial=0)) + float(np.abs(shift).max(initial=0))
-    margin = MARGIN * max(1.0, reach)
+        share, found = share_of(step)
+    read_scores, shown = read(found.product)
+    used = np.flatnonzero(np.abs(found.queries).max(axis=0) * np.abs(found.keys).max(axis=0))
+    reach = np.abs(scores[~impossible]).max(initial=1)
     return CodedFactors(
-        whole[:, used].astype(np.int32),
-        other[:, used].astype(np.int32),
+        found.queries[:, used].astype(np.int32),
+        found.keys[:, used].astype(np.int32),
         step,
         shift,
-        found.error + margin,
-        found.score_error + margin,
+        shown,
+        worst_of(shown, weights) + MARGIN,
+        worst_of(read_scores[~impossible], scores[~impossible]) + MARGIN * float(reach),
     )
+
+
+def weight_error(score_error: float) -> float:
+    """The most that a weight can be off when no score of its row is off by more.
+
+    Its odds change by a factor of ``exp(2 e)`` at most, which moves a weight of 1/2 the furthest.
+
+    Examples
+    --------
+    >>> round(weight_error(0.01), 6)
+    0.005
+    """
+    return math.tanh(score_error / 2)
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """Factors in whole steps, and what that costs."""
+    """Factors in whole steps, and the product that they give."""
 
     queries: Float64
     keys: Float64
-    error: float
-    score_error: float
+    product: Float64
+
+    @classmethod
+    def of(cls, left: Float64, right: Float64, step: float) -> Rounded:
+        queries, keys = np.rint(left / step), np.rint(right / step)
+        product = queries @ keys.T
+        product *= step**2
+        return cls(queries, keys, product)
 
 
 def first_step(left: Float64, right: Float64, worst_score: float) -> float:
@@ -215,34 +254,42 @@ def first_step(left: Float64, right: Float64, worst_score: float) -> float:
     return worst_score / (SPREAD * float(variance) ** 0.5 + SMALLEST)
 
 
-def decode_scores(coded: CodedFactors) -> Float32:
-    """The scores that a reader sees, without mask and bias, float32 [n, n]."""
+def decode_scores(coded: CodedFactors, bias: Float32 | None = None) -> Float32:
+    """The scores that a reader sees where the mask forbids nothing, float32 [n, n]."""
     product = coded.queries.astype(np.float64) @ coded.keys.astype(np.float64).T
-    return (product * coded.step**2 + coded.shift[:, None]).astype(np.float32)
+    scores = product * coded.step**2 + coded.shift[:, None]
+    return (scores if bias is None else scores + bias).astype(np.float32)
 
 
 def balanced(left: Float64, right: Float64) -> tuple[Float64, Float64]:
-    """Factors with the product of ``left @ right.T`` and equal lengths along every direction."""
-    left_basis, left_rest = basis_of(left)
-    right_basis, right_rest = basis_of(right)
-    u, s, vt = np.linalg.svd(left_rest @ right_rest.T)
-    root = np.sqrt(s)
-    return left_basis @ u[:, : s.size] * root, right_basis @ vt[: s.size].T * root
+    """Factors with the product of ``left @ right.T`` and equal lengths along every direction.
+
+    ``left = basis @ rest`` with orthonormal columns, and ``rest @ right.T = u s v.T``: the factors are
+    ``basis @ u sqrt(s)`` and ``v sqrt(s)``, which is ``right @ rest.T @ u / sqrt(s)``.
+    """
+    # All directions are kept, so that the product is right however small the lengths: a floor below
+    # them costs evenness alone.
+    lengths, vectors = directions(left)
+    basis, rest = left @ (vectors / lengths), (vectors * lengths).T
+    other = right @ rest.T
+    lengths, u = directions(other)
+    root = np.sqrt(lengths)
+    return basis @ u * root, other @ u / root
 
 
-def basis_of(factor: Float64) -> tuple[Float64, Float64]:
-    """``factor = basis @ rest`` with orthonormal columns, from ``factor.T @ factor``: quicker than QR."""
-    values, vectors = np.linalg.eigh(factor.T @ factor)
-    held = values > NEGLIGIBLE * max(float(values.max(initial=0)), SMALLEST)
-    lengths, vectors = np.sqrt(values[held]), vectors[:, held]
-    return factor @ (vectors / lengths), (vectors * lengths).T
+def directions(factor: Float64) -> tuple[Float64, Float64]:
+    """Singular values, the largest first, and right singular vectors: quicker than an SVD."""
+    squares, vectors = np.linalg.eigh(factor.T @ factor)
+    floor = NEGLIGIBLE * max(float(squares.max(initial=0)), SMALLEST)
+    return np.sqrt(np.maximum(squares, floor))[::-1], vectors[:, ::-1]
 
 
-def softmax(scores: Float64, allowed: NDArray[np.bool_] | None) -> Float64:
-    """By row; zero where nothing is allowed."""
-    if allowed is not None:
-        scores = np.where(allowed, scores, -np.inf)
-    largest = scores.max(axis=1, keepdims=True)
-    exponentials = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
-    total = exponentials.sum(axis=1, keepdims=True)
-    return exponentials / np.where(total > 0, total, 1)
+def softmax(scores: Float32) -> Float32:
+    """By row, as a reader computes it; zero where nothing is possible (``-inf``)."""
+    wide = scores.astype(np.float64)
+    largest = wide.max(axis=1, keepdims=True)
+    wide -= np.where(np.isfinite(largest), largest, 0)
+    np.exp(wide, out=wide)
+    total = wide.sum(axis=1, keepdims=True)
+    wide /= np.where(total > 0, total, 1)
+    return wide.astype(np.float32)

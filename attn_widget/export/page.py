@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.snapshot import DEFLATE, Snapshot, snapshot
+from attn_widget.export.snapshot import Snapshot, snapshot
 from attn_widget.widget.code import bundle
 from attn_widget.widget.widget import VIEWS, AttentionWidget
 
@@ -30,6 +30,7 @@ Layout = Literal["stack", "report"]
 
 TITLE = "attn_widget"
 TITLE_CHARACTERS = 120
+DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from attn_widget.export.chunks import layer_arrays
 from attn_widget.export.codec import (
     CodedFactors,
     CodedWeights,
     code_factors,
     code_weights,
     decode_scores,
-    decode_weights,
 )
 from attn_widget.export.page import deflate
-from attn_widget.export.snapshot import layer_arrays
 from attn_widget.widget.pack import pack
 from tests.golden.make import analysis
 
@@ -41,8 +40,9 @@ def golden() -> list[dict[str, Any]]:
                 run.queries(LAYER, head),
                 run.keys(LAYER, head),
                 0.5,
+                scores=run.scores(LAYER, head),
+                weights=run.attention(LAYER, head),
                 bias=run.trace.bias(LAYER, head),
-                allowed=allowed,
             )
             for head in HEADS
         ],
@@ -56,11 +56,11 @@ def golden() -> list[dict[str, Any]]:
         }
         for head, one in zip(HEADS, heads, strict=True):
             if isinstance(one, CodedWeights):
-                entry.setdefault("weights", []).append(decode_weights(one).ravel().tolist())
+                entry.setdefault("weights", []).append(one.shown.ravel().tolist())
             else:
                 bias = run.trace.bias(LAYER, head)
                 assert bias is not None
-                scores = np.where(allowed, decode_scores(one) + bias, -np.inf).ravel().tolist()
+                scores = np.where(allowed, decode_scores(one, bias), -np.inf).ravel().tolist()
                 plain = [None if score == -np.inf else score for score in scores]
                 entry.setdefault("scores", []).append(plain)
         entries.append(entry)

@@ -1,0 +1,151 @@
+"""Chunks of layers: how the heads of a saved page are coded, and the arrays that hold them.
+
+The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/source/decode.ts`` reads it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.export.codec import (
+    MOST_LEVELS,
+    CodedFactors,
+    CodedWeights,
+    code_factors,
+    code_weights,
+)
+from attn_widget.trace import QKVTrace
+from attn_widget.widget.pack import pack
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+Code = Literal["weights", "qk"]
+Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
+Coded = CodedWeights | CodedFactors
+Arrays = dict[str, NDArray[Any]]
+
+# From the finest on; the last two are the smallest for short and for long texts.
+WAYS: tuple[Way, ...] = (
+    ("qk", 0.0002),  # three digits of every weight
+    ("weights", MOST_LEVELS),
+    ("qk", 0.005),
+    ("weights", 4095),
+    ("qk", 0.02),
+    ("weights", 1023),
+    ("qk", 0.05),
+    ("weights", 255),
+)
+SAMPLED = 2  # heads coded in every way to find the one that fits
+BYTE = 255  # levels
+# Compressed bytes of attention: a page of 2.5 MB at 128 tokens, of 13 MB at 512.
+BYTES_A_TOKEN, BYTES_A_CELL = 8_500, 18
+
+
+def budget(n: int) -> float:
+    """Compressed bytes that all heads may take."""
+    return BYTES_A_TOKEN * n + BYTES_A_CELL * n**2
+
+
+def best_way(
+    analysis: Analysis,
+    layers: Sequence[int],
+    heads: Sequence[int],
+    code: Code | None = None,
+    ways: Sequence[Way] = WAYS,
+) -> Way:
+    """Code a few heads in every way; the finest that fits the budget, else the smallest."""
+    ways = [way for way in ways if code in (None, way[0])]
+    if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
+        ways = [way for way in ways if way[0] == "weights"]
+    places = [(layer, head) for layer in layers for head in heads]
+    sample = places[:: max(1, len(places) // SAMPLED)]
+    sizes: dict[Way, float] = {}
+    for way in ways:
+        chunks = (
+            pack({}, layer_arrays(analysis, layer, [head], [code_head(analysis, layer, head, way)]))
+            for layer, head in sample
+        )
+        mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
+        sizes[way] = mean * len(places)
+        if sizes[way] <= budget(analysis.n_tokens):
+            return way
+    return min(sizes, key=lambda way: sizes[way])
+
+
+def code_head(analysis: Analysis, layer: int, head: int, way: Way) -> Coded:
+    code, fineness = way
+    if code == "weights":
+        return code_weights(analysis.attention(layer, head), int(fineness))
+    return code_factors(
+        analysis.queries(layer, head),
+        analysis.keys(layer, head),
+        analysis.trace.scaling(layer),
+        scores=analysis.scores(layer, head),
+        weights=analysis.attention(layer, head),
+        bias=analysis.trace.bias(layer, head),
+        worst_score=fineness,
+    )
+
+
+def layer_arrays(
+    analysis: Analysis,
+    layer: int,
+    heads: Sequence[int],
+    coded: Sequence[Coded],
+) -> Arrays:
+    """The arrays of a layer's chunk."""
+    arrays: Arrays = {}
+    plain = [one for one in coded if isinstance(one, CodedWeights)]
+    factors = [one for one in coded if isinstance(one, CodedFactors)]
+    if plain:
+        arrays |= weight_arrays(plain)
+    if factors:
+        arrays["rank"] = np.array([one.queries.shape[1] for one in factors], dtype=np.int32)
+        arrays["step"] = np.array([one.step for one in factors])
+        arrays["shift"] = np.stack([one.shift for one in factors])
+        values = [side.T.ravel() for one in factors for side in (one.queries, one.keys)]
+        arrays |= planes(np.concatenate(values))
+        biases = [analysis.trace.bias(layer, head) for head in heads]
+        if any(bias is not None for bias in biases):
+            empty = np.zeros((analysis.n_tokens, analysis.n_tokens), dtype=np.float32)
+            arrays["bias"] = np.stack([empty if bias is None else bias for bias in biases])
+    allowed = analysis.trace.allowed(layer)
+    if allowed is not None:
+        arrays["allowed"] = allowed.astype(np.uint8)
+    return arrays
+
+
+def weight_arrays(coded: Sequence[CodedWeights]) -> Arrays:
+    """One plane of bytes, or the high and the low bytes apart: they compress better so."""
+    codes = np.stack([one.codes for one in coded])
+    arrays: Arrays = {"largest": np.array([one.largest for one in coded])}
+    levels = coded[0].levels
+    arrays["levels"] = np.array([float(levels)])
+    if levels > BYTE:
+        arrays["codes"], arrays["fine"] = (codes >> 8).astype(np.uint8), codes.astype(np.uint8)
+    else:
+        arrays["codes"] = codes.astype(np.uint8)
+    return arrays
+
+
+def planes(values: NDArray[np.int32]) -> Arrays:
+    """Bytes of zigzag numbers, lowest first: small ones of either sign have high bytes of zero.
+
+    Examples
+    --------
+    >>> found = planes(np.array([0, -1, 1, -200], dtype=np.int32))
+    >>> {name: plane.tolist() for name, plane in found.items()}
+    {'low': [0, 1, 2, 143], 'high': [0, 0, 0, 1]}
+    """
+    zigzag = np.where(values < 0, -2 * values - 1, 2 * values)
+    arrays: Arrays = {"low": (zigzag & 255).astype(np.uint8)}
+    arrays["high"] = (zigzag >> 8 & 255).astype(np.uint8)
+    if (zigzag >> 16).any():
+        arrays["top"] = (zigzag >> 16).astype(np.uint8)
+    return arrays

@@ -1,0 +1,140 @@
+"""Tensors of the view Inside that a saved page carries: the first columns of each, as room allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.export.recorded import Answered, Asked, record, widths
+from attn_widget.trace import QKVTrace
+from attn_widget.widget.slices_inside import EMBEDDINGS, LAYER, TABLES
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Float32
+    from attn_widget.inside import LayerParts
+
+WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
+WINDOW_ELSE = 64
+LEAST_POSITIONS, MOST_POSITIONS = 16, 64
+SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
+FLOAT = 4  # bytes
+
+Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
+
+
+def tensors(
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float
+) -> Iterator[Answered]:
+    """Answers for the view Inside, the most telling first, until ``room`` is taken.
+
+    Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
+
+    Parameters
+    ----------
+    selected : int
+        The layer that comes first, with all units of its feed-forward network where they fit.
+    heads : sequence of int
+        Whose queries, keys and values to take.
+    room : float
+        Bytes, not compressed.
+    """
+    chosen: Group = []
+    for group in groups(analysis, selected, heads, room):
+        room -= FLOAT * sum(cells for _, cells in group)
+        if room < 0:
+            break
+        chosen += group
+    layers = windows(analysis, chosen)
+    for request, cells in chosen:
+        part = (request.get("name"), request.get("layer"))
+        if request["kind"] != "tensor":
+            yield from record(analysis, request)
+        elif part in layers:
+            columns, shape = layers[part]
+            yield request, {"shape": shape}, {"tensor": columns}
+        else:
+            yield from tensor(analysis, request, cells)
+
+
+def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]:
+    """One tensor in the kernel's answer; as many of its columns as ``cells`` allow.
+
+    The page asks for a window of fixed width and takes what there is.
+    """
+    one = {**request, "rows": [0, 1], "cols": [0, 1]}
+    shape = next((data["shape"] for _, data, _ in record(analysis, one)), None)
+    if shape is None:
+        return
+    rows = min(request.get("rows", [0, shape[0]])[1], shape[0])
+    asked = {**request, "rows": [0, rows], "cols": [0, min(cells // rows, shape[1])]}
+    for _, data, arrays in record(analysis, asked):
+        # The page knows the size of a table, and asks for its rows.
+        yield (asked if "rows" in request else request), data, arrays
+
+
+def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Float32, list[int]]]:
+    """First columns and shapes of what layers compute, by name and layer: one pass for all of them."""
+    columns = {
+        (request["name"], request["layer"]): cells // analysis.n_tokens
+        for request, cells in chosen
+        if request["kind"] == "tensor" and request["name"] in LAYER
+    }
+    found: dict[tuple[Any, Any], tuple[Float32, list[int]]] = {}
+
+    def visit(parts: LayerParts) -> None:
+        for name in LAYER:
+            if (name, parts.layer) in columns:
+                whole: Float32 = getattr(parts, name)
+                part = np.ascontiguousarray(whole[:, : columns[name, parts.layer]])
+                found[name, parts.layer] = part, list(whole.shape)
+
+    if columns and analysis.run is not None:
+        with suppress(NotAvailableError):  # a family whose layers are not known
+            analysis.run.visit_layers(visit)
+    return found
+
+
+def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float) -> Iterator[Group]:
+    """The model's tensors, the first columns of each, in the order in which a page should have them."""
+    n = analysis.n_tokens
+    if analysis.run is not None:
+
+        def window(name: str, **of: int) -> tuple[Asked, int]:
+            columns = WINDOW.get(name, WINDOW_ELSE)
+            return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
+
+        rows = min(max(n, LEAST_POSITIONS), MOST_POSITIONS)
+        tables: Group = [
+            (
+                {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
+                rows * WINDOW_ELSE,
+            )
+            for name in TABLES
+        ]
+        yield [window(name) for name in EMBEDDINGS]
+        yield tables
+        yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
+        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+        units = widths(analysis).get("ffn_activation", 0)
+        for layer in order:
+            parts = [window(name, layer=layer) for name in LAYER]
+            if layer == selected and FLOAT * n * units < SHARE_OF_FFN * room:
+                # Its units are ranked, which takes all of them.
+                parts = [
+                    (request, n * units if request["name"] == "ffn_activation" else cells)
+                    for request, cells in parts
+                ]
+            yield parts
+    else:
+        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+    width = 3 * analysis.trace.head_dim
+    for layer in order:
+        yield [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+    if not isinstance(analysis.trace, QKVTrace) and analysis.trace.has_scores:
+        for layer in order:  # the code has weights alone
+            yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]
