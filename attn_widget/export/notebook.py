@@ -1,6 +1,8 @@
-"""nbconvert: live pages instead of widgets that need a kernel and a network.
+"""Notebooks with live pages instead of widgets that need a kernel and a network.
 
-``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.export.notebook.LivePages a.ipynb``
+When one is converted:
+``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.export.notebook.LivePages a.ipynb``;
+whenever a server saves one: ``jupyter server extension enable attn_widget.export.notebook``.
 """
 
 from __future__ import annotations
@@ -9,9 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import nbformat
 from nbconvert.preprocessors import Preprocessor
-
-from attn_widget.export.output import code_element, version
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -45,23 +46,21 @@ class LivePages(Preprocessor):
         """
         stored: dict[str, Any] = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         dropped: set[str] = set()
-        versions: list[str] = []
         carried: set[str] = set()
-        last: Any = None
+        first: dict[str, Any] = {}  # output of each version
         for data in outputs_of(nb):
             page = joined(data.get("text/html", ""))
             found = OUTPUT.search(page)
             if found is None:
                 continue
-            versions.append(found[1])
+            first.setdefault(found[1], data)
             carried.update(CODE.findall(page))
-            last = data
             if VIEW in data:
                 dropped.add(data.pop(VIEW)["model_id"])
-        if version() in versions and version() not in carried:
-            last["text/html"] = joined(last["text/html"]) + code_element()
-            carried.add(version())
-        for lost in set(versions) - carried:
+        missing = first.keys() - carried
+        if missing:
+            missing -= self._added({name: first[name] for name in missing})
+        for lost in missing:
             self.log.warning(
                 "attn_widget: outputs of another version (%s) lack the part that they share; "
                 "run the notebook again.",
@@ -71,6 +70,46 @@ class LivePages(Preprocessor):
         if STATE in nb.metadata.get("widgets", {}) and not stored:
             del nb.metadata["widgets"]
         return nb, resources
+
+    def _added(self, outputs: dict[str, Any]) -> set[str]:
+        """Put the installed package's code where the outputs of its version lack it; says which they are."""
+        # Here, because it takes seconds and a server that saves notebooks seldom needs it.
+        from attn_widget.export.output import code_element, version
+
+        output = outputs.get(version())
+        if output is None:
+            return set()
+        # In front: where outputs are made one by one, the page's own script finds it.
+        output["text/html"] = code_element() + joined(output["text/html"])
+        return {version()}
+
+
+def before_saving(model: dict[str, Any], **_: Any) -> None:
+    """Convert a notebook as `LivePages` does, whenever Jupyter's server saves one.
+
+    Opened again without its kernel, such a notebook shows live pages, where JupyterLab would say "model
+    not found": it puts a widget before everything beside it, and stores no widget's state by default.
+    What stands in the window stays as it is.
+
+    Parameters
+    ----------
+    model : dict
+        What is saved, as Jupyter's contents manager has it; changed in place.
+    """
+    content = model.get("content")
+    if model.get("type") != "notebook" or not content or content.get("nbformat") != 4:
+        return
+    model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
+
+
+# Named by Jupyter's server.
+def _jupyter_server_extension_points() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
+    """For ``jupyter server extension enable attn_widget.export.notebook``."""
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    server.contents_manager.register_pre_save_hook(before_saving)
 
 
 def outputs_of(nb: Any) -> Iterator[dict[str, Any]]:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
 import pytest
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
+from nbformat.sign import MemorySignatureStore, NotebookNotary
 
+from attn_widget.export import notebook as notebook_module
 from attn_widget.export.notebook import STATE, VIEW, LivePages
 from attn_widget.export.output import code_element, version
 
@@ -74,7 +82,7 @@ def test_leaves_no_empty_state() -> None:
 def test_adds_the_shared_part_once_where_it_is_missing() -> None:
     found = live(notebook(shown("ours"), {}, shown("second")))
     texts = [cell.outputs[0].data["text/html"] for cell in found.cells if cell.outputs]
-    assert [text.count(code_element()) for text in texts] == [0, 1]
+    assert [text.count(code_element()) for text in texts] == [1, 0]
 
 
 def test_adds_nothing_to_what_is_complete_or_made_of_lines() -> None:
@@ -96,3 +104,38 @@ def test_leaves_a_notebook_without_our_widgets_as_it_is() -> None:
     given = notebook(BOX, state={name: STORED[name] for name in ("box", "slider", "c")})
     before = nbformat.writes(given)
     assert nbformat.writes(live(given)) == before
+
+
+def server(folder: Path) -> LargeFileManager:
+    """What a Jupyter server reads and saves files with, our extension loaded."""
+    notary = NotebookNotary(data_dir=str(folder), store_factory=MemorySignatureStore)
+    manager = LargeFileManager(root_dir=str(folder), notary=notary)
+    [point] = notebook_module._jupyter_server_extension_points()
+    extension = import_module(point["module"])
+    extension._load_jupyter_server_extension(SimpleNamespace(contents_manager=manager))
+    return manager
+
+
+def test_a_server_saves_pages_for_widgets_and_trusts_them(tmp_path: Path) -> None:
+    given = notebook(shown("ours"), BOX, state=dict(STORED))
+    for cell in given.cells:
+        cell.metadata.trusted = True
+    manager = server(tmp_path)
+    manager.save({"type": "notebook", "format": "json", "content": given}, "a.ipynb")
+    first, box = manager.get("a.ipynb")["content"].cells
+    assert set(first.outputs[0].data) == {"text/html", "text/plain"}
+    assert VIEW in box.outputs[0].data
+    assert first.metadata.trusted is True
+
+
+def test_a_server_saves_other_files_as_they_are(tmp_path: Path) -> None:
+    text = page("someone") + code_element()
+    manager = server(tmp_path)
+    manager.save({"type": "file", "format": "text", "content": text}, "a.html")
+    assert manager.get("a.html")["content"] == text
+
+
+def test_the_part_of_a_server_needs_no_torch() -> None:
+    code = "import sys, attn_widget.export.notebook; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
