@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from attn_widget.errors import NotAvailableError
@@ -124,6 +125,8 @@ def _fetch(part: Path, folder: Path) -> Path:
     # pip runs the archive's set-up code to learn its name: with --require-hashes, only after the check.
     command += ["--no-input", "--no-deps", "--no-binary", "vaderSentiment", "--require-hashes"]
     command += ["--requirement", str(wanted), "--dest", str(part)]
+    if find_spec("setuptools"):  # otherwise pip fetches one for this run
+        command.append("--no-build-isolation")
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, errors="replace", timeout=PIP_SECONDS

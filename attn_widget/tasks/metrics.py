@@ -12,7 +12,7 @@ from attn_widget.errors import InputError
 
 # "Within one class" says little when three classes are all within one of the middle.
 FEWEST_FOR_RELAXED = 4
-# Rows that were rounded to half precision still sum to 1 within this; they are divided by their sum.
+# Rows that were rounded to half precision still sum to 1 within this.
 SUM_TOLERANCE = 1e-2
 
 
@@ -48,7 +48,8 @@ def score(labels: Any, probabilities: Any) -> Metrics:
     labels : int array [n]
         True classes, 0 to c - 1.
     probabilities : float array [n, c]
-        Rows sum to 1 (within 0.01, for half precision; they are divided by their sum).
+        Rows sum to 1 (within 0.01, for half precision; the cross-entropy divides them by their sum). A
+        true class of probability 0 costs 36 nats (that of 2^-52), not infinitely many.
 
     Returns
     -------
@@ -83,7 +84,8 @@ def score(labels: Any, probabilities: Any) -> Metrics:
     if len(classes) >= FEWEST_FOR_RELAXED:
         relaxed = 100 * float(np.mean(np.abs(best - true) <= 1))
     return Metrics(
-        cross_entropy=float(log_loss(true, rows, labels=classes)),
+        # Divided by the sum only here: elsewhere the last bit of it would break ties.
+        cross_entropy=float(log_loss(true, rows / rows.sum(axis=1, keepdims=True), labels=classes)),
         auc_roc=auc,
         correct=100 * float(np.mean(best == true)),
         relaxed=relaxed,
@@ -127,4 +129,4 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], NDArra
             f"(sum {sums[row]:.4g}).",
             "Expected numbers from 0 to 1 that sum to 1; of logits take the softmax first.",
         )
-    return true.astype(np.int64), rows / sums[:, None]
+    return true.astype(np.int64), rows

@@ -1,0 +1,24 @@
+"""The rated sentences for tests: fetched once, skipped in words where that cannot be."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pytest
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.tasks import archive
+
+
+@lru_cache(maxsize=1)
+def _problem() -> str:
+    try:
+        archive.archive()
+    except NotAvailableError as error:
+        return str(error)
+    return ""
+
+
+def need_archive() -> None:
+    if _problem():
+        pytest.skip(_problem())
