@@ -22,6 +22,8 @@ INNER = f"vaderSentiment-{VERSION}/additional_resources/hutto_ICWSM_2014.tar.gz"
 FOLDER = "hutto_ICWSM_2014"
 CACHE_VARIABLE = "ATTN_WIDGET_CACHE"
 PIP_SECONDS = 300
+FULL = "the disk is full."
+ROOM = f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}."
 
 
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
@@ -97,7 +99,7 @@ def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
     except OSError as error:
         raise NotAvailableError(
             f"The cache {str(folder)!r} cannot be used: {error.strerror or error}.",
-            f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}.",
+            ROOM,
         ) from error
     found = _whole(path)
     if found is None:
@@ -137,10 +139,14 @@ def _fetch(part: Path, folder: Path) -> Path:
     fetched = part / ARCHIVE
     if fetched.is_file() and _whole(fetched) is not None:
         return fetched
-    raise NotAvailableError(
-        f"vaderSentiment {VERSION}'s source archive could not be fetched: {_reason(said)}",
+    reason = _reason(said)
+    hint = (
         f"Put {ARCHIVE} into {str(folder)!r} (on a machine with a network: pip download --no-deps "
-        f"--no-binary vaderSentiment vaderSentiment=={VERSION}) and load again.",
+        f"--no-binary vaderSentiment vaderSentiment=={VERSION}) and load again."
+    )
+    raise NotAvailableError(
+        f"vaderSentiment {VERSION}'s source archive could not be fetched: {reason}",
+        ROOM if reason == FULL else hint,
     )
 
 
@@ -152,7 +158,7 @@ def _reason(said: str) -> str:
     if "no module named pip" in lowered:
         return "pip is not installed for this Python."
     if "no space left" in lowered or "disk quota" in lowered:
-        return "the disk is full."
+        return FULL
     errors = [line for line in said.splitlines() if line.startswith("ERROR")]
     last = (errors or said.strip().splitlines() or ["pip gave no reason"])[-1]
     return f"pip said {last.strip()!r}."
