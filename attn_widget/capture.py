@@ -218,7 +218,7 @@ class _SoftmaxTap(TorchFunctionMode):
 
 
 def _capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
-    if getattr(encoder.model.config, "talking_head", False):
+    if getattr(encoder.config, "talking_head", False):
         raise NotAvailableError(
             f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
         )
@@ -271,7 +271,7 @@ def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, 
     projections, heads = encoder.family.projections, encoder.n_heads
     if projections is None or not parts:
         return {}
-    config = encoder.model.config
+    config = encoder.config
     terms = 1 + len(getattr(config, "pos_att_type", None) or ())  # DeBERTa: each term has a share
     found: dict[str, list[Any]] = {"queries": [], "keys": [], "values": [], "scaling": []}
     layers = layer_modules(encoder.family, encoder.model) or []

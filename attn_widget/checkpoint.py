@@ -6,6 +6,7 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,13 @@ HEADS = (
     "ForTokenClassification",
     "ForQuestionAnswering",
 )
+VOCABULARIES = (
+    "tokenizer.json",
+    "vocab*",
+    "*.model",
+    "*.codes",
+)  # one of them is in every tokenizer
+OWN_MODEL_TYPE = "attn_widget_text_cnn"  # of attn_widget.tasks.cnn
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
 
 
@@ -204,14 +212,25 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
     options = {"revision": place.revision, "local_files_only": local, "trust_remote_code": False}
     options = {key: value for key, value in options.items() if value is not None}
     with _told(place, "its config.json"):
+        if place.is_folder and _model_type(place) == OWN_MODEL_TYPE:
+            import_module("attn_widget.tasks.cnn")  # tells transformers of it
         config = AutoConfig.from_pretrained(place.path, **options)
     check_config(config, place.name)
     with _told(place, "its tokenizer"):
-        fast = load_tokenizer(place.path if tokenizer is None else tokenizer, place.name, options)
+        source = place.path if tokenizer is None else tokenizer
+        _need_vocabulary(source)
+        fast = load_tokenizer(source, place.name, options)
     with _told(place, "its weights"):
         weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
         model, untrained = _load_model(place, config, weights)
     return Checkpoint(model.eval(), fast, place.name, _commit(place), untrained)
+
+
+def _model_type(place: Place) -> str | None:
+    from transformers import PreTrainedConfig
+
+    found, _ = PreTrainedConfig.get_config_dict(place.path, local_files_only=True)
+    return found.get("model_type")
 
 
 @contextmanager
@@ -286,6 +305,18 @@ def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
     return source
 
 
+def _need_vocabulary(source: Any) -> None:
+    """`transformers` would make a tokenizer of special tokens alone, to which every word is unknown."""
+    if not isinstance(source, (str, Path)) or not Path(source).is_dir():
+        return
+    if not any(path for pattern in VOCABULARIES for path in Path(source).glob(pattern)):
+        raise ModelLoadError(
+            f"The folder {str(source)!r} has no tokenizer (tokenizer.json, vocab.txt ...), and without "
+            "the one that they were trained with its weights cannot be used.",
+            "Put it there with tokenizer.save_pretrained(folder), or pass tokenizer=.",
+        )
+
+
 def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, frozenset[str]]:
     import transformers
 
@@ -319,12 +350,21 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
 def model_class(config: Any) -> Any:
     """The class with the heads that the checkpoint says it has; the bare encoder otherwise."""
     import transformers
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_MASKED_LM_MAPPING,
+        MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+    )
 
     named = (getattr(config, "architectures", None) or [""])[0]
     cls = getattr(transformers, named, None)
     if cls is not None and named.endswith(HEADS) and named not in DISCRIMINATORS:
         return cls
+    if (
+        cls is None
+        and named.endswith("ForSequenceClassification")
+        and type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
+    ):
+        return MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING[type(config)]  # one that was registered
     if (
         named.endswith(("LMHeadModel", "ForCausalLM"))
         and type(config) in MODEL_FOR_MASKED_LM_MAPPING

@@ -37,6 +37,8 @@ class Encoder:
     Attributes
     ----------
     model : transformers.PreTrainedModel
+    config : transformers.PreTrainedConfig
+        The encoder's own, also where the model around it has another.
     tokenizer : transformers.PreTrainedTokenizerBase
     family : Family
         ``family.name`` is the ``model_type`` of `transformers`: ``"bert"``.
@@ -58,7 +60,8 @@ class Encoder:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
-        config = model.config
+        self.config: Any = model.base_model.config
+        config = self.config
         heads = _heads(model, checkpoint.untrained)
         self.has_mlm = "mlm" in heads
         self.has_nsp = "nsp" in heads
@@ -78,7 +81,7 @@ class Encoder:
         self.n_embeddings = _n_embeddings(self.model)
         self.max_length = _max_length(self.model, tokenizer)
         self.takes_segments = _takes_segments(self.model)
-        labels = getattr(config, "id2label", None) or {}
+        labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
         self.lock = _lock_of(self.model)
@@ -165,7 +168,8 @@ def load(
     ----------
     model : None, str, path, (model, tokenizer) or Encoder
         None is the embedded model, which needs no network. A str is a folder that
-        `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is.
+        `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is; so is
+        what has both as attributes: a `FittedClassifier`, a pipeline of `transformers`.
     tokenizer : str, path or tokenizer, optional
         Instead of the one beside the weights.
     device : str or torch.device, optional
@@ -200,6 +204,8 @@ def load(
     """
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     given = [name for name, value in options.items() if value is not None]
+    if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
+        model = (model.model, model.tokenizer)
     if isinstance(model, (Encoder, tuple, list)):
         if given:
             raise InputError(
@@ -370,12 +376,14 @@ def _max_length(model: Any, tokenizer: Any) -> int:
     if positions is not None and hasattr(positions, "num_embeddings"):
         reserved = 0 if positions.padding_idx is None else positions.padding_idx + 1
         return int(positions.num_embeddings) - reserved
-    limits = (getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length)
+    config = model.base_model.config
+    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
     sane = (int(x) for x in limits if x is not None and 0 < x <= LARGEST_SANE_LENGTH)
     return next(sane, LENGTH_WITHOUT_LIMIT)
 
 
 def _takes_segments(model: Any) -> bool:
     """Whether the forward pass takes ``token_type_ids`` and the model has more than one segment."""
-    parameters = inspect.signature(model.forward).parameters
-    return "token_type_ids" in parameters and getattr(model.config, "type_vocab_size", 2) > 1
+    base = model.base_model
+    parameters = inspect.signature(base.forward).parameters
+    return "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1

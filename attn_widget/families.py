@@ -221,8 +221,9 @@ FAMILIES: dict[str, Family] = {
 
 
 def family_of(model: Any) -> Family:
-    """The family of ``model``; of an unknown one only the name is known."""
-    name = str(getattr(model.config, "model_type", "") or type(model).__name__)
+    """The family of ``model``'s encoder; of an unknown one only the name is known."""
+    base = model.base_model
+    name = str(getattr(base.config, "model_type", "") or type(base).__name__)
     unknown = Family(name, mechanism=None, layers=None, block=None, embeddings=None)
     return FAMILIES.get(name, unknown)
 

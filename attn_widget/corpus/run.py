@@ -215,7 +215,7 @@ def _meta(
         "keys": list(KEYS),
         "model": encoder.name,
         "revision": encoder.revision,
-        "weights": _fingerprint(encoder.model),
+        "weights": fingerprint(encoder.model),
         "tagger": tagger,
         "truncation": truncation,
         "n_texts": len(texts),
@@ -224,7 +224,7 @@ def _meta(
     }
 
 
-def _fingerprint(model: Any) -> str:
+def fingerprint(model: Any) -> str:
     """A checkpoint of the same name and other weights has another one."""
     digest = hashlib.sha256()
     for name, weights in model.named_parameters():

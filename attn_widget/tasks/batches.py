@@ -1,0 +1,164 @@
+"""Texts to batches: tokens once, then batches of like lengths in an order that a seed decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from attn_widget.encoding import check_text
+from attn_widget.errors import InputError, InputTypeError, TooLongError
+
+if TYPE_CHECKING:
+    from attn_widget.encoder import Encoder
+
+POOL = 50  # batches whose texts are sorted by length together; pools are cut from a random order
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Tokenized texts.
+
+    Attributes
+    ----------
+    columns : dict of str to list of list of int
+        ``input_ids`` and, where the model takes it, ``token_type_ids``; one list for each text.
+    padding : dict of str to int
+        What fills each column up.
+    """
+
+    columns: dict[str, list[list[int]]]
+    padding: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.columns["input_ids"])
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each text, special ones included."""
+        return [len(ids) for ids in self.columns["input_ids"]]
+
+    def batch(self, indices: Sequence[int], device: torch.device) -> dict[str, torch.Tensor]:
+        """The texts of ``indices``, padded to the longest of them: int64 [len(indices), n]."""
+        longest = max(len(self.columns["input_ids"][i]) for i in indices)
+        found: dict[str, torch.Tensor] = {}
+        for name, rows in self.columns.items():
+            whole = torch.full((len(indices), longest), self.padding[name])
+            for row, i in enumerate(indices):
+                whole[row, : len(rows[i])] = torch.tensor(rows[i])
+            found[name] = whole
+        mask = torch.zeros(len(indices), longest, dtype=torch.long)
+        for row, i in enumerate(indices):
+            mask[row, : len(self.columns["input_ids"][i])] = 1
+        found["attention_mask"] = mask
+        return {name: tensor.to(device) for name, tensor in found.items()}
+
+
+def check_texts(texts: Any, name: str) -> list[str]:
+    """``texts`` as a list of str that a tokenizer can read.
+
+    Raises
+    ------
+    InputTypeError
+        Not a list, or an entry that is no str.
+    InputError
+        No text, or one that is empty; the message gives its index.
+    """
+    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+        raise InputTypeError(
+            f"{name} is a {type(texts).__name__}, expected a list of str.",
+            "For one text: [text].",
+        )
+    found = list(texts)
+    if not found:
+        raise InputError(f"{name} is empty.", "Give at least one text.")
+    for i, text in enumerate(found):
+        check_text(text, f"{name}[{i}]")
+    return found
+
+
+def tokenize(
+    encoder: Encoder, texts: Sequence[str], *, max_length: int, truncation: bool, name: str
+) -> Examples:
+    """Tokens of all texts; see `check_texts` for the texts themselves.
+
+    Parameters
+    ----------
+    max_length : int
+        Most tokens of a text, special ones included.
+    truncation : bool
+        Cut longer texts instead of refusing them.
+    name : str
+        What the texts are called in messages.
+
+    Raises
+    ------
+    TooLongError
+        A text with more tokens, without ``truncation``.
+    InputError
+        A tokenizer that is not the model's.
+    """
+    options: dict[str, Any] = {"truncation": True, "max_length": max_length} if truncation else {}
+    with encoder.lock:
+        found = encoder.tokenizer(list(texts), verbose=False, **options)
+    ids: list[list[int]] = found["input_ids"]
+    for i, row in enumerate(ids):
+        if len(row) > max_length:
+            over = sum(len(other) > max_length for other in ids)
+            more = f" ({over} texts are too long.)" if over > 1 else ""
+            raise TooLongError(
+                f"{name}[{i}] has {len(row):,} tokens; at most {max_length:,} are read.{more}",
+                "Pass truncation=True to read only the beginning of such texts"
+                + (
+                    "."
+                    if max_length >= encoder.max_length
+                    else f", or max_length up to {encoder.max_length:,}."
+                ),
+            )
+        if max(row, default=0) >= encoder.n_embeddings:
+            raise InputError(
+                f"The tokenizer gives the id {max(row)} for {name}[{i}], but {encoder.name} has "
+                f"embeddings for ids 0 to {encoder.n_embeddings - 1} only.",
+                "Use the tokenizer that the model was trained with.",
+            )
+    tokenizer = encoder.tokenizer
+    columns, padding = {"input_ids": ids}, {"input_ids": int(tokenizer.pad_token_id)}
+    if encoder.takes_segments and "token_type_ids" in found:
+        columns["token_type_ids"] = found["token_type_ids"]
+        padding["token_type_ids"] = int(tokenizer.pad_token_type_id)
+    return Examples(columns, padding)
+
+
+def shuffled(lengths: Sequence[int], batch_size: int, seed: tuple[int, int]) -> list[list[int]]:
+    """Batches of texts of like lengths, in random order: every text once.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+    batch_size : int
+    seed : (int, int)
+        Of the training and of the epoch; the same one gives the same batches.
+
+    Examples
+    --------
+    >>> shuffled([3, 9, 3, 9, 3], 2, (0, 1))
+    [[3, 1], [0, 2], [4]]
+    """
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(lengths))
+    pool = POOL * batch_size
+    batches: list[list[int]] = []
+    for start in range(0, len(order), pool):
+        near = sorted(order[start : start + pool].tolist(), key=lambda i: lengths[i])
+        batches += [near[i : i + batch_size] for i in range(0, len(near), batch_size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def by_length(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Batches of texts of like lengths, the longest first: what does not fit is known at once."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    for start in range(0, len(order), batch_size):
+        yield order[start : start + batch_size]

@@ -1,0 +1,280 @@
+"""Checkpoints: weights, tokenizer, optimizer and place, together or not at all, and no pickle.
+
+A checkpoint folder holds ``checkpoint.json`` (what the training depends on), one ``epoch-<e>-batch-<b>``
+(where it stands) and, until the end, ``best-<e>`` (the best epoch so far). Each of the latter is a
+folder that `transformers` loads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from attn_widget.checkpoint import quiet
+from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.tasks.training_loop import State
+
+FORMAT = 1
+IDENTITY = "checkpoint.json"
+STATE = "state.json"
+TENSORS = "state.safetensors"
+RECORD = "fit.json"  # of a saved classifier
+TOKENIZER = "tokenizer.json"  # every fast tokenizer writes it
+PLACE = re.compile(r"epoch-(\d+)-batch-(\d+)")
+OURS = re.compile(r"epoch-\d+-batch-\d+|best-\d+|\.[0-9a-f]+\.part")
+
+
+class Store:
+    """A checkpoint folder of one training.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when it is not there.
+    identity : dict
+        What the training depends on, as JSON; a checkpoint of another identity is refused.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Saved beside the weights, each time.
+    resume : bool
+        False: what the folder holds of an earlier training is removed.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, or a training of other data or settings.
+    ModelLoadError
+        Its checkpoint lacks the tokenizer or another file.
+    """
+
+    def __init__(
+        self, folder: Path, identity: dict[str, Any], tokenizer: Any, *, resume: bool
+    ) -> None:
+        self.folder = folder
+        self.tokenizer = tokenizer
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"checkpoint={str(folder)!r} is a file.", "Give a folder of its own.")
+        file = folder / IDENTITY
+        if not file.is_file():
+            if folder.is_dir() and any(folder.iterdir()):
+                raise InputError(
+                    f"The folder {str(folder)!r} is not empty and holds no checkpoint of "
+                    "fit_classifier.",
+                    "Give an empty folder, or one that is not there yet.",
+                )
+        elif resume:
+            _check_identity(folder, read_json(file), identity)
+        else:
+            _remove(folder, keep=())
+            file.unlink()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(file, {**identity, "format": FORMAT})
+        except OSError as error:
+            raise InputError(
+                f"checkpoint={str(folder)!r} cannot be written: {error.strerror or error}.",
+                "Give a folder that you may write to.",
+            ) from error
+        self.found = _newest(folder)
+        if self.found is not None:
+            for name in (STATE, TENSORS, "config.json", "model.safetensors"):
+                _need(self.found, name)
+            need_tokenizer(self.found)
+
+    def restore(self, model: Any, optimizer: torch.optim.Optimizer) -> State | None:
+        """Load the newest checkpoint into both; None when there is none."""
+        if self.found is None:
+            return None
+        data = read_json(self.found / STATE)
+        tensors = load_file(self.found / TENSORS)
+        _load_weights(model, self.found)
+        if not data["finished"]:
+            parameters = dict(model.named_parameters())
+            for full_name, value in tensors.items():
+                key, _, name = full_name.partition("/")
+                if name:
+                    parameter = parameters[name]
+                    where = value if value.ndim == 0 else value.to(parameter.device)
+                    optimizer.state[parameter][key] = where
+        return State(
+            epoch=data["epoch"],
+            step=data["step"],
+            logits=tensors["logits"].numpy(),
+            history=data["history"],
+            best=data["best"],
+            finished=data["finished"],
+        )
+
+    def restore_best(self, model: Any, epoch: int) -> None:
+        """Load the weights that `save_best` kept."""
+        _load_weights(model, self.folder / f"best-{epoch}")
+
+    def save_best(self, model: Any, epoch: int) -> None:
+        """Keep the weights of the best epoch so far; the ones before it go with the next `save`."""
+        self._write(f"best-{epoch}", lambda folder: save_model(folder, model, self.tokenizer))
+
+    def save(self, model: Any, optimizer: torch.optim.Optimizer | None, state: State) -> None:
+        """Keep where training stands; ``optimizer`` is None when it is over."""
+        tensors = {"logits": torch.from_numpy(state.logits)}
+        if optimizer is not None:
+            for name, parameter in model.named_parameters():
+                held = optimizer.state[parameter]
+                tensors.update({f"{key}/{name}": value for key, value in held.items()})
+        data = {
+            "epoch": state.epoch,
+            "step": state.step,
+            "history": state.history,
+            "best": state.best,
+            "finished": state.finished,
+        }
+
+        def write(folder: Path) -> None:
+            save_model(folder, model, self.tokenizer)
+            save_file(tensors, folder / TENSORS)
+            write_json(folder / STATE, data)
+
+        name = f"epoch-{state.epoch}-batch-{state.step}"
+        self._write(name, write)
+        # A batch's end and its epoch's end have different names, so the old one stays until here.
+        _remove(self.folder, keep=(name,) if state.finished else (name, f"best-{state.best}"))
+
+    def _write(self, name: str, write: Callable[[Path], None]) -> None:
+        """A folder that is there is whole."""
+        part = self.folder / f".{secrets.token_hex(4)}.part"
+        part.mkdir()
+        try:
+            write(part)
+            target = self.folder / name
+            if target.exists():  # a training that was killed after it had written this
+                target.rename(self.folder / f".{secrets.token_hex(4)}.part")
+            part.rename(target)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+
+
+def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
+    """Weights, configuration and tokenizer, as `from_pretrained` reads them."""
+    with quiet("", progress=False):
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]) -> Path:
+    """A classifier's folder, whole or not at all; an earlier classifier there is replaced.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written, or holds something else.
+    """
+    if target.is_dir() and any(target.iterdir()) and not (target / RECORD).is_file():
+        raise InputError(
+            f"The folder {str(target)!r} is not empty and holds no fitted classifier.",
+            "Give an empty folder, or one that is not there yet.",
+        )
+    part, old = (target.with_name(f".{secrets.token_hex(4)}.part") for _ in range(2))
+    try:
+        try:
+            part.mkdir()
+            save_model(part, model, tokenizer)
+            write_json(part / RECORD, record)
+            if target.is_dir():
+                target.rename(old)
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise InputError(
+            f"{str(target)!r} cannot be written: {error.strerror or error}.",
+            "Give a folder whose parent is there and may be written to.",
+        ) from error
+    return target
+
+
+def need_tokenizer(folder: Path) -> None:
+    """Refuse a folder of weights whose tokenizer is not beside them.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    if not (folder / TOKENIZER).is_file():
+        raise ModelLoadError(
+            f"The folder {str(folder)!r} has no {TOKENIZER}: without the tokenizer that the weights "
+            "were trained with they cannot be used.",
+            "Put it there (tokenizer.save_pretrained(folder)), or train again.",
+        )
+
+
+def _load_weights(model: Any, folder: Path) -> None:
+    with quiet("", progress=False):
+        found = type(model).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    model.load_state_dict(found.state_dict())
+
+
+def _check_identity(folder: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
+    if found.get("format") != FORMAT:
+        raise InputError(
+            f"The checkpoint in {str(folder)!r} has format {found.get('format')!r}; this version "
+            f"reads {FORMAT}.",
+            "Give another folder, or resume=False to begin again in this one.",
+        )
+    other = [key for key, value in identity.items() if found.get(key) != value]
+    if other:
+        was = ", ".join(f"{key} {found.get(key)!r} (now {identity[key]!r})" for key in other)
+        raise InputError(
+            f"The checkpoint in {str(folder)!r} is of another training: it was made with {was}.",
+            "Give another folder, the same data and settings, or resume=False to begin again in "
+            "this one.",
+        )
+
+
+def _newest(folder: Path) -> Path | None:
+    places = {
+        (int(match[1]), int(match[2])): path
+        for path in folder.iterdir()
+        if (match := PLACE.fullmatch(path.name))
+    }
+    return places[max(places)] if places else None
+
+
+def _remove(folder: Path, keep: tuple[str, ...]) -> None:
+    for path in folder.iterdir():
+        if OURS.fullmatch(path.name) and path.name not in keep:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _need(folder: Path, name: str) -> None:
+    if not (folder / name).is_file():
+        raise ModelLoadError(
+            f"The checkpoint {str(folder)!r} has no {name}.",
+            "Pass resume=False to begin again in this folder.",
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelLoadError(
+            f"{str(path)!r} cannot be read ({error}).",
+            "Pass resume=False to begin again in this folder.",
+        ) from error
+    if not isinstance(found, dict):
+        raise ModelLoadError(f"{str(path)!r} is not what fit_classifier wrote.")
+    return found
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,178 @@
+"""A text CNN on an encoder's hidden states, as a model of `transformers` (Kim 2014).
+
+Importing this module registers it, so that `AutoModelForSequenceClassification.from_pretrained`
+and `transformers.pipeline` know it without code from a repository.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+WIDTHS = (3, 4, 5)  # tokens, as in Kim (2014)
+FILTERS = 100  # of each width, as in Kim (2014)
+DROPOUT = 0.5  # before the linear map, as in Kim (2014)
+
+
+class TextCNNConfig(PreTrainedConfig):
+    """Configuration of `TextCNNForSequenceClassification`.
+
+    Parameters
+    ----------
+    encoder : dict
+        The configuration of the encoder below, as ``config.to_dict()`` gives it.
+    widths : sequence of int
+        Tokens that a window spans.
+    filters : int
+        Feature maps of each width.
+    dropout : float
+        Share of the maxima that training drops.
+    """
+
+    model_type = "attn_widget_text_cnn"
+    has_no_defaults_at_init = True  # transformers then never builds one without an encoder
+
+    def __init__(
+        self,
+        encoder: dict[str, Any] | None = None,
+        widths: Sequence[int] = WIDTHS,
+        filters: int = FILTERS,
+        dropout: float = DROPOUT,
+        **options: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.widths = list(widths)
+        self.filters = filters
+        self.dropout = dropout
+        super().__init__(**options)
+
+    @property
+    def encoder_config(self) -> Any:
+        """The encoder's configuration as its own class."""
+        return AutoConfig.for_model(**(self.encoder or {}))
+
+    # What tells a text encoder from other models stands one level down.
+
+    @property
+    def vocab_size(self) -> int:
+        return self.encoder_config.vocab_size
+
+    @property
+    def num_attention_heads(self) -> int:
+        return self.encoder_config.num_attention_heads
+
+
+class TextCNNForSequenceClassification(PreTrainedModel):
+    """``softmax(W m + b)``, where m holds each filter's maximum over the text.
+
+    A filter of width w sees the last hidden states of w tokens in a row and passes through a ReLU;
+    its maximum over all windows of the text enters m. Windows that reach into the padding of a batch
+    do not count. A text shorter than w is lengthened to w by zeros, as in Kim (2014).
+
+    Parameters
+    ----------
+    config : TextCNNConfig
+
+    References
+    ----------
+    Kim (2014), Convolutional Neural Networks for Sentence Classification, EMNLP.
+    """
+
+    config_class = TextCNNConfig
+    base_model_prefix = "backbone"
+    _supports_sdpa = True
+
+    def __init__(self, config: TextCNNConfig) -> None:
+        super().__init__(config)
+        self.backbone = _bare_encoder(config.encoder_config)
+        width = int(self.backbone.config.hidden_size)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(width, config.filters, kernel_size=w) for w in config.widths
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(config.filters * len(config.widths), config.num_labels)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Conv1d and Linear keep the uniform draw of torch, which suits the ReLU."""
+
+    def maxima(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Each filter's maximum over the windows of the text.
+
+        Parameters
+        ----------
+        hidden : float tensor [batch, n, d]
+        attention_mask : int tensor [batch, n]
+            0 marks padding, wherever it stands.
+
+        Returns
+        -------
+        float tensor [batch, filters of all widths]
+        """
+        real = attention_mask.bool()
+        order = real.int().argsort(dim=1, descending=True, stable=True)  # the text first
+        hidden = hidden.masked_fill(~real[..., None], 0)
+        hidden = hidden.gather(1, order[..., None].expand_as(hidden))
+        missing = max(self.config.widths) - hidden.shape[1]
+        if missing > 0:
+            hidden = functional.pad(hidden, (0, 0, 0, missing))
+        lengths = real.sum(1)[:, None, None]
+        signal = hidden.transpose(1, 2)
+        found: list[torch.Tensor] = []
+        for width, convolution in zip(self.config.widths, self.convolutions, strict=True):
+            features = functional.relu(convolution(signal))
+            start = torch.arange(features.shape[2], device=features.device)
+            inside = start <= (lengths - width).clamp(min=0)
+            found.append(features.masked_fill(~inside, 0).amax(2))  # a ReLU is never below 0
+        return torch.cat(found, dim=1)
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **options: Any,
+    ) -> SequenceClassifierOutput:
+        """Logits [batch, classes], and the loss when there are ``labels`` (int64 [batch])."""
+        if token_type_ids is not None:
+            options["token_type_ids"] = token_type_ids
+        options["return_dict"] = True
+        outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
+        hidden = outputs[0]
+        if attention_mask is None:
+            attention_mask = hidden.new_ones(hidden.shape[:2], dtype=torch.long)
+        logits = self.classifier(self.dropout(self.maxima(hidden, attention_mask)))
+        loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
+        return SequenceClassifierOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )
+
+
+def _bare_encoder(config: Any) -> Any:
+    """Without the pooler where the family can do without: nothing here reads it."""
+    cls = AutoModel._model_mapping[type(config)]  # pyright: ignore[reportPrivateUsage]
+    has_pooler = "add_pooling_layer" in inspect.signature(cls.__init__).parameters
+    return AutoModel.from_config(config, **({"add_pooling_layer": False} if has_pooler else {}))
+
+
+AutoConfig.register(TextCNNConfig.model_type, TextCNNConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(
+    TextCNNConfig, TextCNNForSequenceClassification, exist_ok=True
+)

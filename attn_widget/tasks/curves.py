@@ -1,0 +1,113 @@
+"""Loss and metrics over the epochs, as a figure that a notebook shows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from attn_widget.errors import NotAvailableError
+
+PANELS = (
+    ("cross_entropy", "Cross-entropy"),
+    ("auc_roc", "AUC-ROC"),
+    ("correct", "% correct"),
+    ("relaxed", "% within one class"),
+)
+# Middle tones: at least 3.9 to 1 on white, on #111111 (JupyterLab's dark) and on #1e1e1e.
+INK = "#7b7b7b"
+SERIES = (("train", "training", "#3d7fbf", "--"), ("validation", "validation", "#c9660a", "-"))
+PANEL = (3.1, 2.6)  # inches
+PIXELS = 200  # an inch: twice what a page shows
+
+
+def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
+    """A panel for each metric; the epoch whose weights were kept is ringed.
+
+    Parameters
+    ----------
+    history : sequence of dict
+        Of `FittedClassifier`.
+    best : int or None
+        That epoch, 1-based.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    NotAvailableError
+        Nothing to draw, or no matplotlib.
+    """
+    if not history:
+        raise NotAvailableError(
+            "This classifier was not trained here, so there are no curves.",
+            "fit_classifier() and load_classifier() of what it saved have them.",
+        )
+    if find_spec("matplotlib") is None:
+        raise NotAvailableError(
+            "Curves need matplotlib, which is not installed.",
+            "Install it with: pip install 'attn-widget[tasks]'",
+        )
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    class Curves(Figure):
+        """Shown by itself also where pyplot was never imported."""
+
+        def _repr_png_(self) -> bytes:
+            target = io.BytesIO()
+            self.savefig(target, format="png", dpi=PIXELS)
+            return target.getvalue()
+
+    panels = [(key, title) for key, title in PANELS if history[0]["train"].get(key) is not None]
+    figure = Curves(
+        figsize=(PANEL[0] * len(panels), PANEL[1]), dpi=PIXELS / 2, layout="constrained"
+    )
+    figure.set_facecolor("none")
+    epochs = [record["epoch"] for record in history]
+    for i, (key, title) in enumerate(panels):
+        axes: Any = figure.add_subplot(1, len(panels), i + 1)
+        for part, label, colour, dash in SERIES:
+            if history[0][part] is None:
+                continue
+            values = [record[part][key] for record in history]
+            axes.plot(
+                epochs,
+                values,
+                dash,
+                color=colour,
+                label=label,
+                marker="o",
+                ms=4,
+                lw=2,
+                clip_on=False,
+            )
+            if best is not None and (part == "validation" or history[0]["validation"] is None):
+                kept = values[best - 1]
+                axes.plot(
+                    [best], [kept], "o", ms=10, mfc="none", mec=colour, mew=1.5, clip_on=False
+                )
+        axes.set_facecolor("none")
+        axes.set_title(title, color=INK, fontsize=12, fontweight="bold", loc="left")
+        axes.tick_params(colors=INK, labelsize=10)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.margins(x=0.08, y=0.12)
+        axes.grid(axis="y", color=INK, alpha=0.25, lw=0.8)
+        axes.set_xlabel("epoch", color=INK, fontsize=10)
+        for side, spine in axes.spines.items():
+            spine.set_visible(side in ("left", "bottom"))
+            spine.set_color(INK)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+        labelcolor=INK,
+        fontsize=10,
+    )
+    return figure

@@ -1,0 +1,289 @@
+"""fit_classifier(): an encoder, texts and their classes in, a fine-tuned classifier out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import InputError, InputTypeError
+
+if TYPE_CHECKING:
+    from attn_widget.tasks.fitted import FittedClassifier
+    from attn_widget.tasks.heads import Head
+
+LARGEST_SEED = 2**32 - 1
+
+
+def fit_classifier(
+    encoder: Any,
+    texts: Sequence[str],
+    labels: Any,
+    *,
+    validation: tuple[Sequence[str], Any] | None = None,
+    classes: Sequence[str] | None = None,
+    head: Head = "linear",
+    lr_encoder: float = 5e-5,
+    lr_head: float = 1e-3,
+    weight_decay: float = 0.01,
+    dropout: float = 0.1,
+    step_size: int = 2,
+    gamma: float = 0.5,
+    epochs: int = 6,
+    batch_size: int = 32,
+    patience: int = 2,
+    max_length: int | None = None,
+    truncation: bool = False,
+    seed: int = 0,
+    checkpoint: str | Path | None = None,
+    resume: bool = True,
+    progress: bool = True,
+) -> FittedClassifier:
+    """Fine-tune a copy of an encoder on texts with classes.
+
+    Every weight learns by AdamW: those of the encoder at ``lr_encoder``, those of the new head at
+    ``lr_head``. Both fall by ``gamma`` every ``step_size`` epochs. With ``validation``, training stops
+    when the validation loss has not fallen for ``patience`` epochs, and the best epoch's weights are
+    kept. The same seed on the same machine gives the same weights.
+
+    Parameters
+    ----------
+    encoder : optional
+        As for `attn_widget.load`: None (the embedded model), a name, a folder, a pair, an `Encoder`.
+        It is left as it is.
+    texts : sequence of str
+    labels : int array [n]
+        Classes 0 to c - 1, each at least once.
+    validation : (texts, labels), optional
+        Without it all epochs are trained and the last weights kept.
+    classes : sequence of str, length c, optional
+        Names of the classes; "0", "1" ... unless given.
+    head : {"linear", "cnn"}
+        The classifier of `transformers` for this family (a linear map of the first token), or a text
+        CNN on all hidden states; see `attn_widget.tasks.cnn`.
+    lr_encoder, lr_head : float
+        Learning rates in the first epoch.
+    weight_decay : float
+        AdamW's, not on biases and LayerNorms.
+    dropout : float
+        Share of hidden states and attention weights that training drops, whatever the model was
+        trained with before.
+    step_size : int
+        Epochs between two falls of the rates.
+    gamma : float
+        What the rates are then multiplied by, above 0 to 1.
+    epochs : int
+        At most.
+    batch_size : int
+        Texts; batches hold texts of like lengths.
+    patience : int
+        Epochs without a lower validation loss before training stops.
+    max_length : int, optional
+        Most tokens of a text; the model's own limit unless given.
+    truncation : bool
+        Cut longer texts instead of refusing them.
+    seed : int
+        Of the head's weights, the order of the texts and dropout.
+    checkpoint : str or path, optional
+        A folder for checkpoints, after each epoch and each minute: the same call goes on where it was
+        killed, with the same result.
+    resume : bool
+        False begins again in a folder that holds a checkpoint.
+    progress : bool
+        Show a progress bar with the loss.
+
+    Returns
+    -------
+    FittedClassifier
+
+    Raises
+    ------
+    InputTypeError
+        Texts that are no str, labels that are no int, an argument of another type.
+    InputError
+        No text, fewer labels than texts, one class only, a class without texts, an unknown head, a
+        number out of range; a checkpoint of another training. Before any training.
+    TooLongError
+        A text with more tokens than ``max_length``, without ``truncation``.
+    ModelLoadError
+        The encoder cannot be loaded; a checkpoint without its tokenizer.
+
+    References
+    ----------
+    Devlin et al. (2019), BERT, NAACL, section 4. Kim (2014), Convolutional Neural Networks for Sentence
+    Classification, EMNLP.
+
+    Examples
+    --------
+    >>> texts = ["good", "very good", "bad", "very bad"]
+    >>> fitted = fit_classifier(None, texts, [1, 1, 0, 0], classes=["no", "yes"], epochs=3, progress=False)
+    >>> fitted.classes, fitted.probabilities(texts).shape
+    (('no', 'yes'), (4, 2))
+    """
+    from attn_widget.tasks.batches import check_texts, tokenize
+    from attn_widget.tasks.heads import HEADS, build, check_encoder, tokenizer_for
+
+    if head not in HEADS:
+        raise InputError(f"head is {head!r}, expected one of {', '.join(map(repr, HEADS))}.")
+    for name, value, low, high in (
+        ("lr_encoder", lr_encoder, 0.0, 1.0),
+        ("lr_head", lr_head, 0.0, 1.0),
+        ("weight_decay", weight_decay, 0.0, 1.0),
+        ("dropout", dropout, 0.0, 0.9),
+        ("gamma", gamma, math.ulp(0.0), 1.0),
+    ):
+        _check_number(name, value, low, high)
+    for name, value, low in (
+        ("step_size", step_size, 1),
+        ("epochs", epochs, 1),
+        ("batch_size", batch_size, 1),
+        ("patience", patience, 1),
+        ("seed", seed, 0),
+    ):
+        _check_integer(name, value, low, LARGEST_SEED)
+    given = check_texts(texts, "texts")
+    known = _check_labels(labels, len(given), "labels", None)
+    n_classes = int(known.max()) + 1
+    names = _check_classes(classes, n_classes)
+    held = None if validation is None else _check_validation(validation, n_classes)
+
+    from attn_widget.encoder import load
+
+    found = load(encoder, progress=progress)
+    check_encoder(found, head)
+    if max_length is not None:
+        _check_integer("max_length", max_length, 3, found.max_length)
+    limit = found.max_length if max_length is None else max_length
+    options: dict[str, Any] = {"max_length": limit, "truncation": bool(truncation)}
+
+    from attn_widget.tasks.training_loop import Labelled, Settings, Training
+
+    train = Labelled(tokenize(found, given, **options, name="texts"), known)
+    checked = None
+    if held is not None:
+        checked = Labelled(tokenize(found, held[0], **options, name="validation texts"), held[1])
+    settings = Settings(
+        head, lr_encoder, lr_head, weight_decay, dropout, step_size, gamma, epochs, batch_size, patience,
+        limit, bool(truncation), seed,
+    )  # fmt: skip
+
+    import torch
+
+    devices = [found.device] if found.device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        model, fresh = build(found, head, names, dropout)
+    tokenizer = tokenizer_for(found)
+    store = None
+    if checkpoint is not None:
+        from attn_widget.corpus.run import fingerprint
+        from attn_widget.tasks.checkpoint import Store
+
+        identity: dict[str, Any] = {
+            "encoder": found.name,
+            "weights": fingerprint(found.model),
+            "classes": list(names),
+            "train": _digest(given, known),
+            "validation": None if held is None else _digest(*held),
+            **asdict(settings),
+        }
+        folder = Path(checkpoint).expanduser()
+        store = Store(folder, identity, tokenizer, resume=resume)
+    state = Training(model, fresh, train, checked, settings, store).run(progress)
+
+    from attn_widget.tasks.fitted import FittedClassifier
+
+    return FittedClassifier(model, tokenizer, state.history, asdict(settings))
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.")
+    if not low <= value <= high:
+        expected = f"{low:g} to {high:g}" if low == 0 else f"above 0, at most {high:g}"
+        raise InputError(f"{name} is {value}, expected {expected}.")
+
+
+def _check_integer(name: str, value: Any, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.")
+    if not low <= value <= high:
+        raise InputError(f"{name} is {value}, expected {low} to {high:,}.")
+
+
+def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
+    """``labels`` as int64 [n]: every class of 0 to c - 1, or (``n_classes``) none beside those."""
+    found = np.asarray(labels)
+    if found.ndim != 1:
+        raise InputTypeError(f"{name} has shape {found.shape}, expected one class for each text.")
+    if len(found) != n_texts:
+        what = "texts" if n_classes is None else "validation texts"
+        raise InputError(f"There are {n_texts} {what} and {len(found)} {name}, expected as many.")
+    if not np.issubdtype(found.dtype, np.integer):
+        raise InputTypeError(
+            f"{name} has the type {found.dtype}, expected int: classes 0 to c - 1.",
+            "numpy.unique(labels, return_inverse=True) gives names and numbers.",
+        )
+    present = np.unique(found)
+    if n_classes is not None:
+        if present[0] < 0 or present[-1] >= n_classes:
+            other = present[0] if present[0] < 0 else present[-1]
+            raise InputError(
+                f"{name} has the class {other}, which the training texts do not have "
+                f"(0 to {n_classes - 1})."
+            )
+        return found.astype(np.int64)
+    if len(present) < 2:
+        raise InputError(
+            f"All {name} are {present[0]}: there is nothing to tell apart.",
+            "Give texts of at least two classes.",
+        )
+    gap = next((i for i, label in enumerate(present) if label != i), None)
+    if gap is not None:
+        shown = ", ".join(map(str, present[:8])) + (", ..." if len(present) > 8 else "")
+        raise InputError(
+            f"{name} has the classes {shown}, expected 0 to c - 1 without a gap ({gap} is missing).",
+            "numpy.unique(labels, return_inverse=True) gives names and numbers.",
+        )
+    return found.astype(np.int64)
+
+
+def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
+    if classes is None:
+        return tuple(map(str, range(n_classes)))
+    if isinstance(classes, str) or not all(isinstance(name, str) for name in classes):
+        raise InputTypeError("classes is expected to be a list of names (str).")
+    names = tuple(classes)
+    if len(names) != n_classes:
+        raise InputError(
+            f"There are {len(names)} names of classes, and the labels have {n_classes} classes "
+            f"(0 to {n_classes - 1})."
+        )
+    if len(set(names)) != len(names):
+        raise InputError(f"Two classes have the same name: {', '.join(names)}.")
+    return names
+
+
+def _check_validation(validation: Any, n_classes: int) -> tuple[list[str], NDArray[np.int64]]:
+    from attn_widget.tasks.batches import check_texts
+
+    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        raise InputTypeError(
+            f"validation is a {type(validation).__name__}, expected (texts, labels) or None.",
+            "validation=(split.texts, split.labels)",
+        )
+    texts = check_texts(validation[0], "validation texts")
+    return texts, _check_labels(validation[1], len(texts), "validation labels", n_classes)
+
+
+def _digest(texts: Sequence[str], labels: NDArray[np.int64]) -> str:
+    """Other texts, labels or order give another one."""
+    packed = json.dumps([list(texts), labels.tolist()], ensure_ascii=False)
+    return hashlib.sha256(packed.encode()).hexdigest()[:16]

@@ -1,0 +1,206 @@
+"""A fine-tuned classifier: what `fit_classifier` gives and `load_classifier` finds again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import InputError, ModelLoadError
+
+if TYPE_CHECKING:
+    from attn_widget.encoder import Encoder
+
+
+class FittedClassifier:
+    """A sequence classifier with its tokenizer, its classes and how it was trained.
+
+    ``show(text, model=fitted)``, ``load(fitted)`` and
+    ``transformers.pipeline("text-classification", model=fitted.model, tokenizer=fitted.tokenizer)``
+    take it.
+
+    Attributes
+    ----------
+    model : transformers.PreTrainedModel
+    tokenizer : transformers.PreTrainedTokenizerBase
+    classes : tuple of str, length c
+    history : tuple of dict
+        A record for each epoch: ``epoch`` (1 is the first), ``lr_encoder``, ``lr_head``, and ``train`` and
+        ``validation`` (None without one), each with ``loss`` and the four metrics of
+        `attn_widget.tasks.score`. Those of ``train`` are of the batches as they were learnt from:
+        with dropout, each before its own update.
+    settings : dict
+        Arguments of `fit_classifier`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        history: Sequence[dict[str, Any]] = (),
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        labels = model.config.id2label
+        self.classes: tuple[str, ...] = tuple(str(labels[i]) for i in range(len(labels)))
+        self.history: tuple[dict[str, Any], ...] = tuple(history)
+        self.settings: dict[str, Any] = dict(settings or {})
+
+    @property
+    def encoder(self) -> Encoder:
+        """What `attn_widget.load` makes of it."""
+        from attn_widget.encoder import load
+
+        return load((self.model, self.tokenizer))
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch (1-based) whose weights these are; None when it was not trained here."""
+        if not self.history:
+            return None
+        if self.history[-1]["validation"] is None:
+            return len(self.history)
+        losses = [record["validation"]["loss"] for record in self.history]
+        return 1 + losses.index(min(losses))
+
+    def probabilities(
+        self, texts: Sequence[str], *, truncation: bool | None = None
+    ) -> NDArray[np.float32]:
+        """``softmax(logits)`` of every text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        truncation : bool, optional
+            Cut texts that are longer than the training allowed; as in the training unless given.
+
+        Returns
+        -------
+        float32 ndarray [n, c]
+            Columns in the order of ``classes``; rows sum to 1.
+
+        Raises
+        ------
+        TooLongError
+            A text with more tokens, without ``truncation``.
+        InputError, InputTypeError
+            No text, one that is empty, or one that is no str.
+        """
+        from attn_widget.capture import running
+        from attn_widget.tasks.batches import check_texts, tokenize
+        from attn_widget.tasks.training_loop import predict, softmax
+
+        encoder = self.encoder
+        cut = bool(self.settings.get("truncation")) if truncation is None else truncation
+        examples = tokenize(
+            encoder,
+            check_texts(texts, "texts"),
+            max_length=self.settings.get("max_length", encoder.max_length),
+            truncation=cut,
+            name="texts",
+        )
+        with running(encoder):
+            return softmax(predict(self.model, examples))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write weights, tokenizer, history and settings; `transformers` loads the folder too.
+
+        Parameters
+        ----------
+        folder : str or path
+            Made when it is not there; its parent must be. An earlier classifier there is replaced.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written, or holds something else.
+        """
+        from attn_widget.tasks.checkpoint import write_model
+
+        record = {"history": self.history, "settings": self.settings}
+        return write_model(Path(folder).expanduser(), self.model, self.tokenizer, record)
+
+    def curves(self) -> Any:
+        """Loss and metrics over the epochs.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Drawn by itself as the last line of a cell; transparent, for light and dark pages.
+
+        Raises
+        ------
+        NotAvailableError
+            There is no history, or matplotlib is not installed.
+        """
+        from attn_widget.tasks.curves import draw
+
+        return draw(self.history, self.best_epoch)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.classes[:5]) + (", ..." if len(self.classes) > 5 else "")
+        trained = ""
+        if self.history:
+            record = self.history[(self.best_epoch or 1) - 1]
+            figures = record["validation"] or record["train"]
+            part = "validation" if record["validation"] else "training"
+            trained = (
+                f", epoch {self.best_epoch} of {len(self.history)}: {part} loss "
+                f"{figures['loss']:.3f}"
+            )
+        return f"<FittedClassifier {type(self.model).__name__}: {shown}{trained}>"
+
+
+def load_classifier(folder: str | Path) -> FittedClassifier:
+    """The classifier that `FittedClassifier.save` wrote, or any sequence classifier in a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    FittedClassifier
+        Without history when it was trained elsewhere.
+
+    Raises
+    ------
+    ModelLoadError
+        No such folder, no tokenizer beside the weights, broken files, or no sequence classifier.
+    InputError
+        The checkpoint of a training that is not finished.
+    """
+    from attn_widget.checkpoint import load_checkpoint, locate
+    from attn_widget.encoder import Encoder
+    from attn_widget.tasks.checkpoint import PLACE, RECORD, need_tokenizer, read_json
+
+    path = Path(folder).expanduser()
+    place = locate(path)
+    if any(PLACE.fullmatch(entry.name) for entry in path.iterdir()):
+        raise InputError(
+            f"{str(folder)!r} is the checkpoint of a training.",
+            "Call fit_classifier(..., checkpoint=folder) again: it goes on, or gives what is finished.",
+        )
+    if not (path / "config.json").is_file():
+        raise ModelLoadError(
+            f"The folder {str(folder)!r} has no config.json.",
+            "Give a folder that FittedClassifier.save() wrote.",
+        )
+    need_tokenizer(path)
+    checkpoint = load_checkpoint(place, None, None, progress=False)
+    if Encoder(checkpoint).classifier != "sequence":
+        raise ModelLoadError(
+            f"{str(folder)!r} holds a {type(checkpoint.model).__name__}, which classifies no texts.",
+            "Fine-tune it: fit_classifier(folder, texts, labels).",
+        )
+    record = read_json(path / RECORD) if (path / RECORD).is_file() else {}
+    history, settings = record.get("history", ()), record.get("settings")
+    return FittedClassifier(checkpoint.model, checkpoint.tokenizer, history, settings)
