@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { unitsOf } from "../src/derive/units";
 import { createMatrix, type Stage } from "../src/matrix";
 import { createState } from "../src/state";
 import type { Action, Meta, Source } from "../src/types";
@@ -33,6 +34,22 @@ const lineOf = (meta: Meta, tagged = false): HTMLElement => {
 describe("the line of tokens", () => {
   test("reads as the text does: pieces together, words apart", () => {
     expect(lineOf(metaOf(TEXTS)).textContent).toBe("[CLS] Angela Merkel sings [SEP]");
+  });
+
+  test("writes a character of several byte-level tokens once, in pieces and in words", () => {
+    const meta = metaOf(["na", "Ã", "¯ve", "!"]);
+    const tokens = {
+      ...meta.tokens,
+      surface: ["na", "ï", "ïve", "!"],
+      before: ["", "", "", ""],
+      start: [0, 2, 2, 5],
+      end: [2, 3, 5, 6],
+    };
+    expect(lineOf({ ...meta, tokens }).textContent).toBe("naïve!");
+    const words = unitsOf(tokens, { special: true, tokenWord: [0, 0, 0, 1] });
+    expect(words.map(({ surface }) => surface)).toEqual(["naïve", "!"]);
+    const whole = { ...tokens, surface: ["na", "ï", "ï", "!"], end: [2, 3, 3, 6] };
+    expect(lineOf({ ...meta, tokens: whole }).textContent).toBe("naï·!");
   });
 
   test("keeps the line breaks of the text", () => {

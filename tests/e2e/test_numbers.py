@@ -154,7 +154,8 @@ def test_classes_have_the_probabilities_of_python(page: Page) -> None:
     shown = values(panel.locator('[data-aw-part="classes"] [data-aw-value]'))
     for expected in (*found.logits, *found.probabilities):
         assert any(value == pytest.approx(float(expected), rel=1e-5) for value in shown)
-    cells = panel.locator(".aw-first-token")
+    panel.locator('[data-first-unit="tokens"]').click()
+    cells = part(page, "first-layers").locator(".aw-first-token")
     weights = np.stack([widget.analysis.attention(layer, 3)[0] for layer in range(6)])
     expect(cells).to_have_count(weights.size)
     np.testing.assert_allclose(in_order(cells), weights.ravel(), atol=ERROR)

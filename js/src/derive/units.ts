@@ -22,6 +22,25 @@ export interface UnitOptions {
   readonly tokenWord?: readonly (number | null)[] | null;
 }
 
+/**
+ * What a token adds to the text: of a character that several byte-level tokens make up, the first has it all.
+ * Empty for the others.
+ */
+export function partOf(tokens: TokenColumns, i: number): string {
+  const surface = tokens.surface[i]!;
+  const follows = i > 0 && !tokens.special[i]! && !tokens.special[i - 1]!;
+  if (!follows || tokens.segment[i] !== tokens.segment[i - 1]) return surface;
+  const shared = tokens.end[i - 1]! - tokens.start[i]!;
+  return shared > 0 ? [...surface].slice(shared).join("") : surface;
+}
+
+/** The text from one token to another (exclusive), as it stands in the input. */
+export const textOf = (tokens: TokenColumns, first: number, end: number): string =>
+  Array.from(
+    { length: end - first },
+    (_, k) => (k > 0 ? tokens.before[first + k]! : "") + partOf(tokens, first + k),
+  ).join("");
+
 /** The rows and columns to show, in order. */
 export function unitsOf(tokens: TokenColumns, { special, tokenWord }: UnitOptions): Unit[] {
   const units: Unit[] = [];
@@ -30,8 +49,7 @@ export function unitsOf(tokens: TokenColumns, { special, tokenWord }: UnitOption
     const word = tokenWord?.[i] ?? null;
     let end = i + 1;
     if (word !== null) while (end < n && tokenWord![end] === word) end++;
-    const parts = tokens.surface.slice(i, end);
-    const surface = parts.map((part, k) => (k > 0 ? tokens.before[i + k]! : "") + part).join("");
+    const surface = end - i === 1 ? tokens.surface[i]! : textOf(tokens, i, end);
     const isSpecial = tokens.special[i]!;
     if (special || !isSpecial) {
       units.push({

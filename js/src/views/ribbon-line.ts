@@ -1,6 +1,6 @@
 /** The text as nodes: one button a unit, joined and separated as the text joins and separates them. */
 
-import { type Unit, unitsOf } from "../derive/units";
+import { partOf, type Unit, unitsOf } from "../derive/units";
 import { h } from "../draw/dom";
 import { visible } from "../draw/format";
 import type { Meta } from "../types";
@@ -25,14 +25,26 @@ export function maskedText(unit: Unit, meta: Meta): string | null {
   return hidden ? unit.surface : null;
 }
 
+/** On the button of a token that only goes on with the character before it. */
+const CONTINUED = "·";
+
+/** Whether a unit is a further byte of a character that stands on the button before it. */
+const continues = (unit: Unit, { tokens }: Meta): boolean =>
+  unit.end - unit.token === 1 && unit.surface !== "" && partOf(tokens, unit.token) === "";
+
 /** What stands on a unit's button where it is not masked. */
-const unitFace = (unit: Unit): string => visible(unit.special ? unit.text : unit.surface);
+export function unitFace(unit: Unit, meta: Meta): string {
+  if (unit.special) return visible(unit.text);
+  if (continues(unit, meta)) return CONTINUED;
+  return visible(unit.end - unit.token === 1 ? partOf(meta.tokens, unit.token) : unit.surface);
+}
 
 /** What a unit is called aloud: what its button shows and, where that differs, the tokenizer's text. */
 export function spokenUnit(unit: Unit, meta: Meta, label: string): string {
   const was = maskedText(unit, meta);
   if (was !== null) return `${MASK} ${visible(was)}`;
-  const face = unitFace(unit);
+  if (continues(unit, meta)) return `${label}, goes on with ${visible(unit.surface)}`;
+  const face = unitFace(unit, meta);
   return label.toLowerCase().includes(face.toLowerCase()) ? label : `${face} (${label})`;
 }
 
@@ -51,7 +63,9 @@ function tokenButton(unit: Unit, meta: Meta): HTMLElement {
       "aria-pressed": "false",
       tabindex: -1,
     },
-    ...(was === null ? [unitFace(unit)] : [`${MASK} `, h("s", { class: "aw-was" }, visible(was))]),
+    ...(was === null
+      ? [unitFace(unit, meta)]
+      : [`${MASK} `, h("s", { class: "aw-was" }, visible(was))]),
   );
 }
 

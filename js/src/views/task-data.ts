@@ -1,5 +1,6 @@
 /** What a classifier says: classes, their softmax, and digits with which it closes. */
 
+import { textOf } from "../derive/units";
 import { shown } from "../draw/format";
 import type { HeadIndex, Slice, SliceRequest, Table, TokenColumns } from "../types";
 
@@ -214,13 +215,9 @@ export function bestSpan(
   return best;
 }
 
-/** The text from one token to another, as it stands in the input. */
-export function spanText({ surface, before }: TokenColumns, { start, end }: Span): string {
-  return surface
-    .slice(start, end + 1)
-    .map((text, i) => (i > 0 ? before[start + i] : "") + text)
-    .join("");
-}
+/** The text of an answer, as it stands in the input. */
+export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
+  textOf(tokens, start, end + 1);
 
 export function classesTable(found: Classification): Table {
   const { labels, task, activation, logits, exp, sum, probabilities } = found;

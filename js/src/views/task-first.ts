@@ -10,7 +10,7 @@ import type { Stage } from "../matrix";
 import { headName, schemeOf, unitLabel } from "../names";
 import { explain, isAbort } from "../source/failure";
 import type { HeadIndex, Source } from "../types";
-import { directionOf } from "./ribbon-line";
+import { directionOf, unitFace } from "./ribbon-line";
 import { firstTokenRequest } from "./task-data";
 import { type PaintedRows, paintedRows, strongest } from "./task-rows";
 
@@ -240,7 +240,8 @@ export function firstToken(element: HTMLElement, stage: Stage): () => void {
     const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
     const say = (value: number): string => formatNumber(value, undefined, errorAt(value, pieces));
     const all = (value: number): string => exact(value, errorAt(value, pieces));
-    const naming = { units, name, say, exact: all };
+    const face = (unit: Unit): string => unitFace(unit, source.meta);
+    const naming = { units, name, face, say, exact: all };
     const bare = words || !state.get().special;
     picture = paintedRows(body, {
       ...naming,

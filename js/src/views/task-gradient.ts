@@ -10,7 +10,7 @@ import type { Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain, isAbort } from "../source/failure";
 import type { HeadIndex } from "../types";
-import { directionOf } from "./ribbon-line";
+import { directionOf, unitFace } from "./ribbon-line";
 import type { Classification } from "./task-data";
 import { wordsOf } from "./task-first";
 import { type PaintedRows, paintedRows } from "./task-rows";
@@ -220,6 +220,7 @@ export function classGradients(
       part: "gradient-rows",
       keyName: "data-class",
       name,
+      face: (unit) => unitFace(unit, source.meta),
       say,
       exact,
       scale: () => "head",

@@ -42,6 +42,8 @@ export interface Painting {
   /** Above the labels and the ends; absent: nothing stands there. */
   readonly heads?: readonly string[];
   name(unit: Unit): string;
+  /** A unit as it stands in the row. */
+  face(unit: Unit): string;
   say(value: number): string;
   exact(value: number): string;
   scale(): Scale;
@@ -120,7 +122,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
           title: `${painting.name(unit)}  ${painting.say(value)}`,
           "aria-label": `${spoken}, ${painting.name(unit)}: ${painting.say(value)}`,
         },
-        visible(unit.special ? unit.text : unit.surface),
+        painting.face(unit),
       );
       const apart = unit.special || (i > 0 && units[i - 1].special);
       spaced(line, cell, apart ? " " : tokens.before[unit.token], i === 0);
@@ -249,7 +251,7 @@ function asStrip(body: HTMLElement, painting: Painting): PaintedRows {
     { length: rows.length * count },
     (_, at) => rows[Math.floor(at / count)].values[at % count],
   );
-  const labels = units.map((unit) => visible(unit.special ? unit.text : unit.surface));
+  const labels = units.map(painting.face);
   const paint = (): void => {
     map.recolor();
     map.show(
@@ -286,7 +288,7 @@ function asStrip(body: HTMLElement, painting: Painting): PaintedRows {
 
 /** The strongest unit of a row and its value, for the end of the row. */
 export function strongest(
-  { units, name, say, exact }: Pick<Painting, "units" | "name" | "say" | "exact">,
+  { units, name, face, say, exact }: Pick<Painting, "units" | "name" | "face" | "say" | "exact">,
   values: Float32Array,
 ): HTMLElement {
   const best = largest(values, 1)[0];
@@ -297,7 +299,7 @@ export function strongest(
       role: "gridcell",
       title: `strongest: ${name(units[best])} ${exact(values[best])}`,
     },
-    h("bdi", { dir: "ltr" }, visible(units[best].special ? units[best].text : units[best].surface)),
+    h("bdi", { dir: "ltr" }, face(units[best])),
     h("span", { class: "aw-number", "data-aw-value": exact(values[best]) }, say(values[best])),
   );
 }
