@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         load_films,
         load_tweets,
         rated_sentences,
+        stars,
     )
     from attn_widget.tasks.tables import from_dataset, read_csv
     from attn_widget.tasks.vader import LexiconBaseline, lexicon
@@ -40,6 +41,7 @@ _HOMES = {
     "rated_sentences": "rated",
     "read_csv": "tables",
     "score": "metrics",
+    "stars": "rated",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "rated_sentences",
     "read_csv",
     "score",
+    "stars",
 ]
 
 
