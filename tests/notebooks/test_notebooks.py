@@ -6,7 +6,17 @@ import re
 
 import pytest
 
-from scripts.tutorials import LIMIT_S, NOTEBOOKS, PICTURE, SOLUTION, is_bar, read, solutions
+from scripts.tutorials import (
+    LIMIT_S,
+    NOTEBOOKS,
+    OUT,
+    PICTURE,
+    SOLUTION,
+    is_bar,
+    read,
+    solutions,
+    title_of,
+)
 from tests.notebooks.conftest import Executed
 
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -52,3 +62,11 @@ def test_ends_in_exercises_with_hidden_solutions(name: str) -> None:
 def test_one_cell_has_the_picture(name: str) -> None:
     tagged = [cell for cell in read(name).cells if PICTURE in cell.metadata.get("tags", [])]
     assert [cell.cell_type for cell in tagged] == ["code"]
+
+
+@every
+def test_stands_in_the_index(name: str) -> None:
+    index = (OUT / "README.md").read_text(encoding="utf-8")
+    title = title_of(read(name))
+    assert f"## [{title}]({name}.html)" in index
+    assert f'src="{name}.png"' in index
