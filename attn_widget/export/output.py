@@ -52,7 +52,7 @@ RAMP = (
     "65226d 4c2063 361d55 221844"
 )
 MASKED = (200, 200, 200)  # what the model's mask forbids
-MASKED_CODE = 255
+MASKED_CODE = 64  # beside as many tones of the ramp, which the eye does not tell apart
 LOST = (
     "The part of the live page that all outputs share is not in this document: run the notebook from "
     "the top, or convert it with attn_widget.export.notebook.LivePages (docs/notebooks.md)."
@@ -267,7 +267,7 @@ def pooled(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def png(codes: NDArray[np.uint8]) -> bytes:
-    """An indexed PNG of rows of codes: 0 to 254 along the ramp, 255 what is masked."""
+    """An indexed PNG of rows of codes: along the ramp, the last what is masked."""
     height, width = codes.shape
     rows = np.zeros((height, width + 1), dtype=np.uint8)  # each begins with its filter: none
     rows[:, 1:] = codes
