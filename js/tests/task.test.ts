@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber, formatPercent, shown } from "../src/draw/format";
+import { formatNumber, formatPercent, shown, visible } from "../src/draw/format";
 import type { Stage } from "../src/matrix";
 import { SliceFailure } from "../src/source/failure";
 import { createState } from "../src/state";
@@ -581,6 +581,24 @@ describe("token classifier", () => {
         Math.fround(probabilities[best]),
       );
     }
+  });
+
+  it("writes the label of a word's first token over the words", async () => {
+    await draw(found);
+    const words = [...part("word-labels").querySelectorAll<HTMLElement>(".aw-word-label")];
+    const label = (token: number): string => {
+      const { probabilities } = soft(PER_TOKEN[token]);
+      return LABELS[probabilities.indexOf(Math.max(...probabilities))];
+    };
+    expect(words.map((word) => word.title)).toEqual(
+      [
+        ["the", label(1)],
+        ["cat sat", label(2)],
+      ].map((pair) => pair.map(visible).join(": ")),
+    );
+    words[1].click();
+    expect(state.get().token).toBe(2);
+    expect(words[1].classList.contains("is-focus")).toBe(true);
   });
 
   it("opens the focus token's softmax, and arrows move the focus", async () => {

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from scripts.page import mount
 from scripts.probe import sentiment
+from tests.e2e.test_accessibility import violations
 from tests.e2e.views import choose, part
 from tests.roberta import roberta_folder
 from tests.unit import tiny_models
@@ -99,6 +100,21 @@ def test_another_class_under_comparison_changes_every_part(
     expect(part(page, "gradient-rows").locator(".aw-first-row")).to_have_count(3)
     expect(page.locator('.aw-beside-row[data-text="0"] [data-class]')).to_have_count(3)
     expect(part(page, "odds").locator(".aw-odds-line")).to_have_count(2)
+    widget.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_classes_and_texts_compared_have_no_violation(
+    page: Page, classifier: tuple[Any, Any], theme: str
+) -> None:
+    widget = aw.show(
+        TEXT, model=classifier, theme=theme, view="task", beside=[" ".join(OTHERS * 6), *OTHERS],
+        progress=False,
+    )  # fmt: skip
+    mount(page, widget, width=700)
+    choose(page, "task")
+    expect(page.locator(".aw-beside-row")).to_have_count(5)
+    assert violations(page) == []
     widget.close()
 
 

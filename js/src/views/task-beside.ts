@@ -15,6 +15,8 @@ import { spaced } from "./task-rows";
 
 /** Columns of classes under comparison. */
 const MOST_CLASSES = 3;
+/** Words from which on a text may be higher than its row. */
+const SCROLLED = 24;
 
 interface BesideText {
   readonly text: string;
@@ -167,7 +169,15 @@ export function textsBeside(
     body.replaceChildren(
       ...order.map((text) => {
         const { words, before, segments, text: own, text_pair } = of.texts[text];
-        const line = h("div", { class: "aw-first-text", dir: directionOf(own) });
+        const long = words.length > SCROLLED;
+        const line = h("div", {
+          class: "aw-first-text",
+          dir: directionOf(own),
+          // A long text scrolls, by keys too.
+          tabindex: long ? 0 : null,
+          role: long ? "group" : null,
+          "aria-label": long ? "The text" : null,
+        });
         words.forEach((word, i) => {
           const cell = h("span", { class: "aw-first-token", "data-word": i }, visible(word));
           const pair = i > 0 && segments[i] !== segments[i - 1];

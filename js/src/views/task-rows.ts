@@ -124,7 +124,9 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
         },
         painting.face(unit),
       );
-      const apart = unit.special || (i > 0 && units[i - 1].special);
+      const last = units[i - 1];
+      // Special tokens, and white space that is a token of its own, stand between words.
+      const apart = unit.special || last?.special === true || last?.end !== unit.token;
       spaced(line, cell, apart ? " " : tokens.before[unit.token], i === 0);
       return cell;
     });

@@ -1,11 +1,15 @@
-/** A token classifier: every token with its label, and the softmax of the one in focus. */
+/** A token classifier: labels over the words, every token with its own, and the softmax of the one in focus. */
 
+import { unitsOf } from "../derive/units";
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatPercent, tokenElement, tokenLabel, visible } from "../draw/format";
 import type { Stage } from "../matrix";
 import { schemeOf } from "../names";
+import { isAbort } from "../source/failure";
+import { directionOf } from "./ribbon-line";
 import { createClasses } from "./task-classes";
 import { type Classification, classesOf } from "./task-data";
+import { wordsOf } from "./task-first";
 
 export function tokenClasses(
   element: HTMLElement,
@@ -56,8 +60,62 @@ export function tokenClasses(
     },
     ...options,
   );
+  // The list says the same to those who listen.
+  const over = h("div", {
+    class: "aw-word-labels",
+    dir: directionOf(source.meta.text),
+    "aria-hidden": "true",
+    "data-aw-part": "word-labels",
+  });
+  const rule = h(
+    "p",
+    { class: "aw-view-note", hidden: true },
+    "A word has its first token’s label.",
+  );
   const block = h("div", { class: "aw-token-block" }, list, table.element);
-  element.append(block);
+  const whole = h("div", {}, over, rule, block);
+  element.append(whole);
+
+  async function writeLabels(): Promise<void> {
+    const tokenWord = await wordsOf(source, ends);
+    const units = unitsOf(tokens, { special: false, tokenWord }).filter(
+      ({ token }) => tokenWord === null || tokenWord[token] !== null,
+    );
+    const labels = units.map(({ token }) => {
+      const { labels, best } = classesOf(found, token);
+      return labels[best];
+    });
+    // "O", as a rule: what most words are says least.
+    const counts = new Map<string, number>();
+    for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+    const usual = labels.find((label) => 2 * (counts.get(label) ?? 0) > labels.length);
+    rule.hidden = units.every(({ token, end }) => end - token === 1);
+    units.forEach((unit, i) => {
+      const word = h(
+        "span",
+        {
+          class: `aw-word-label${labels[i] === usual ? " is-usual" : ""}`,
+          "data-token": unit.token,
+          title: `${visible(unit.surface)}: ${visible(labels[i])}`,
+        },
+        h("bdi", {}, visible(unit.surface)),
+        h("bdi", {}, visible(labels[i])),
+      );
+      over.append(word, " ");
+    });
+    follow();
+  }
+  writeLabels().catch((error: unknown) => {
+    if (!isAbort(error)) throw error;
+  });
+  over.addEventListener(
+    "click",
+    (event) => {
+      const word = (event.target as Element).closest<HTMLElement>(".aw-word-label");
+      if (word !== null) state.set({ token: Number(word.dataset.token) });
+    },
+    { signal: ends },
+  );
 
   let opened = -1;
   function follow(): void {
@@ -74,6 +132,9 @@ export function tokenClasses(
     options.forEach((option, i) => {
       setAttributes(option, { "aria-selected": String(i === next), tabindex: i === next ? 0 : -1 });
     });
+    for (const word of over.children) {
+      word.classList.toggle("is-focus", Number((word as HTMLElement).dataset.token) === next);
+    }
     const entry = options[next];
     if (entry.hidden) {
       const first = options.find((option) => !option.hidden);
@@ -124,6 +185,6 @@ export function tokenClasses(
   return () => {
     off();
     life.abort();
-    block.remove();
+    whole.remove();
   };
 }

@@ -55,6 +55,11 @@ const CAPTIONS: Record<Activation, string> = {
     "Sigmoid: each label by itself, in the model's order. No softmax: the probabilities need not add up to 1",
   identity: "Regression: the value is the output itself; neither softmax nor sigmoid applies",
 };
+/** The same of one output. */
+const ALONE: Record<Activation, string> = {
+  ...CAPTIONS,
+  sigmoid: "Sigmoid of the one output; softmax does not apply",
+};
 /** Labels that the headline names. */
 const NAMED = 3;
 
@@ -146,11 +151,11 @@ export function task(element: HTMLElement, stage: Stage): Drawn {
         },
         signal,
       );
-      table.show(classes, CAPTIONS[of.activation]);
-      main.append(table.element);
+      table.show(classes, compare ? CAPTIONS[of.activation] : ALONE[of.activation]);
       if (of.note !== "") {
         main.append(h("p", { class: "aw-view-note", "data-aw-part": "activation-note" }, of.note));
       }
+      main.append(table.element);
       if (!compare) hear([0]);
     }
   }
