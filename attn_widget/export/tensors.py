@@ -102,6 +102,13 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     n = analysis.n_tokens
+    width = 3 * analysis.trace.head_dim
+    order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+
+    def vectors(layer: int) -> Group:
+        return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+
+    yield vectors(selected)  # the arithmetic of a pinned pair begins with them
     if analysis.run is not None:
 
         def window(name: str, **of: int) -> tuple[Asked, int]:
@@ -119,7 +126,6 @@ def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float)
         yield [window(name) for name in EMBEDDINGS]
         yield tables
         yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
-        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
         units = widths(analysis).get("ffn_activation", 0)
         for layer in order:
             parts = [window(name, layer=layer) for name in LAYER]
@@ -130,11 +136,8 @@ def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float)
                     for request, cells in parts
                 ]
             yield parts
-    else:
-        order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
-    width = 3 * analysis.trace.head_dim
-    for layer in order:
-        yield [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+    for layer in order[1:]:
+        yield vectors(layer)
     if not isinstance(analysis.trace, QKVTrace) and analysis.trace.has_scores:
         for layer in order:  # the code has weights alone
             yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]

@@ -7,8 +7,8 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.export.page import selection_of
 from attn_widget.export.snapshot import snapshot
+from attn_widget.export.tensors import groups
 from attn_widget.widget.pack import unpack
 from attn_widget.widget.protocol import answer
 
@@ -35,11 +35,16 @@ def test_queries_and_keys_are_answered_without_values(analysis: Analysis) -> Non
 
 
 def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis) -> None:
-    widget = aw.AttentionWidget(analysis)
-    selection = selection_of(widget)
-    widget.close()
-    found = snapshot(analysis, views=["attention"], selection=selection, title="")
+    found = snapshot(analysis, views=["attention"], selection={"layer": 0, "head": 0}, title="")
     meta, arrays = unpack(found.chunks["paint"])
     stored = {entry["request"]["kind"]: entry["arrays"] for entry in meta["recorded"]}
     np.testing.assert_array_equal(arrays[stored["scores"]["scores"]], analysis.scores(0, 0))
     np.testing.assert_array_equal(arrays[stored["qkv"]["q"]], analysis.queries(0, 0))
+
+
+def test_a_saved_page_has_the_vectors_of_the_selected_layer_before_other_tensors() -> None:
+    analysis = aw.analyze("the cat sat on the mat", tagger=None, progress=False)
+    found = list(groups(analysis, 3, [5], room=1e6))
+    assert found[0] == [({"kind": "qkv", "layer": 3, "head": 5}, 8 * 3 * 32)]
+    asked = [request for group in found for request, _ in group if request["kind"] == "qkv"]
+    assert sorted(request["layer"] for request in asked) == list(range(6))
