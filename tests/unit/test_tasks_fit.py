@@ -1,0 +1,307 @@
+"""Fine-tuning: what comes out, and what is refused before anything is trained."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError, ModelLoadError, TooLongError
+from attn_widget.tasks.fit import fit_classifier
+from attn_widget.tasks.fitted import FittedClassifier, load_classifier
+from attn_widget.tasks.heads import HEADS, build
+from tests.unit.tiny_models import FAMILIES
+from tests.unit.toy_task import ANIMALS, texts_and_labels, tiny
+
+REVIEW = "The movie was incredibly boring, but the acting saved it."
+QUICK: dict[str, Any] = {"lr_encoder": 3e-3, "lr_head": 1e-2, "batch_size": 8, "progress": False}
+
+
+@pytest.fixture(scope="module", params=HEADS)
+def fitted(request: pytest.FixtureRequest) -> FittedClassifier:
+    """Either head, trained until it knows the animals."""
+    texts, labels = texts_and_labels(96)
+    return fit_classifier(
+        tiny(), texts, labels, validation=texts_and_labels(12, 150), classes=ANIMALS,
+        head=request.param, epochs=5, **QUICK,
+    )  # fmt: skip
+
+
+def pipeline_of(fitted: FittedClassifier) -> Any:
+    return transformers.pipeline(
+        "text-classification", model=fitted.model, tokenizer=fitted.tokenizer, top_k=None
+    )
+
+
+def by_class(answer: Any) -> list[float]:
+    found = {entry["label"]: entry["score"] for entry in answer}
+    return [found[name] for name in ANIMALS]
+
+
+def test_a_small_model_learns_the_task(fitted: FittedClassifier) -> None:
+    texts, labels = texts_and_labels(24, 200)
+    assert np.mean(fitted.probabilities(texts).argmax(1) == labels) > 0.9
+    first, last = fitted.history[0]["train"], fitted.history[-1]["train"]
+    assert last["loss"] < 0.5 * first["loss"]
+
+
+def test_probabilities_are_those_of_the_pipeline_of_transformers(fitted: FittedClassifier) -> None:
+    texts = [REVIEW, "cat", *texts_and_labels(5, 70)[0]]
+    expected = [by_class(answer) for answer in pipeline_of(fitted)(texts)]
+    np.testing.assert_allclose(fitted.probabilities(texts), expected, atol=1e-5)
+
+
+def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
+    fitted: FittedClassifier,
+) -> None:
+    widget = aw.show(REVIEW, model=fitted, progress=False)
+    assert widget.view == "task"
+    found = widget.analysis.classification
+    assert found is not None and found.labels == ANIMALS
+    expected = by_class(pipeline_of(fitted)([REVIEW])[0])
+    np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
+    widget.close()
+
+
+def test_another_view_can_be_asked_for(fitted: FittedClassifier) -> None:
+    widget = aw.show(REVIEW, model=fitted, view="heads", progress=False)
+    assert widget.view == "heads"
+    widget.close()
+
+
+def test_all_figures_of_the_encoder_are_there(fitted: FittedClassifier) -> None:
+    analysis = aw.analyze(REVIEW, model=fitted, progress=False)
+    weights = analysis.attention(2, 1)
+    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
+    with torch.no_grad():
+        inputs = fitted.tokenizer(REVIEW, return_tensors="pt")
+        base = copy.deepcopy(fitted.model.base_model)
+        base.config._attn_implementation = "eager"
+        eager = base(**inputs, output_attentions=True).attentions[2][0, 1].numpy()
+    np.testing.assert_allclose(weights, eager, atol=1e-5)
+    assert analysis.metrics.confidence_max.shape == (3, 4)
+    slopes = analysis.class_gradient("fox")
+    assert np.abs(slopes).max() > 0
+    np.testing.assert_allclose(slopes.sum(-1), 0, atol=1e-4)
+    assert analysis.ffn(1).shape == (analysis.n_tokens, 48)
+    assert analysis.run is not None and analysis.run.encoder.family.name == "bert"
+
+
+def test_the_given_model_and_the_users_random_numbers_stay_as_they_are() -> None:
+    model, tokenizer = tiny()
+    before = copy.deepcopy(model.state_dict())
+    texts, labels = texts_and_labels(9)
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    fitted = fit_classifier((model, tokenizer), texts, labels, epochs=1, **QUICK)
+    assert torch.equal(torch.rand(3), expected)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert not model.training and fitted.tokenizer is not tokenizer
+
+
+def test_the_encoder_is_copied_with_its_pooler_and_only_the_head_is_new() -> None:
+    encoder = aw.load(progress=False)
+    model, fresh = build(encoder, "linear", ("no", "yes"))
+    assert type(model) is transformers.BertForSequenceClassification
+    assert fresh == {"classifier.weight", "classifier.bias"}
+    own = model.base_model.state_dict()
+    for name, value in encoder.model.base_model.state_dict().items():
+        assert torch.equal(own[name], value), name
+
+
+def test_a_pooler_without_trained_weights_learns_as_part_of_the_head(tmp_path: Any) -> None:
+    model, tokenizer = tiny()
+    bare = transformers.BertForMaskedLM(model.config)  # has no pooler
+    bare.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    _, fresh = build(aw.load(tmp_path, progress=False), "linear", ("no", "yes"))
+    assert {name.rpartition(".")[0] for name in fresh} == {"classifier", "bert.pooler.dense"}
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_can_be_fine_tuned_saved_and_shown(
+    family: str, head: Any, tmp_path: Any
+) -> None:
+    texts, labels = texts_and_labels(6)
+    if head == "linear" and family == "mpnet":
+        labels = labels % 2
+    fitted = fit_classifier(tiny(family), texts, labels, head=head, epochs=1, **QUICK)
+    expected = fitted.probabilities(texts)
+    found = load_classifier(fitted.save(tmp_path / "saved"))
+    np.testing.assert_array_equal(found.probabilities(texts), expected)
+    analysis = aw.analyze(texts[0], model=tmp_path / "saved", progress=False)
+    assert analysis.classification is not None
+    np.testing.assert_allclose(analysis.classification.probabilities, expected[0], atol=1e-5)
+    assert analysis.run is not None and analysis.run.encoder.family.name == family
+
+
+def test_a_saved_classifier_is_found_again_whole(fitted: FittedClassifier, tmp_path: Any) -> None:
+    folder = fitted.save(tmp_path / "animals")
+    assert {"model.safetensors", "tokenizer.json", "config.json", "fit.json"} <= {
+        path.name for path in folder.iterdir()
+    }
+    found = load_classifier(folder)
+    assert found.classes == ANIMALS and type(found.model) is type(fitted.model)
+    assert list(found.history) == list(fitted.history)
+    assert found.settings == fitted.settings and repr(found) == repr(fitted)
+    auto = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+    assert auto.config.id2label == dict(enumerate(ANIMALS))
+    assert fitted.save(folder) == folder  # replaces what it wrote
+    assert [path.name for path in tmp_path.iterdir()] == ["animals"]
+
+
+def test_a_folder_of_other_things_is_not_overwritten(
+    fitted: FittedClassifier, tmp_path: Any
+) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(InputError, match="holds no fitted classifier"):
+        fitted.save(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "three years of work"
+
+
+@pytest.mark.parametrize("load", [load_classifier, aw.load])
+def test_a_folder_without_its_tokenizer_is_refused(
+    load: Any, fitted: FittedClassifier, tmp_path: Any
+) -> None:
+    folder = fitted.save(tmp_path / "animals")
+    for path in folder.glob("*token*"):
+        path.unlink()
+    with pytest.raises(ModelLoadError, match="tokenizer"):
+        load(folder)
+
+
+def test_rates_fall_by_steps_and_differ_between_encoder_and_head() -> None:
+    texts, labels = texts_and_labels(6)
+    fitted = fit_classifier(
+        tiny(), texts, labels, epochs=5, step_size=2, gamma=0.1, lr_encoder=1e-3, lr_head=1e-2,
+        progress=False,
+    )  # fmt: skip
+    rates = [(record["lr_encoder"], record["lr_head"]) for record in fitted.history]
+    falls = [1, 1, 0.1, 0.1, 0.01]
+    np.testing.assert_allclose(rates, [(1e-3 * fall, 1e-2 * fall) for fall in falls])
+    assert fitted.history[0]["validation"] is None and fitted.best_epoch == 5
+
+
+def test_training_stops_early_and_keeps_the_best_epoch() -> None:
+    texts, labels = texts_and_labels(96)
+    held, turned = texts_and_labels(12, 150)
+    fitted = fit_classifier(
+        tiny(), texts, labels, validation=(held, (turned + 1) % 3), epochs=20, patience=2, **QUICK
+    )
+    losses = [record["validation"]["loss"] for record in fitted.history]
+    best = int(np.argmin(losses))
+    assert len(losses) == best + 3 < 20  # the better it learns, the worse it gets
+    found = fitted.probabilities(held)
+    chosen = found[np.arange(12), (turned + 1) % 3].astype(np.float64)
+    assert -np.log(chosen).mean() == pytest.approx(losses[best], rel=1e-5)
+    assert fitted.best_epoch == best + 1
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_one_does_not() -> None:
+    texts, labels = texts_and_labels(24)
+
+    def fit(seed: int) -> Any:
+        fitted = fit_classifier(tiny(), texts, labels, epochs=2, seed=seed, **QUICK)
+        return fitted.probabilities(texts)
+
+    first = fit(3)
+    np.testing.assert_array_equal(fit(3), first)
+    assert np.abs(fit(4) - first).max() > 1e-4
+
+
+def test_texts_are_cut_only_when_that_is_asked_for() -> None:
+    texts, labels = texts_and_labels(12)
+    with pytest.raises(TooLongError, match=r"texts\[\d+\] has \d+ tokens; at most 12 are read"):
+        fit_classifier(tiny(), texts, labels, max_length=12, **QUICK)
+    fitted = fit_classifier(
+        tiny(), texts, labels, max_length=12, truncation=True, epochs=1, **QUICK
+    )
+    assert fitted.probabilities(["cat " * 90]).shape == (1, 3)
+    with pytest.raises(TooLongError, match=r"texts\[1\] has"):
+        fitted.probabilities(["cat", "cat " * 90], truncation=False)
+
+
+TEXTS, LABELS = texts_and_labels(6)
+HELD = texts_and_labels(3, 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"texts": []}, InputError, "texts is empty"),
+        ({"texts": "one text"}, InputTypeError, "expected a list of str"),
+        ({"texts": [*TEXTS[:5], None]}, InputTypeError, r"texts\[5\] is a NoneType"),
+        ({"texts": [*TEXTS[:5], "  "]}, InputError, r"texts\[5\] holds only white space"),
+        ({"texts": [*TEXTS[:5], "\ud800"]}, InputError, r"texts\[5\] has a lone surrogate"),
+        ({"texts": [*TEXTS[:5], "cat " * 300]}, TooLongError, r"texts\[5\] has \d+ tokens; at most 128"),
+        ({"labels": LABELS[:5]}, InputError, "6 texts and 5 labels"),
+        ({"labels": [0, 1, 3, 0, 1, 3]}, InputError, r"0, 1, 3, expected .* \(2 is missing\)"),
+        ({"labels": [1, 2, 1, 2, 1, 2]}, InputError, r"\(0 is missing\)"),
+        ({"labels": [-1, 0, 1, -1, 0, 1]}, InputError, "expected 0 to c - 1 without a gap"),
+        ({"labels": [10**12, 0, 1, 0, 0, 1]}, InputError, r"\(2 is missing\)"),
+        ({"labels": [0] * 6}, InputError, "nothing to tell apart"),
+        ({"labels": ["a", "b"] * 3}, InputTypeError, "expected int"),
+        ({"labels": [0.0, 1.0] * 3}, InputTypeError, "expected int"),
+        ({"labels": [[0, 1]] * 6}, InputTypeError, "expected one class for each text"),
+        ({"validation": ([], [])}, InputError, "validation texts is empty"),
+        ({"validation": HELD[0]}, InputTypeError, r"expected \(texts, labels\)"),
+        ({"validation": (HELD[0], [0, 1])}, InputError, "3 validation texts and 2 validation labels"),
+        ({"validation": (HELD[0], [0, 1, 3])}, InputError, "has the class 3, which the training"),
+        ({"classes": ("a", "b")}, InputError, "2 names of classes, and the labels have 3"),
+        ({"classes": ("a", "b", "a")}, InputError, "same name"),
+        ({"classes": "abc"}, InputTypeError, "list of names"),
+        ({"head": "lstm"}, InputError, "expected one of 'linear', 'cnn'"),
+        ({"epochs": 0}, InputError, "epochs is 0, expected 1"),
+        ({"batch_size": 2.5}, InputTypeError, "batch_size is a float"),
+        ({"gamma": 0.0}, InputError, "expected above 0"),
+        ({"lr_head": -1.0}, InputError, "lr_head is -1.0, expected 0 to 1"),
+        ({"lr_encoder": float("nan")}, InputError, "lr_encoder is nan"),
+        ({"max_length": 500}, InputError, "max_length is 500, expected 3 to 128"),
+        ({"checkpoint": __file__}, InputError, "is a file"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_trained_is_refused_in_words(
+    change: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    given: dict[str, Any] = {"texts": TEXTS, "labels": LABELS, "progress": False, **change}
+    with pytest.raises(error, match=message):
+        fit_classifier(tiny(), **given)
+
+
+def test_an_encoder_that_cannot_carry_a_head_is_refused() -> None:
+    model, tokenizer = tiny()
+    bare = copy.deepcopy(tokenizer)
+    bare.pad_token = None
+    with pytest.raises(InputError, match="no padding token"):
+        fit_classifier((model, bare), TEXTS, LABELS, progress=False)
+
+
+def test_progress_shows_the_loss(capsys: pytest.CaptureFixture[str]) -> None:
+    fit_classifier(tiny(), TEXTS, LABELS, validation=HELD, epochs=2)
+    shown = capsys.readouterr().err
+    assert "loss=" in shown and "validation loss=" in shown and "2/2" in shown
+    fit_classifier(tiny(), TEXTS, LABELS, epochs=1, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_curves_have_a_panel_for_each_metric(fitted: FittedClassifier) -> None:
+    figure = fitted.curves()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["Cross-entropy", "AUC-ROC", "% correct"]
+    drawn = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    expected = [record["validation"]["cross_entropy"] for record in fitted.history]
+    np.testing.assert_allclose(drawn["validation"], expected)
+    assert figure._repr_png_()[0].startswith(b"\x89PNG")
+
+
+def test_the_repr_tells_what_it_is(fitted: FittedClassifier) -> None:
+    kind = type(fitted.model).__name__
+    assert repr(fitted).startswith(f"<FittedClassifier {kind}: cat, dog, fox, epoch ")
+    assert len(repr(fitted)) < 120
