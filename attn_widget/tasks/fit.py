@@ -18,6 +18,7 @@ from attn_widget.errors import InputError, InputTypeError
 if TYPE_CHECKING:
     from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.heads import Head
+    from attn_widget.tasks.training_loop import Labelled
 
 LARGEST_SEED = 2**32 - 1
 
@@ -30,13 +31,13 @@ def fit_classifier(
     validation: tuple[Sequence[str], Any] | None = None,
     classes: Sequence[str] | None = None,
     head: Head = "linear",
-    lr_encoder: float = 5e-5,
+    lr_encoder: float = 1e-4,
     lr_head: float = 1e-3,
     weight_decay: float = 0.01,
-    dropout: float = 0.1,
+    dropout: float = 0.2,
     step_size: int = 2,
     gamma: float = 0.5,
-    epochs: int = 6,
+    epochs: int = 5,
     batch_size: int = 32,
     patience: int = 2,
     max_length: int | None = None,
@@ -190,8 +191,8 @@ def fit_classifier(
             "encoder": found.name,
             "weights": fingerprint(found.model),
             "classes": list(names),
-            "train": _digest(given, known),
-            "validation": None if held is None else _digest(*held),
+            "train": _digest(train),
+            "validation": None if checked is None else _digest(checked),
             **asdict(settings),
         }
         folder = Path(checkpoint).expanduser()
@@ -283,7 +284,7 @@ def _check_validation(validation: Any, n_classes: int) -> tuple[list[str], NDArr
     return texts, _check_labels(validation[1], len(texts), "validation labels", n_classes)
 
 
-def _digest(texts: Sequence[str], labels: NDArray[np.int64]) -> str:
-    """Other texts, labels or order give another one."""
-    packed = json.dumps([list(texts), labels.tolist()], ensure_ascii=False)
+def _digest(data: Labelled) -> str:
+    """Other texts, labels, order or tokenizer give another one."""
+    packed = json.dumps([data.examples.columns, data.labels.tolist()])
     return hashlib.sha256(packed.encode()).hexdigest()[:16]
