@@ -214,15 +214,15 @@ def task_table(analysis: Analysis, _selection: Any) -> Table:
             "Load a checkpoint for sequence or token classification, or question answering.",
         )
     arrays = {name: values.astype(np.float64) for name, values in opened_classes(found).items()}
-    # Over positions (question answering) there is a sum for each column, else one for each row.
-    over_positions = found.axis == 0
+    # Over positions (question answering) and of sigmoids there is a sum for each column, else one a row.
+    by_column = found.axis == 0 or found.activation != "softmax"
     rows: list[Row] = [
         (
             r,
             label,
-            *(float(arrays[name][r, c]) for name in ("logits", "exp")),
-            float(arrays["sum"][c if over_positions else r]),
-            float(arrays["probabilities"][r, c]),
+            *(cell(float(arrays[name][r, c])) for name in ("logits", "exp")),
+            cell(float(arrays["sum"][c if by_column else r])),
+            cell(float(arrays["probabilities"][r, c])),
         )
         for r in range(len(arrays["logits"]))
         for c, label in enumerate(found.labels)

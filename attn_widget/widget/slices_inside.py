@@ -15,6 +15,7 @@ from attn_widget.widget.request import Request, integer, layer_of, span
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.encoder import Encoder
     from attn_widget.widget.slices import Answer
 
 EMBEDDINGS = tuple(f.name for f in fields(EmbeddingParts) if f.name != "reasons")
@@ -69,7 +70,7 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
             "Use analyze(text, model=...).",
         )
     encoder = analysis.run.encoder
-    config: Any = encoder.model.config
+    config: Any = encoder.config
     block = encoder.family.block
 
     def setting(*names: str) -> Any:
@@ -90,10 +91,22 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
         },
         "activation": str(setting("hidden_act", "hidden_activation", "activation")),
         "pre_norm": block is not None and block.pre_norm,
-        "notes": [] if block is None else list(block.notes),
+        "notes": [*(() if block is None else block.notes), *segment_notes(encoder)],
         "tensors": {name: missing(analysis, name, lacking) for name in TENSORS},
     }
     return data, {}
+
+
+def segment_notes(encoder: Encoder) -> list[str]:
+    """RoBERTa adds one and the same segment embedding to every token."""
+    known = encoder.family.embeddings
+    kinds = getattr(encoder.config, "type_vocab_size", 0)
+    if known is None or known.segment is None or kinds != 1:
+        return []
+    return [
+        "There are no segments: one embedding is added to every token alike, and a pair is told apart "
+        "by its separators alone."
+    ]
 
 
 def missing(analysis: Analysis, name: str, embeddings: dict[str, str]) -> str | None:

@@ -13,6 +13,7 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.export.tables import task_table
 from tests.unit import tiny_models
 
 TEXT = "The cat didn't sit on the naïve mat."
@@ -129,6 +130,19 @@ def test_a_value_without_probabilities_is_written_as_none() -> None:
     written = found.to_dict()
     assert written["probabilities"] is None and written["logits"] == found.logits.tolist()
     assert "label <b>0</b>" in repr(found)
+
+
+def test_the_table_of_outputs_gives_each_label_its_own_sum_and_values_none() -> None:
+    multi = analysis_of(sequence("bert", 3, problem_type="multi_label_classification"))
+    found = multi.classification
+    assert found is not None
+    for c, (row, label, logit, exp, total, share) in enumerate(task_table(multi, None).rows):
+        assert (row, label) == (0, found.labels[c])
+        parts = (found.logits[c], found.exponentials[c], found.sum[c], found.probabilities[c])
+        np.testing.assert_allclose((logit, exp, total, share), parts, rtol=1e-6)  # pyright: ignore[reportArgumentType]
+    value = analysis_of(sequence("bert", 1, problem_type="regression"))
+    ((*_, exp, total, share),) = task_table(value, None).rows
+    assert (exp, total, share) == (None, None, None)
 
 
 # The first token

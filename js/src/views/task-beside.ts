@@ -11,7 +11,7 @@ import type { Stage } from "../matrix";
 import { explain, isAbort } from "../source/failure";
 import { directionOf } from "./ribbon-line";
 import type { Classification } from "./task-data";
-import { spaced } from "./task-rows";
+import { pairBar, spaced } from "./task-rows";
 
 /** Columns of classes under comparison. */
 const MOST_CLASSES = 3;
@@ -182,7 +182,7 @@ export function textsBeside(
           const cell = h("span", { class: "aw-first-token", "data-word": i }, visible(word));
           const pair = i > 0 && segments[i] !== segments[i - 1];
           spaced(line, cell, pair ? " " : before[i], i === 0);
-          if (pair) cell.before(h("span", { class: "aw-beside-pair" }, " │ "));
+          if (pair) cell.before(pairBar());
           painted.push({
             cell,
             value: (layer) => of.weights[layer * total + starts[text] + i],

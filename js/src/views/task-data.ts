@@ -221,7 +221,7 @@ export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
 
 export function classesTable(found: Classification): Table {
   const { labels, task, activation, logits, exp, sum, probabilities } = found;
-  const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
+  const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
   const rows = Array.from(logits, (logit, at) => {
     const [row, label] = [Math.floor(at / labels.length), at % labels.length];
     const own = activation === "softmax" && task !== "question_answering" ? row : label;

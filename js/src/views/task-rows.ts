@@ -68,6 +68,10 @@ export function paintedRows(body: HTMLElement, painting: Painting): PaintedRows 
   return painting.units.length <= TEXT_MOST ? asText(body, painting) : asStrip(body, painting);
 }
 
+/** Between the texts of a pair. */
+export const pairBar = (): HTMLElement =>
+  h("span", { class: "aw-beside-pair", "aria-hidden": "true" }, "│ ");
+
 /** Words with what stands between them in the text. */
 export function spaced(line: HTMLElement, cell: HTMLElement, before: string, first: boolean): void {
   if (!first) line.append(/\s/.test(before) ? document.createTextNode(" ") : h("wbr"));
@@ -128,6 +132,8 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
       // Special tokens, and white space that is a token of its own, stand between words.
       const apart = unit.special || last?.special === true || last?.end !== unit.token;
       spaced(line, cell, apart ? " " : tokens.before[unit.token], i === 0);
+      const pair = last !== undefined && last.segment !== unit.segment;
+      if (pair && !last.special && !unit.special) cell.before(pairBar());
       return cell;
     });
     grid.append(

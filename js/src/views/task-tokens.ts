@@ -11,6 +11,9 @@ import { createClasses } from "./task-classes";
 import { type Classification, classesOf } from "./task-data";
 import { wordsOf } from "./task-first";
 
+/** The label of what is outside of every span (IOB tagging, Ramshaw and Marcus 1995). */
+const OUTSIDE = "O";
+
 export function tokenClasses(
   element: HTMLElement,
   stage: Stage,
@@ -85,7 +88,7 @@ export function tokenClasses(
       const { labels, best } = classesOf(found, token);
       return labels[best];
     });
-    // "O", as a rule: what most words are says least.
+    // What most words are says least, and "O" says nothing.
     const counts = new Map<string, number>();
     for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
     const usual = labels.find((label) => 2 * (counts.get(label) ?? 0) > labels.length);
@@ -94,7 +97,7 @@ export function tokenClasses(
       const word = h(
         "span",
         {
-          class: `aw-word-label${labels[i] === usual ? " is-usual" : ""}`,
+          class: `aw-word-label${labels[i] === usual || labels[i] === OUTSIDE ? " is-usual" : ""}`,
           "data-token": unit.token,
           title: `${visible(unit.surface)}: ${visible(labels[i])}`,
         },
