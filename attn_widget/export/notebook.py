@@ -2,7 +2,7 @@
 
 When one is converted:
 ``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.export.notebook.LivePages a.ipynb``;
-whenever a server saves one: ``jupyter server extension enable attn_widget.export.notebook``.
+whenever a server saves one: as its extension, ``attn_widget.export.notebook`` (``docs/hosts.md``).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
 
 # Named by Jupyter's server.
 def _jupyter_server_extension_points() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
-    """For ``jupyter server extension enable attn_widget.export.notebook``."""
+    """This module, as ``ServerApp.jpserver_extensions`` names it."""
     return [{"module": __name__}]
 
 
