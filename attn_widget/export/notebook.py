@@ -104,7 +104,7 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
 
 # Named by Jupyter's server.
 def _jupyter_server_extension_points() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
-    """This module, as ``ServerApp.jpserver_extensions`` names it."""
+    """The name in ``ServerApp.jpserver_extensions``."""
     return [{"module": __name__}]
 
 
