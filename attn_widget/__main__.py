@@ -53,14 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
-    from attn_widget.export.page import saved_run, write_page
+    from attn_widget.export.page import write_page
     from attn_widget.export.report import report
+    from attn_widget.export.saved_run import Kept, saved_run
     from attn_widget.show import analyze
 
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
     if options.file is None:
         analysis = analyze(options.text, options.pair, **run)
-        saved = saved_run(analysis, {}, title=options.title)
+        saved = saved_run(analysis, {}, Kept(title=options.title))
         path = write_page(options.output, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)

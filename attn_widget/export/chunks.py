@@ -56,10 +56,14 @@ def best_way(
     analysis: Analysis,
     layers: Sequence[int],
     heads: Sequence[int],
+    *,
     code: Code | None = None,
     ways: Sequence[Way] = WAYS,
+    most: float | None = None,
 ) -> Way:
     """Code a few heads in every way; the finest that fits the budget, else the smallest."""
+    room = budget(analysis.n_tokens)
+    room = room if most is None else min(room, most)
     ways = [way for way in ways if code in (None, way[0])]
     if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
         ways = [way for way in ways if way[0] == "weights"]
@@ -73,7 +77,7 @@ def best_way(
         )
         mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
         sizes[way] = mean * len(places)
-        if sizes[way] <= budget(analysis.n_tokens):
+        if sizes[way] <= room:
             return way
     return min(sizes, key=lambda way: sizes[way])
 

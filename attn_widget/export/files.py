@@ -5,19 +5,21 @@ from __future__ import annotations
 import difflib
 import os
 import secrets
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attn_widget.errors import InputError
 
 
-def destination(path: str | os.PathLike[str], suffix: str) -> Path:
+def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path:
     """``path`` as a file that can be written.
 
     Parameters
     ----------
     path : str or path
         ``~`` is the home folder.
-    suffix : str
+    suffix : str, optional
         What its name must end with: ``".png"``.
 
     Raises
@@ -32,15 +34,16 @@ def destination(path: str | os.PathLike[str], suffix: str) -> Path:
     attn_widget.errors.InputError: 'head.jpg' ends with '.jpg', expected '.png'. Use 'head.png'.
     """
     found = Path(path).expanduser()
-    if found.suffix.lower() != suffix:
+    if suffix is not None and found.suffix.lower() != suffix:
         given = f"ends with {found.suffix!r}" if found.suffix else "has no suffix"
         better = found.with_suffix(suffix).name if found.name else f"picture{suffix}"
         raise InputError(f"{str(path)!r} {given}, expected {suffix!r}.", f"Use {better!r}.")
     folder = found.parent
-    if not folder.is_dir():
-        raise InputError(f"The folder {str(folder)!r} does not exist.", nearest_folder(folder))
-    if found.is_dir():
-        raise InputError(f"{str(found)!r} is a folder.", "Give the name of a file in it.")
+    with told(found):  # a name can be too long to be looked up
+        if not folder.is_dir():
+            raise InputError(f"The folder {str(folder)!r} does not exist.", nearest_folder(folder))
+        if found.is_dir():
+            raise InputError(f"{str(found)!r} is a folder.", "Give the name of a file in it.")
     return found
 
 
@@ -57,19 +60,44 @@ def nearest_folder(folder: Path) -> str:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path``: the whole of it, or nothing and the old file stays.
+    """Write ``data`` to ``path``; see `write_parts`."""
+    write_parts(path, [data])
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """Write ``parts`` to ``path``: all of them, or nothing and the old file stays.
+
+    They go to a file beside it, which takes its place and its permissions when it is complete. An
+    exception of whoever makes the parts is passed on as it is.
 
     Raises
     ------
     InputError
-        The folder cannot be written to.
+        The file cannot be written; the message says why.
     """
-    part = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
+    new = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
+    with told(path):
+        file = new.open("xb")
     try:
-        try:
-            part.write_bytes(data)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        for part in parts:
+            with told(path):
+                file.write(part)
+        with told(path):
+            file.close()  # what is still buffered may not fit on the disk
+            if path.exists():
+                new.chmod(path.stat().st_mode & 0o777)
+            new.replace(path)
+    finally:
+        with suppress(OSError):
+            file.close()
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(path: Path) -> Generator[None]:
+    """Say which file the system refused, and why."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.files import destination, write
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Float32
+    from attn_widget.export.saved_run import Savable
     from attn_widget.export.text import Table
-    from attn_widget.widget.widget import AttentionWidget
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
@@ -237,7 +237,7 @@ class Exports:
         path : str or path
             Replaced in one step: a page that cannot be finished leaves the old one.
         layers, heads : sequence of int, optional
-            Whose weights go along, 0-based; by default all.
+            Whose weights go along, 0-based; by default all. Not of a profile, which has none.
         views : sequence of str, optional
             Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
         title : str, optional
@@ -250,11 +250,8 @@ class Exports:
         Raises
         ------
         InputError
-            A closed widget; a layer, head or view that is not there; a missing folder.
-        NotAvailableError
-            The widget of a profile: no page without a kernel answers for many texts.
-        OSError
-            The file cannot be written; nothing is left half-written.
+            A closed widget; a layer, head or view that is not there; a missing folder, or a file
+            that cannot be written, of which nothing is left half-written.
 
         Examples
         --------
@@ -269,7 +266,7 @@ class Exports:
         from attn_widget.export.page import to_html
 
         return to_html(
-            self._run_of_one_text(),
+            self._savable(),
             os.fspath(path),
             layers=layers,
             heads=heads,
@@ -292,8 +289,6 @@ class Exports:
         ------
         InputError
             A closed widget, or a height that is no positive int.
-        NotAvailableError
-            As in `to_html`.
 
         Examples
         --------
@@ -305,24 +300,13 @@ class Exports:
         """
         from attn_widget.export.page import as_html
 
-        if isinstance(height, bool) or not isinstance(height, int) or height < 1:
-            raise InputError(f"height is {height!r}, expected a positive int (CSS px).")
-        return as_html(self._run_of_one_text(), height=height)
+        return as_html(self._savable(), height=height)
 
     # -- how -----------------------------------------------------------------------------------
 
-    def _run_of_one_text(self) -> AttentionWidget:
-        """The widget itself, which must be open and show one text."""
-        from attn_widget.widget.widget import AttentionWidget
-
-        self._pack()  # refuses a closed widget
-        if not isinstance(self, AttentionWidget):
-            raise NotAvailableError(
-                "A profile has no page of its own: its heads are over many texts.",
-                "Save the table with to_csv() or a picture with save_png(), or a page of one text: "
-                "show(text).to_html(path).",
-            )
-        return self
+    def _savable(self) -> Savable:
+        """The widget itself, which is one of the two kinds that mix this in."""
+        return cast("Savable", self)
 
     def _view(self, view: str | None) -> str:
         from attn_widget.export.metadata import DEFINITIONS

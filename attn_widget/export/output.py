@@ -19,16 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.export.page import (
-    PAGE_CSS,
-    POLICY,
-    TITLE,
-    check_views,
-    deflate,
-    hash_of,
-    selection_of,
-    title_of,
-)
+from attn_widget.export.page import PAGE_CSS, POLICY, TITLE, deflate, hash_of
+from attn_widget.export.saved_run import check_views, selection_of, title_of
 from attn_widget.export.snapshot import snapshot
 from attn_widget.widget.code import bundle
 from attn_widget.widget.widget import VIEWS, AttentionWidget

@@ -9,27 +9,29 @@ import base64
 import hashlib
 import html
 import json
-import os
-import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.snapshot import Snapshot, snapshot
+from attn_widget.errors import InputError
+from attn_widget.export.files import destination, write_parts
+from attn_widget.export.saved_run import (
+    TITLE_CHARACTERS,
+    Kept,
+    Savable,
+    SavedRun,
+    check_widget,
+    name_of,
+    run_of_widget,
+)
 from attn_widget.widget.code import bundle
-from attn_widget.widget.widget import VIEWS, AttentionWidget
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
+from attn_widget.widget.profile import ProfileWidget
+from attn_widget.widget.widget import AttentionWidget
 
 Layout = Literal["stack", "report"]
 
 TITLE = "attn_widget"
-TITLE_CHARACTERS = 120
 DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
@@ -60,62 +62,8 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 """
 
 
-@dataclass(frozen=True)
-class SavedRun:
-    """A run as a page carries it: its name in lists, its length, its chunks."""
-
-    title: str
-    tokens: int
-    snapshot: Snapshot
-
-
-def saved_run(
-    analysis: Analysis,
-    selection: Mapping[str, Any],
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    views: Sequence[str] | None = None,
-    title: str | None = None,
-    tensors: float = 1.0,
-) -> SavedRun:
-    """Pack a run with what is selected in it.
-
-    Raises
-    ------
-    InputError
-        A layer, head or view that is not there.
-    """
-    kept = check_views(views)
-    chosen = {**DEFAULTS, **selection}
-    if chosen["view"] not in kept:
-        chosen["view"] = kept[0]
-    found = snapshot(
-        analysis,
-        layers=check_indices("layers", layers, analysis.n_layers),
-        heads=check_indices("heads", heads, analysis.n_heads),
-        views=kept,
-        selection=chosen,
-        title=title or "",
-        tensors=tensors,
-    )
-    return SavedRun(title or title_of(analysis), analysis.n_tokens, found)
-
-
-def selection_of(widget: AttentionWidget) -> dict[str, Any]:
-    """The widget's traits that a page begins with."""
-    return {name: getattr(widget, name) for name in SELECTED}
-
-
-SELECTED = (
-    "layer", "head", "token", "pair", "metric", "view", "quantity", "group", "top_k", "depth",
-    "special", "words", "scale", "theme", "height", "chrome",
-)  # fmt: skip
-DEFAULTS = {"layer": 0, "head": 0, "view": "attention"}
-
-
 def to_html(
-    widgets: AttentionWidget | Iterable[AttentionWidget],
+    widgets: Savable | Iterable[Savable],
     path: str | Path,
     *,
     layers: Sequence[int] | None = None,
@@ -127,7 +75,7 @@ def to_html(
 
     Parameters
     ----------
-    widgets : AttentionWidget or iterable of them
+    widgets : widget that `show` returned, or iterable of them
         Shown one below the other.
     path : str or Path
         Replaced in one step: a page that cannot be finished leaves the old one.
@@ -145,9 +93,8 @@ def to_html(
     Raises
     ------
     InputError
-        Nothing to save, a closed widget, a layer, head or view that is not there.
-    OSError
-        The file cannot be written; nothing is left half-written.
+        Nothing to save, a closed widget, a layer, head or view that is not there; a file that cannot
+        be written, of which nothing is left half-written.
 
     Examples
     --------
@@ -159,79 +106,55 @@ def to_html(
     True
     >>> w.close()
     """
-    every = [widgets] if isinstance(widgets, AttentionWidget) else list(widgets)
+    one = isinstance(widgets, (AttentionWidget, ProfileWidget))
+    every: list[Savable] = [widgets] if one else list(widgets)  # pyright: ignore
     if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
+    kept = Kept(layers, heads, views, title)
     for widget in every:
-        if not isinstance(widget, AttentionWidget):
-            raise InputTypeError(
-                f"to_html() saves widgets, got {type(widget).__name__}.",
-                "Give what show() returns.",
-            )
-    runs = (
-        saved_run(
-            widget.analysis,
-            selection_of(widget),
-            layers=layers,
-            heads=heads,
-            views=views,
-            title=title,
-        )
-        for widget in every
+        check_widget(widget, kept)
+    return write_page(
+        path, (run_of_widget(widget, kept) for widget in every), title or TITLE, "stack"
     )
-    return write_page(path, runs, title or TITLE, "stack")
 
 
-def page_html(widget: AttentionWidget, *, title: str | None = None) -> str:
-    """The page of one widget as text, for an iframe."""
-    run = saved_run(widget.analysis, selection_of(widget), title=title)
-    parts = page_parts([run], title or TITLE, "stack")
-    return b"".join(parts).decode("utf-8")
-
-
-def as_html(widget: AttentionWidget, *, height: int = 900, title: str | None = None) -> str:
+def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> str:
     """A sandboxed iframe with the page inside, for notebooks that are exported.
 
     Parameters
     ----------
     height : int
         Of the frame, px.
+    title : str, optional
+        Of the page and the frame; the text by default.
+
+    Raises
+    ------
+    InputError
+        A closed widget, or a height that is no positive int.
     """
+    if isinstance(height, bool) or not isinstance(height, int) or height < 1:
+        raise InputError(f"height is {height!r}, expected a positive int (CSS px).")
     source = html.escape(page_html(widget, title=title), quote=True)
-    name = html.escape(title or title_of(widget.analysis), quote=True)
+    name = html.escape(title or name_of(widget), quote=True)
     return (
         f'<iframe sandbox="allow-scripts allow-downloads" title="{name}" width="100%" '
-        f'height="{int(height)}" style="border: 0" srcdoc="{source}"></iframe>'
+        f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
     )
 
 
+def page_html(widget: Savable, *, title: str | None = None) -> str:
+    """The page of one widget as text, for an iframe."""
+    kept = Kept(title=title)
+    run = run_of_widget(check_widget(widget, kept), kept)
+    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
+
+
 def write_page(path: str | Path, runs: Iterable[SavedRun], title: str, layout: Layout) -> Path:
-    """Write the file beside its place, then move it there."""
-    target = Path(path).expanduser()
-    if target.is_dir():
-        raise InputError(f"{str(target)!r} is a folder.", "Give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise InputError(f"There is no folder {str(target.parent)!r}.", "Make it first.")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for part in page_parts(runs, title, layout):
-                file.write(part)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask()
-        os.chmod(name, mode)  # noqa: PTH101 - the name is that of an open temporary file
-        Path(name).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    """Write the whole page, or nothing; see `attn_widget.export.files.write_parts`."""
+    target = destination(path)
+    write_parts(target, page_parts(runs, title, layout))
     return target
-
-
-def umask() -> int:
-    """The process's mask for new files; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def page_parts(runs: Iterable[SavedRun], title: str, layout: Layout) -> Iterator[bytes]:
@@ -270,36 +193,3 @@ def hash_of(text: str) -> str:
     """A source of a content security policy: this very text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def title_of(analysis: Analysis) -> str:
-    """The beginning of the text, on one line."""
-    whole = " · ".join(part for part in (analysis.text, analysis.text_pair) if part)
-    line = " ".join(whole.split())
-    return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
-
-
-def check_views(views: Sequence[str] | None) -> list[str]:
-    if views is None:
-        return list(VIEWS)
-    names = [views] if isinstance(views, str) else list(views)
-    for name in names:
-        if name not in VIEWS:
-            raise InputError(f"There is no view {name!r}.", f"Views: {', '.join(VIEWS)}.")
-    if not names:
-        raise InputError("No view is left to save.", f"Views: {', '.join(VIEWS)}.")
-    return [name for name in VIEWS if name in names]
-
-
-def check_indices(name: str, given: Sequence[int] | None, size: int) -> list[int] | None:
-    if given is None:
-        return None
-    found = list(given)
-    if not found:
-        raise InputError(f"{name} is empty.", "Leave it out to save all.")
-    for index in found:
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < size:
-            raise InputError(
-                f"{name} holds {index!r}.", f"Expected whole numbers from 0 to {size - 1}."
-            )
-    return sorted(set(found))

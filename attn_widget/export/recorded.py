@@ -71,18 +71,22 @@ def class_slices(analysis: Analysis) -> Iterator[Asked]:
 
 def record(analysis: Analysis, request: Asked) -> Iterator[Answered]:
     """The kernel's own answer; what it refuses is left out, and refused again by the page."""
-    reply, buffers = answer(analysis, request)
-    if not reply["ok"]:
-        return
-    data = reply["data"]
-    if request["kind"] == "architecture":
-        # A page may lack the tensors whose widths stand on the map.
-        data = {**data, "widths": widths(analysis)}
-    arrays = {
-        head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
-        for head, data in zip(reply["arrays"], buffers, strict=True)
-    }
-    yield request, data, arrays
+    for asked, data, arrays in replied(request, answer(analysis, request)):
+        if request["kind"] == "architecture":
+            # A page may lack the tensors whose widths stand on the map.
+            data = {**data, "widths": widths(analysis)}
+        yield asked, data, arrays
+
+
+def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered]:
+    """A reply of the protocol with its arrays; nothing when it is a refusal."""
+    said, buffers = reply
+    if said["ok"]:
+        arrays = {
+            head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
+            for head, data in zip(said["arrays"], buffers, strict=True)
+        }
+        yield request, said["data"], arrays
 
 
 def widths(analysis: Analysis) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_widget.analysis.metrics import TAU
 from attn_widget.analysis.rollout import rollout
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.chunks import (
@@ -24,7 +25,7 @@ from attn_widget.export.chunks import (
     weight_arrays,
 )
 from attn_widget.export.codec import MOST_LEVELS, CodedFactors, code_weights
-from attn_widget.export.recorded import LIGHT, Answered, record, wanted
+from attn_widget.export.recorded import LIGHT, Answered, Asked, record, replied, wanted
 from attn_widget.export.tensors import tensors as inside_tensors
 from attn_widget.export.threads import one_blas_thread
 from attn_widget.widget.pack import pack, unpack
@@ -32,7 +33,8 @@ from attn_widget.widget.paint import first_paint
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.analysis.arrays import Float32, Head
+    from attn_widget.analysis.arrays import Float32
+    from attn_widget.widget.profile import ProfileWidget
 
 # What a page of a short text may hold, compressed, the widget's own script left aside; tensors of the
 # view Inside take what attention leaves of it.
@@ -49,7 +51,8 @@ class Snapshot:
     ----------
     chunks : dict of str to bytes
         ``"paint"`` and ``"layer-<l>"``, not compressed.
-    code : {"weights", "qk"}
+    code : {"weights", "qk"} or None
+        None: a profile, which has no weights.
     error : float
         No weight that the page shows is off by more.
     score_error : float or None
@@ -59,7 +62,7 @@ class Snapshot:
     """
 
     chunks: dict[str, bytes]
-    code: Code
+    code: Code | None
     error: float
     score_error: float | None
     rollout_error: float | None
@@ -76,6 +79,7 @@ def snapshot(
     code: Code | None = None,
     light: bool = False,
     tensors: float = 1.0,
+    most: float | None = None,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -93,6 +97,8 @@ def snapshot(
         By default the finest code that fits the text's budget, or else the smallest.
     tensors : float
         Share of the room of a short page that tensors of the view Inside may take: many texts share one.
+    most : float, optional
+        Bytes, compressed, that the attention of this run may take; a coarser code is chosen for it.
     light : bool
         The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
@@ -104,7 +110,8 @@ def snapshot(
     if chosen["head"] not in (*kept_heads, "mean"):
         chosen["head"] = kept_heads[0]
     with analysis.lock, one_blas_thread():
-        way = best_way(analysis, kept_layers, kept_heads, code, WAYS[-2:] if light else WAYS)
+        ways = WAYS[-2:] if light else WAYS
+        way = best_way(analysis, kept_layers, kept_heads, code=code, ways=ways, most=most)
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []
@@ -144,7 +151,8 @@ def snapshot(
         answers = chain.from_iterable(record(analysis, request) for request in requests)
         if room > 0:
             answers = chain(answers, inside_tensors(analysis, chosen["layer"], kept_heads, room))
-        chunks["paint"] = paint(analysis, chosen["layer"], chosen["head"], about, answers)
+        first = first_paint(analysis, chosen["layer"], chosen["head"])
+        chunks["paint"] = painted(first, about, answers)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
 
 
@@ -178,15 +186,36 @@ def error_of_rollout(
     return max(errors) + ROUNDING if errors else None
 
 
-def paint(
-    analysis: Analysis,
-    layer: int,
-    head: Head,
-    about: Mapping[str, Any],
-    answers: Iterable[Answered],
-) -> bytes:
+def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title: str) -> Snapshot:
+    """Pack a profile: its figures, and all answers that it has, with all their digits."""
+    profile = widget.profile
+    about = {
+        "code": None,
+        "levels": None,
+        "layers": list(range(profile.n_layers)),
+        "heads": list(range(profile.n_heads)),
+        "error": 0.0,
+        "score_error": None,
+        "rollout_error": None,
+        "scaling": [None] * profile.n_layers,
+        "views": ["heads"],
+        "selection": dict(selection),
+        "title": title,
+    }
+    asked: tuple[Asked, ...] = (
+        {"kind": "metrics", "tau": TAU},
+        {"kind": "specialization"},
+        {"kind": "patterns"},
+        {"kind": "roles", "seed": profile.seed},
+        {"kind": "roles"},
+    )
+    answers = (one for request in asked for one in replied(request, widget.slice(request, [])))
+    return Snapshot({"paint": painted(widget.first_paint, about, answers)}, None, 0.0, None, None)
+
+
+def painted(paint: bytes, about: Mapping[str, Any], answers: Iterable[Answered]) -> bytes:
     """The first paint with what was recorded."""
-    meta, arrays = unpack(first_paint(analysis, layer, head))
+    meta, arrays = unpack(paint)
     # The selected head comes from its layer's chunk like all others: one source, one error.
     meta["selected"] = None
     for name in ("weights", "allowed"):

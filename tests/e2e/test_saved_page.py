@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from attn_widget.export.page import SavedRun, page_html, write_page
+from attn_widget.export.page import page_html, write_page
+from attn_widget.export.saved_run import SavedRun
 from attn_widget.export.snapshot import snapshot
 from scripts.page import DRAWN
 from tests.e2e.reference import MODEL

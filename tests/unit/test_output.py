@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 import attn_widget as aw
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError
 from attn_widget.export.output import PICTURE_SIDE, CodePlace, outputs, picture_of
 from attn_widget.widget.pack import unpack
 
@@ -43,7 +43,7 @@ def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWi
     assert light.shape == (n * side, n * side)
     cells = light[side // 2 :: side, side // 2 :: side]
     order = np.argsort(weights, axis=None)
-    # Even steps of lightness: no larger weight is lighter, but for rounding to 255 colours.
+    # Even steps of lightness: no larger weight is lighter, but for rounding of colours.
     assert (np.diff(cells.ravel()[order]) <= 1).all()
     assert cells.ravel()[order[-1]] < 60 < 230 < cells.ravel()[order[0]]
 
@@ -172,8 +172,16 @@ def test_a_closed_widget_saves_no_page(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_profile_says_what_it_has_instead_of_a_page(tmp_path: Path) -> None:
-    made = aw.show(aw.profile(["the cat sat", "it slept"], progress=False))
-    with pytest.raises(NotAvailableError, match=r"to_csv\(\)"):
-        made.to_html(tmp_path / "a.html")
+def test_a_profile_has_a_page_of_its_figures_without_weights(tmp_path: Path) -> None:
+    profile = aw.profile(["the cat sat", "it slept"], progress=False)
+    made = aw.show(profile, layer=2, head=7, metric="uniformity")
+    text = made.to_html(tmp_path / "a.html", title="Two texts").read_text("utf-8")
+    assert re.findall(r'data-chunk="([^"]+)"', text) == ["paint"]
+    assert made.as_html().startswith("<iframe sandbox=")
+    for wrong in ({"layers": [0]}, {"heads": [0]}, {"views": ["tree"]}):
+        with pytest.raises(InputError, match="A profile has"):
+            made.to_html(tmp_path / "b.html", **wrong)
     made.close()
+    with pytest.raises(InputError, match="closed"):
+        made.to_html(tmp_path / "b.html")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.html"]

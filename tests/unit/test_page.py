@@ -12,14 +12,17 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.page import TITLE_CHARACTERS, hash_of
+from attn_widget.export.page import hash_of
+from attn_widget.export.saved_run import TITLE_CHARACTERS
 from attn_widget.widget.pack import unpack
 
 ATTACK = "</script><script>hit()</script><!-- ]]> ' \" \x00 \u2028 javascript:hit()"
@@ -161,12 +164,50 @@ def test_a_page_takes_the_place_of_an_old_one_and_its_permissions(
 def test_places_that_cannot_be_written_are_named(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "figures").mkdir()
     with pytest.raises(InputError, match="is a folder"):
         aw.to_html(widget, tmp_path)
-    with pytest.raises(InputError, match="There is no folder"):
-        aw.to_html(widget, tmp_path / "missing" / "cat.html")
-    with pytest.raises(OSError, match="/proc"):
+    with pytest.raises(
+        InputError, match=r"The folder .* does not exist. Did you mean '.*figures'\?"
+    ):
+        aw.to_html(widget, tmp_path / "figurs" / "cat.html")
+    with pytest.raises(InputError, match=r"The folder .* does not exist"):
+        aw.to_html(widget, tmp_path / "file" / "cat.html")
+    with pytest.raises(InputError, match=r"'/proc/cat.html' cannot be written: "):
         aw.to_html(widget, "/proc/cat.html")
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        aw.to_html(widget, tmp_path / f"{'cat' * 100}.html")
+
+
+@contextmanager
+def tiny_disk(folder: Path, size: str, *, read_only: bool = False) -> Generator[Path]:
+    """A file system of its own; skips where this machine may not mount one."""
+    place = folder / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no right to mount; the limit on the size of files stands for it")
+    try:
+        (place / "cat.html").write_text("old")
+        if read_only:
+            subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("read_only", "said"), [(False, "No space left on device"), (True, "Read-only file system")]
+)
+def test_a_disk_that_is_full_or_read_only_keeps_the_old_page_and_nothing_else(
+    widget: aw.AttentionWidget, tmp_path: Path, read_only: bool, said: str
+) -> None:
+    with tiny_disk(tmp_path, "300k", read_only=read_only) as disk:
+        with pytest.raises(InputError, match=rf"'{disk}/cat.html' cannot be written: {said}"):
+            widget.to_html(disk / "cat.html")
+        assert (disk / "cat.html").read_text() == "old"
+        assert [entry.name for entry in disk.iterdir()] == ["cat.html"]
 
 
 FULL_DISK = """
@@ -176,20 +217,34 @@ widget = aw.show("the cat sat", progress=False)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
     aw.to_html(widget, sys.argv[1])
-except OSError as error:
-    print("refused", error.errno)
+except aw.AttnWidgetError as error:
+    print("refused:", error)
 """
 
 
-def test_a_disk_without_space_leaves_nothing_half_written(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the end of the disk."""
+def test_a_limit_on_the_size_of_files_leaves_nothing_half_written(tmp_path: Path) -> None:
     path = tmp_path / "cat.html"
     path.write_text("old")
     command = [sys.executable, "-c", FULL_DISK, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("refused")
+    assert done.stdout.startswith("refused:") and "File too large" in done.stdout
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["cat.html"]
+
+
+def test_every_widget_of_a_page_is_checked_before_the_first_is_packed(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    weights = np.full((1, 2, 3, 3), 1 / 3, dtype=np.float32)
+    small = aw.AttentionWidget(aw.from_attentions(weights, list("abc"), tagger=None))
+    before = set(widget.analysis._cache)
+    with pytest.raises(InputError, match=r"layers holds 2. Expected whole numbers from 0 to 0"):
+        aw.to_html([widget, small], tmp_path / "two.html", layers=[2])
+    assert set(widget.analysis._cache) == before
+    small.close()
+    with pytest.raises(InputError, match="closed"):
+        aw.to_html([widget, small], tmp_path / "two.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 ENDLESS = """

@@ -6,7 +6,8 @@ import type { Precision } from "../types";
 const FLOAT = 1e-7;
 
 export interface Errors {
-  readonly code: "weights" | "qk";
+  /** Null for a profile: its figures are saved with all their digits. */
+  readonly code: "weights" | "qk" | null;
   readonly levels: number | null;
   readonly error: number;
   readonly score_error: number | null;
@@ -20,6 +21,9 @@ export function precisionOf({
   score_error,
   rollout_error,
 }: Errors): Precision {
+  if (code === null) {
+    return { weight: () => 0, rollout: 0, score: 0, note: "figures with all their digits" };
+  }
   // Scores off by at most e change the ratio of two exponentials by at most a factor of exp(2 e).
   const relative = Math.expm1(2 * (score_error ?? 0));
   // Both bounds are concave: that of a mean is at most the bound at the mean.

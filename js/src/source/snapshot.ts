@@ -14,7 +14,8 @@ import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sent
 const CACHE_BYTES = 64e6;
 
 export interface SnapshotMeta {
-  readonly code: "weights" | "qk";
+  /** Null for a profile, which has no weights. */
+  readonly code: "weights" | "qk" | null;
   /** Of the code "weights". */
   readonly levels: number | null;
   readonly layers: readonly number[];
@@ -23,8 +24,8 @@ export interface SnapshotMeta {
   readonly error: number;
   readonly score_error: number | null;
   readonly rollout_error: number | null;
-  /** Of each saved layer. */
-  readonly scaling: readonly number[];
+  /** Of each saved layer; null where only weights are known. */
+  readonly scaling: readonly (number | null)[];
   readonly views: readonly string[];
   readonly selection: Readonly<Record<string, unknown>>;
   readonly title: string;
@@ -197,10 +198,12 @@ export class SnapshotSource implements Source {
 
   /** Of a head whose vectors were not recorded: the scale alone, from which `q · k` follows. */
   async #factors({ layer }: { layer: number; head: number }): Promise<Slice> {
-    const place = this.meta.snapshot.layers.indexOf(layer);
+    const scaling = this.meta.snapshot.scaling[this.meta.snapshot.layers.indexOf(layer)] ?? null;
     const chunk = await this.#layer(layer);
-    if (!chunk.arrays.has("rank") || chunk.arrays.has("bias")) throw needsKernel(NAMES.qkv!);
-    return { data: { scaling: this.meta.snapshot.scaling[place] }, arrays: new Map() };
+    if (scaling === null || !chunk.arrays.has("rank") || chunk.arrays.has("bias")) {
+      throw needsKernel(NAMES.qkv!);
+    }
+    return { data: { scaling }, arrays: new Map() };
   }
 
   /** A head's own tensors, where its vectors were recorded. */
