@@ -1,0 +1,141 @@
+// @vitest-environment node
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { SliceFailure } from "../src/source/failure";
+import { readReply } from "../src/source/kernel";
+import { type Chunks, SnapshotSource } from "../src/source/snapshot";
+import type { NdArray, Slice, SliceRequest } from "../src/types";
+
+interface Page {
+  name: string;
+  chunks: Record<string, string>;
+  slices: {
+    request: SliceRequest;
+    how: "exact" | "coded" | "refused";
+    reply?: unknown;
+    buffers?: string[];
+  }[];
+}
+
+// Written by Python with the kernel's own answers (tests/golden/make_page.py).
+const pages: Page[] = JSON.parse(
+  readFileSync(new URL("../../tests/golden/page.json", import.meta.url), "utf8"),
+);
+const chunksOf =
+  ({ chunks }: Page): Chunks =>
+  (name) =>
+    chunks[name] ?? null;
+const bytes = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
+const kernelOf = ({ reply, buffers }: Page["slices"][number]): Slice =>
+  readReply(reply, buffers!.map(bytes));
+
+const FLOAT = 1e-5; // of logits, read back through logarithms
+
+function close(found: unknown, expected: unknown, where: string): void {
+  if (typeof expected === "number" && typeof found === "number") {
+    expect(Math.abs(found - expected), where).toBeLessThanOrEqual(
+      FLOAT * Math.max(1, Math.abs(expected)),
+    );
+  } else if (expected !== null && typeof expected === "object") {
+    expect(typeof found, where).toBe("object");
+    for (const [key, value] of Object.entries(expected)) {
+      close((found as Record<string, unknown>)[key], value, `${where}.${key}`);
+    }
+  } else {
+    expect(found, where).toEqual(expected);
+  }
+}
+
+/** The largest difference; what is impossible (-Infinity) or N/A (NaN) must be so in both. */
+function difference(found: NdArray, expected: NdArray): number {
+  expect(found.shape).toEqual(expected.shape);
+  let most = 0;
+  expected.data.forEach((value: number, i: number) => {
+    const own = found.data[i]!;
+    if (Number.isFinite(value)) most = Math.max(most, Math.abs(own - value));
+    else expect(Object.is(own, value) || (Number.isNaN(own) && Number.isNaN(value))).toBe(true);
+  });
+  return most;
+}
+
+/** The most that an array of an answer may be off by what the page says of itself. */
+function bound(source: SnapshotSource, { kind, aggregation }: SliceRequest, n: number): number {
+  const { error, score_error, rollout_error } = source.meta.snapshot;
+  if (kind === "scores") return score_error!;
+  if (kind === "rollout") return rollout_error!;
+  // A sum over the words of a sentence.
+  return kind === "sentences" && aggregation === "mass" ? n * error : error;
+}
+
+describe.each(pages)("a page of $name", (page) => {
+  const named = page.slices.map((slice) => ({
+    ...slice,
+    title: `${slice.how}: ${JSON.stringify(slice.request)}`,
+  }));
+
+  test.each(named.filter(({ how }) => how === "exact"))("$title", async (slice) => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    const [found, kernel] = [await source.slice(slice.request), kernelOf(slice)];
+    close(found.data, kernel.data, "data");
+    expect([...found.arrays.keys()]).toEqual([...kernel.arrays.keys()]);
+    for (const [name, array] of kernel.arrays) {
+      expect(difference(found.arrays.get(name)!, array), name).toBe(0);
+    }
+  });
+
+  test.each(named.filter(({ how }) => how === "coded"))("$title", async (slice) => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    const [found, kernel] = [await source.slice(slice.request), kernelOf(slice)];
+    close(found.data, kernel.data, "data");
+    const most = bound(source, slice.request, source.meta.tokens.text.length);
+    for (const [name, array] of kernel.arrays) {
+      // Which of two almost equal weights is the larger is not the code's to say.
+      if (name.startsWith("witness_")) continue;
+      if (slice.request.kind === "qkv") {
+        expect(found.arrays.size).toBe(0);
+        continue;
+      }
+      expect(difference(found.arrays.get(name)!, array), name).toBeLessThanOrEqual(most);
+    }
+  });
+
+  test.each(named.filter(({ how }) => how === "refused"))("$title", async ({ request }) => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    const failure = await source.slice(request).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(SliceFailure);
+    expect((failure as SliceFailure).hint).toContain("kernel");
+  });
+});
+
+describe("a saved page", () => {
+  const [page] = pages as [Page];
+
+  test("says which lists of predictions it has before it is asked", async () => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    expect(source.has({ kind: "predictions", mode: "masked", top_k: 3 })).toBe(true);
+    expect(source.has({ kind: "predictions", mode: "as_is", top_k: 7 })).toBe(true);
+    expect(source.has({ kind: "flow", token: 1 })).toBe(false);
+    const bare = await SnapshotSource.open(chunksOf(pages.find(({ name }) => name === "classes")!));
+    expect(bare.has({ kind: "predictions", mode: "as_is", top_k: 5 })).toBe(false);
+  });
+
+  test("says what is wrong when it holds no run, or one that was not packed for it", async () => {
+    await expect(SnapshotSource.open(() => null)).rejects.toThrow("holds no run");
+    const layer: Chunks = () => page.chunks["layer-0"]!;
+    await expect(SnapshotSource.open(layer)).rejects.toThrow();
+  });
+
+  test("refuses a layer or head that was left out", async () => {
+    const source = await SnapshotSource.open((name) =>
+      name === "paint" ? page.chunks.paint! : null,
+    );
+    await expect(source.slice({ kind: "weights", layer: 0, head: 0 })).rejects.toThrow("Layer 0");
+  });
+
+  test("gives up an answer that nobody waits for", async () => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    const signal = AbortSignal.abort();
+    const asked = source.slice({ kind: "weights", layer: 0, head: 0 }, { signal });
+    await expect(asked).rejects.toMatchObject({ name: "AbortError" });
+  });
+});

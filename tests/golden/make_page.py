@@ -1,0 +1,149 @@
+"""Write ``page.json``: whole saved runs, and what the kernel answers to every kind of question about them.
+
+Run ``python -m tests.golden.make_page`` after a change of what pages hold, and look at the difference.
+``js/tests/snapshot.test.ts`` asks a `SnapshotSource` the same questions.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import attn_widget as aw
+from attn_widget.export.page import deflate
+from attn_widget.export.saved_run import saved_run
+from attn_widget.widget.protocol import answer
+from tests.golden.make import analysis as held
+from tests.unit.tiny_models import build
+
+PATH = Path(__file__).with_name("page.json")
+TEXT = "The cat sat. A dog </script> ran!"
+Request = dict[str, Any]
+
+# How a page answers: word for word; out of the codes, within the stated errors; or not at all.
+EXACT, CODED, REFUSED = "exact", "coded", "refused"
+
+RECORDED: tuple[Request, ...] = (
+    {"kind": "language"},
+    {"kind": "specialization"},
+    {"kind": "patterns"},
+    {"kind": "layer_change"},
+    {"kind": "roles", "seed": 0},
+    {"kind": "roles"},
+    {"kind": "metrics", "tau": 0.01},
+    {"kind": "metrics", "tau": "uniform"},
+    {"kind": "sentences", "aggregation": "mass"},
+    {"kind": "sentences", "aggregation": "max"},
+    {"kind": "sentences", "aggregation": "mass", "layer": 1},
+    {"kind": "first_token", "head": "mean"},
+)
+OF_A_MODEL: tuple[Request, ...] = (
+    {"kind": "architecture"},
+    {"kind": "hidden_path"},
+    {"kind": "residuals"},
+)
+OF_A_LANGUAGE_MODEL: tuple[Request, ...] = (
+    {"kind": "predictions", "mode": "as_is", "top_k": 20},
+    {"kind": "predictions", "mode": "as_is", "top_k": 5},
+    {"kind": "predictions", "mode": "masked", "top_k": 3},
+    {"kind": "softmax", "position": 2},
+    {"kind": "softmax", "position": 0, "mode": "masked"},
+    {"kind": "next_sentence"},
+)
+WINDOWS: tuple[Request, ...] = (
+    {"kind": "tensor", "name": "token", "cols": [0, 64]},
+    {"kind": "tensor", "name": "hidden", "layer": 3, "cols": [0, 64]},
+    {"kind": "tensor", "name": "attention_output", "layer": 2, "cols": [0, 64]},
+    {"kind": "tensor", "name": "ffn_activation", "layer": 1, "cols": [0, 96]},
+    {"kind": "tensor", "name": "query", "layer": 1, "head": 3, "cols": [0, 48]},
+    {"kind": "qkv", "layer": 1, "head": 3},
+)
+COMPUTED: tuple[Request, ...] = (
+    {"kind": "weights", "layer": 1, "head": 1},
+    {"kind": "weights", "layer": 0, "head": "mean"},
+    {"kind": "weights", "layer": 1, "head": 0, "rows": [1, 3]},
+    {"kind": "rollout", "layer": 1},
+    {"kind": "rollout", "layer": 0, "rows": [0, 2]},
+    {"kind": "sentences", "aggregation": "mass", "layer": 1, "head": 1},
+    {"kind": "sentences", "aggregation": "max", "layer": 0, "head": 1},
+    {"kind": "drill", "aggregation": "mass", "a": 0, "b": 0},
+    {"kind": "drill", "aggregation": "max", "a": 0, "b": 0, "layer": 1},
+    {"kind": "first_token", "head": 1},
+)
+SCORES: tuple[Request, ...] = (
+    {"kind": "scores", "layer": 1, "head": 1},
+    {"kind": "scores", "layer": 0, "head": 0, "rows": [2, 4]},
+)
+NEW_WORK: tuple[Request, ...] = (
+    {"kind": "flow", "token": 1},
+    {"kind": "roles", "seed": 7},
+    {"kind": "metrics", "tau": 0.05},
+    {"kind": "weights", "layer": 9, "head": 0},
+    {"kind": "nothing"},
+)
+
+
+def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, str]]]]:
+    """By name: a run, how it is saved, and questions with the kind of answer that a page has."""
+    pretrained = build("bert", "ForPreTraining")
+    model = aw.analyze(TEXT, "It slept.", model=pretrained, tagger=None, progress=False)
+    model.predictions(mode="masked", top_k=3)
+    classes = aw.analyze(
+        TEXT, model=build("bert", "ForSequenceClassification"), tagger=None, progress=False
+    )
+
+    def told(how: str, *lists: tuple[Request, ...]) -> list[tuple[Request, str]]:
+        return [(request, how) for requests in lists for request in requests]
+
+    whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, WINDOWS)
+    asked = [*told(CODED, COMPUTED, SCORES), *told(REFUSED, NEW_WORK)]
+    missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}))
+    of_classes: tuple[Request, ...] = (
+        {"kind": "classification"},
+        {"kind": "class_gradient", "label": 0, "head": "mean"},
+    )
+    return {
+        "factors and tensors": (model, {}, [*whole, *asked, *missing]),
+        "factors without tensors": (
+            model,
+            {"tensors": 0},
+            told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},)) + told(REFUSED, WINDOWS[:-1]),
+        ),
+        "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES)),
+        "held weights and a mask": (
+            held(),
+            {"tensors": 0},
+            told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK),
+        ),
+        "classes": (classes, {"tensors": 0}, told(EXACT, of_classes)),
+    }
+
+
+def golden() -> list[dict[str, Any]]:
+    """One entry a page."""
+
+    def encoded(data: bytes) -> str:
+        return base64.b64encode(data).decode()
+
+    pages: list[dict[str, Any]] = []
+    for name, (analysis, options, asked) in runs().items():
+        saved = saved_run(analysis, {"layer": 1, "head": 0}, **options).snapshot
+        slices: list[dict[str, Any]] = []
+        for request, how in asked:
+            # The page's windows are wider than these tensors, and the kernel is asked for what there is.
+            narrow = {key: value for key, value in request.items() if key != "cols"}
+            reply, buffers = answer(analysis, narrow)
+            one = {"request": request, "how": how}
+            if how != REFUSED:
+                one |= {"reply": reply, "buffers": [encoded(data) for data in buffers]}
+            slices.append(one)
+        chunks = {key: deflate(chunk).decode() for key, chunk in saved.chunks.items()}
+        pages.append({"name": name, "chunks": chunks, "slices": slices})
+    return pages
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(golden(), indent=1, ensure_ascii=True) + "\n")
+    print(f"wrote {PATH.name}, {PATH.stat().st_size:,} bytes")

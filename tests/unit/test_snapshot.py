@@ -1,0 +1,134 @@
+"""What a saved run answers: the kernel's own words, codes within their errors, or that a kernel is needed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attn_widget.export.recorded import LIGHT
+from attn_widget.export.snapshot import snapshot
+from attn_widget.widget.pack import unpack
+from attn_widget.widget.protocol import HANDLERS, answer
+from tests.golden import make_page
+from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
+
+RUNS = (
+    "factors and tensors", "factors without tensors", "bytes", "held weights and a mask", "classes",
+)  # fmt: skip
+
+
+@cache
+def runs() -> dict[str, Any]:
+    return make_page.runs()
+
+
+@cache
+def paint_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    from attn_widget.export.saved_run import saved_run
+
+    analysis, options, _ = runs()[name]
+    return unpack(saved_run(analysis, {"layer": 1, "head": 0}, **options).snapshot.chunks["paint"])
+
+
+def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
+    """A new kind of slice must say here how a page answers it."""
+    asked = {request["kind"] for _, _, told in runs().values() for request, _ in told}
+    assert asked - {"nothing"} == set(HANDLERS)
+
+
+def test_the_questions_of_each_run_have_every_kind_of_answer() -> None:
+    ways = {name: {how for _, how in told} for name, (_, _, told) in runs().items()}
+    assert tuple(ways) == RUNS
+    assert ways["factors and tensors"] == {EXACT, CODED, REFUSED}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_a_page_recorded_is_the_kernels_own_answer(name: str) -> None:
+    analysis, _, _ = runs()[name]
+    meta, arrays = paint_of(name)
+    assert meta["recorded"]
+    for entry in meta["recorded"]:
+        request = entry["request"]
+        asked = {key: value for key, value in request.items() if key != "cols"}
+        reply, buffers = answer(analysis, asked)
+        assert reply["ok"], request
+        data = dict(entry["data"])
+        if request["kind"] == "architecture":
+            assert data.pop("widths") == {
+                "norm": 32,
+                "attention_output": 32,
+                "ffn_activation": 48,
+            }
+        assert data == json.loads(json.dumps(reply["data"])), request
+        assert list(entry["arrays"]) == [head["name"] for head in reply["arrays"]]
+        for head, buffer in zip(reply["arrays"], buffers, strict=True):
+            stored = arrays[entry["arrays"][head["name"]]]
+            own = np.frombuffer(buffer, dtype=head["dtype"]).reshape(head["shape"])
+            if request["kind"] == "tensor":  # the page has a window of its columns
+                own = own[:, : stored.shape[1]]
+            np.testing.assert_array_equal(stored, own, err_msg=str(request))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_nothing_that_the_kernel_refuses_is_recorded(name: str) -> None:
+    analysis, _, told = runs()[name]
+    meta, _ = paint_of(name)
+    kinds = {entry["request"]["kind"] for entry in meta["recorded"]}
+    for request, how in told:
+        refused = not answer(analysis, {k: v for k, v in request.items() if k != "cols"})[0]["ok"]
+        if refused and request["kind"] not in ("weights", "nothing"):
+            assert how == REFUSED
+            assert request["kind"] not in kinds, request
+
+
+def test_tensors_are_taken_in_whole_groups_as_room_allows() -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    counts: list[int] = []
+    for share in (0.0, 0.02, 0.05, 1.0):
+        found = snapshot(
+            analysis, views=["inside"], selection={"layer": 1, "head": 0}, title="", tensors=share
+        )
+        meta, _ = unpack(found.chunks["paint"])
+        names = [
+            e["request"].get("name") for e in meta["recorded"] if e["request"]["kind"] == "tensor"
+        ]
+        assert ("token" in names) == ("sum" in names)
+        counts.append(len(names))
+    assert counts[0] == 0 and counts == sorted(counts) and counts[1] < counts[-1]
+
+
+def test_the_output_of_a_cell_records_what_takes_milliseconds() -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    found = snapshot(
+        analysis, views=["attention"], selection={"layer": 0, "head": 0}, title="", light=True
+    )
+    meta, _ = unpack(found.chunks["paint"])
+    recorded = [entry["request"] for entry in meta["recorded"]]
+    assert recorded == [request for request in LIGHT if request in recorded]
+    assert {"kind": "predictions", "mode": "as_is", "top_k": 5} in recorded
+
+
+def recorded(meta: dict[str, Any]) -> list[str]:
+    return sorted(json.dumps(entry["request"]) for entry in meta["recorded"])
+
+
+def test_the_golden_pages_are_what_python_makes_now() -> None:
+    then = json.loads(PATH.read_text())
+    assert [page["name"] for page in then] == list(RUNS)
+    for page in then:
+        name = page["name"]
+        asked = [[one["request"], one["how"]] for one in page["slices"]]
+        assert asked == json.loads(json.dumps(runs()[name][2]))
+        meta, _ = paint_of(name)
+        stored = base64.b64decode(page["chunks"]["paint"])
+        golden_meta, _ = unpack(zlib.decompress(stored, -zlib.MAX_WBITS))
+        assert recorded(meta) == recorded(golden_meta)
+        said, golden_said = meta["snapshot"], golden_meta["snapshot"]
+        assert said.keys() == golden_said.keys()
+        assert said["code"] == golden_said["code"]
