@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +27,18 @@ def execute(sources: Sequence[str], *, state: bool = True) -> Any:
     )
     NotebookClient(notebook, timeout=300, kernel_name="python3", store_widget_state=state).execute()
     return notebook
+
+
+@cache
+def two_widgets() -> Any:
+    """A notebook with two widgets and their state, run once for all tests: copy it before changing it."""
+    return execute(
+        (
+            "import attn_widget as aw",
+            "aw.show('the cat sat on the mat', layer=3, head=5, token=2, progress=False)",
+            "aw.show('Paris is the capital of France.', layer=1, head=2, progress=False)",
+        )
+    )
 
 
 class Opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from traitlets.config import Config
 
 from scripts.lab import LOCAL, STEP_MS, Lab, free_port
-from tests.e2e.saved import execute, select_head
+from tests.e2e.saved import select_head, two_widgets
 
 SHOW = "aw.show('the cat sat on the mat', layer=3, head=5, token=2, progress=False)"
 CELLS = ("import attn_widget as aw", f"w = {SHOW}")
@@ -88,7 +89,7 @@ def page_of(browser: Browser, files: dict[str, Path] | None = None) -> Iterator[
 @pytest.fixture(scope="module")
 def saved(lab: Lab) -> dict[str, str]:
     """The same notebook as it may be found: names of files, none of them signed."""
-    stored = execute(CELLS)
+    stored = copy.deepcopy(two_widgets())
     live, _ = NotebookExporter(config=LIVE).from_notebook_node(nbformat.from_dict(stored))
     bare = nbformat.from_dict(stored)
     del bare.metadata["widgets"]
@@ -121,9 +122,12 @@ def test_jupyterlab_shows_the_live_page_of_a_trusted_notebook_without_its_kernel
 ) -> None:
     notebook = lab.open(browser, saved["live"])
     trust(notebook.page)
-    frame = notebook.page.frame_locator(".attn-widget-output iframe")
+    frame = notebook.page.frame_locator(".attn-widget-output iframe").first
     expect(frame.locator('[data-aw-part="head-name"]')).to_have_text("L3 · H5")
     select_head(frame, 1, 4)
+    for theme in ("Dark", "Light"):
+        notebook.theme(f"JupyterLab {theme}")
+        expect(frame.locator(".attn-widget")).to_have_attribute("data-theme", theme.lower())
     notebook.close()
 
 
@@ -133,7 +137,8 @@ def test_jupyterlab_draws_the_widget_from_stored_state_when_the_notebook_is_trus
     notebook = lab.open(browser, saved["stored"])
     page = notebook.page
     trust(page)
-    expect(page.locator('.attn-widget [data-aw-part="head-name"]')).to_have_text("L3 · H5")
+    names = page.locator('.attn-widget [data-aw-part="head-name"]')
+    expect(names).to_have_text(["L3 · H5", "L1 · H2"])
     notebook.close()
 
 

@@ -13,13 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
 from scripts.lab import STEP_MS
-from tests.e2e.saved import execute, offline, select_head
+from tests.e2e.saved import offline, select_head, two_widgets
 
-CELLS = (
-    "import attn_widget as aw",
-    "aw.show('the cat sat on the mat', layer=3, head=5, progress=False)",
-    "aw.show('Paris is the capital of France.', layer=1, head=2, progress=False)",
-)
 LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
 
 pytestmark = pytest.mark.timeout(300)
@@ -28,7 +23,7 @@ expect.set_options(timeout=STEP_MS)
 
 @pytest.fixture(scope="module")
 def with_state() -> Any:
-    return execute(CELLS)
+    return two_widgets()
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +40,32 @@ def converted(exporter: Any, notebook: Any, folder: Path) -> Path:
     return path
 
 
-def asked_without_us(browser: Browser, exporter: Any, folder: Path) -> set[str]:
+@pytest.fixture(scope="module", params=[HTMLExporter, SlidesExporter], ids=["html", "slides"])
+def kind(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def usual(kind: Any, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """What the template itself asks the network for."""
     empty = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("nothing")])
-    with offline(browser, converted(exporter, empty, folder)) as opened:
+    folder = tmp_path_factory.mktemp("empty")
+    with offline(browser, converted(kind(), empty, folder)) as opened:
         return set(opened.asked)
 
 
-@pytest.mark.parametrize("kind", [HTMLExporter, SlidesExporter], ids=["html", "slides"])
 @pytest.mark.parametrize("state", [True, False], ids=["stored state", "no state"])
 def test_every_output_is_a_live_page(
-    kind: Any, state: bool, with_state: Any, without_state: Any, browser: Browser, tmp_path: Path
+    kind: Any,
+    usual: set[str],
+    state: bool,
+    with_state: Any,
+    without_state: Any,
+    browser: Browser,
+    tmp_path: Path,
 ) -> None:
     exporter = kind(config=LIVE) if state else kind()
     notebook = with_state if state else without_state
-    usual = asked_without_us(browser, exporter, tmp_path)
     with offline(browser, converted(exporter, notebook, tmp_path)) as opened:
         for number, head in enumerate(("L3 · H5", "L1 · H2")):
             output = opened.page.locator(".attn-widget-output").nth(number)
