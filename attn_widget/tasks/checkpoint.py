@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attn_widget.checkpoint import quiet
@@ -148,16 +149,20 @@ class Store:
     def _write(self, name: str, write: Callable[[Path], None]) -> None:
         """A folder that is there is whole."""
         part = self.folder / f".{secrets.token_hex(4)}.part"
-        part.mkdir()
         try:
+            part.mkdir()
             write(part)
             target = self.folder / name
             if target.exists():  # a training that was killed after it had written this
                 target.rename(self.folder / f".{secrets.token_hex(4)}.part")
             part.rename(target)
-        except BaseException:
+        except (OSError, SafetensorError) as error:
+            raise InputError(
+                f"The checkpoint in {str(self.folder)!r} cannot be written: {error}.",
+                "The one before it is whole: make room and call again.",
+            ) from error
+        finally:
             shutil.rmtree(part, ignore_errors=True)
-            raise
 
 
 def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
@@ -192,9 +197,9 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
         finally:
             shutil.rmtree(part, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise InputError(
-            f"{str(target)!r} cannot be written: {error.strerror or error}.",
+            f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
             "Give a folder whose parent is there and may be written to.",
         ) from error
     return target

@@ -99,11 +99,12 @@ class TextCNNForSequenceClassification(PreTrainedModel):
         super().__init__(config)
         self.backbone = _bare_encoder(config.encoder_config)
         width = int(self.backbone.config.hidden_size)
+        n_classes: Any = config.num_labels
         self.convolutions = nn.ModuleList(
             nn.Conv1d(width, config.filters, kernel_size=w) for w in config.widths
         )
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(config.filters * len(config.widths), config.num_labels)
+        self.classifier = nn.Linear(config.filters * len(config.widths), n_classes)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -152,10 +153,11 @@ class TextCNNForSequenceClassification(PreTrainedModel):
             options["token_type_ids"] = token_type_ids
         options["return_dict"] = True
         outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
-        hidden = outputs[0]
-        if attention_mask is None:
-            attention_mask = hidden.new_ones(hidden.shape[:2], dtype=torch.long)
-        logits = self.classifier(self.dropout(self.maxima(hidden, attention_mask)))
+        hidden: torch.Tensor = outputs[0]
+        mask = attention_mask
+        if mask is None:
+            mask = torch.ones(hidden.shape[:2], dtype=torch.long, device=hidden.device)
+        logits = self.classifier(self.dropout(self.maxima(hidden, mask)))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(
             loss=loss,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from attn_widget.errors import InputError
 from attn_widget.tasks.batches import Examples, by_length, shuffled
 from attn_widget.tasks.metrics import score
 
@@ -86,7 +87,7 @@ class State:
 
 
 @contextmanager
-def precision(device: torch.device) -> Iterator[None]:
+def precision(device: torch.device) -> Generator[None]:
     """bfloat16 autocast where the hardware multiplies it; float32 elsewhere."""
     with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device)):
         yield
@@ -246,6 +247,12 @@ class Training:
         with precision(device):
             logits = self.model(**self.train.examples.batch(indices, device)).logits
         loss = functional.cross_entropy(logits.float(), labels)
+        if not torch.isfinite(loss):
+            raise InputError(
+                f"The loss is {float(loss.detach())} in epoch {state.epoch + 1}, batch {state.step + 1}: "
+                "training has diverged.",
+                "Lower lr_encoder or lr_head, and see that the encoder's own weights are finite.",
+            )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), LARGEST_GRADIENT)
         self.optimizer.step()

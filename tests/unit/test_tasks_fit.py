@@ -283,6 +283,17 @@ def test_an_encoder_that_cannot_carry_a_head_is_refused() -> None:
         fit_classifier((model, bare), TEXTS, LABELS, progress=False)
 
 
+def test_a_loss_that_is_no_number_ends_the_training_in_words() -> None:
+    model, tokenizer = tiny()
+    broken = copy.deepcopy(model)
+    with torch.no_grad():
+        broken.embeddings.LayerNorm.weight[0] = torch.inf
+    with pytest.raises(
+        InputError, match="The loss is nan in epoch 1, batch 1: training has diverged"
+    ):
+        fit_classifier((broken, tokenizer), TEXTS, LABELS, progress=False)
+
+
 def test_progress_shows_the_loss(capsys: pytest.CaptureFixture[str]) -> None:
     fit_classifier(tiny(), TEXTS, LABELS, validation=HELD, epochs=2)
     shown = capsys.readouterr().err
