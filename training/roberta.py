@@ -39,7 +39,7 @@ MASK_RATE = 0.15
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # ids 0 to 4, as in roberta-base
 SHORTEST = 80  # characters of a paragraph
 PROSE = 0.9  # share of letters and spaces from which on a paragraph is prose, not a listing
-SIZES: dict[str, int] = {
+SIZES: dict[str, Any] = {
     "hidden_size": 96,
     "num_hidden_layers": 3,
     "num_attention_heads": 4,
@@ -66,8 +66,8 @@ def paragraphs() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def train_tokenizer(texts: list[str]) -> RobertaTokenizer:
-    """Byte-level BPE with `VOCABULARY` entries: every byte is one, so that no text is unknown."""
+def train_tokenizer(texts: list[str]) -> Any:
+    """A `RobertaTokenizer` of `VOCABULARY` entries: every byte is one, so that no text is unknown."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -78,7 +78,7 @@ def train_tokenizer(texts: list[str]) -> RobertaTokenizer:
     )
     backend.train_from_iterator(texts, trainer)
     learned = json.loads(backend.to_str())["model"]
-    merges = [tuple(merge) for merge in learned["merges"]]
+    merges: Any = [tuple(merge) for merge in learned["merges"]]
     return RobertaTokenizer(vocab=learned["vocab"], merges=merges, model_max_length=512)
 
 

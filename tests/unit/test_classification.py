@@ -139,7 +139,8 @@ def test_the_table_of_outputs_gives_each_label_its_own_sum_and_values_none() -> 
     for c, (row, label, logit, exp, total, share) in enumerate(task_table(multi, None).rows):
         assert (row, label) == (0, found.labels[c])
         parts = (found.logits[c], found.exponentials[c], found.sum[c], found.probabilities[c])
-        np.testing.assert_allclose((logit, exp, total, share), parts, rtol=1e-6)  # pyright: ignore[reportArgumentType]
+        shown = np.array([logit, exp, total, share], dtype=np.float64)
+        np.testing.assert_allclose(shown, parts, rtol=1e-6)
     value = analysis_of(sequence("bert", 1, problem_type="regression"))
     ((*_, exp, total, share),) = task_table(value, None).rows
     assert (exp, total, share) == (None, None, None)
