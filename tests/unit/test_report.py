@@ -7,10 +7,14 @@ import re
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.export.report import ENOUGH, MOST_BYTES, Room
+from attn_widget.export.saved_run import SavedRun
+from attn_widget.export.snapshot import Snapshot
 from attn_widget.widget.code import bundle
 
 
@@ -65,6 +69,47 @@ def test_a_single_text_and_unknown_options_are_refused(tmp_path: Path) -> None:
         aw.report(["the cat"], tmp_path / "r.html", modle="x")
     with pytest.raises(InputError, match="no view"):
         aw.report(["the cat"], tmp_path / "r.html", views=["atention"], progress=False)
+
+
+def test_all_texts_are_read_before_the_first_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bar of progress has not begun when the last text is refused."""
+    texts = ["the cat sat"] * 200 + ["word " * 600]
+    with pytest.raises(TooLongError, match="Text 200: "):
+        aw.report(texts, tmp_path / "r.html", layers=[0])
+    assert "report" not in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def saved_of(size: int) -> SavedRun:
+    noise = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8).tobytes()
+    return SavedRun("text", 20, Snapshot({"paint": noise}, "weights", 0.0, None, None))
+
+
+def test_more_texts_than_a_browser_can_open_are_refused_after_a_few() -> None:
+    many = Room([20] * 3000)
+    large = saved_of(int(MOST_BYTES / 2000))
+    for _ in range(ENOUGH - 1):
+        many.take(large)
+    with pytest.raises(InputError, match=r"3,000 texts .* Give about 1,\d{3} at a time"):
+        many.take(large)
+
+
+def test_three_thousand_short_texts_have_room_and_share_it() -> None:
+    room = Room([20] * 3000)
+    small = saved_of(int(MOST_BYTES / 3000 * 0.7))
+    for _ in range(2 * ENOUGH):
+        room.take(small)
+    assert room.of_one["most"] * 3000 < MOST_BYTES
+    assert room.of_one["tensors"] == 1 / 3000
+
+
+def test_a_long_text_at_the_beginning_does_not_speak_for_short_ones() -> None:
+    room = Room([400] * ENOUGH + [10] * 3000)
+    large = saved_of(int(MOST_BYTES / 2000))
+    for _ in range(ENOUGH):
+        room.take(large)
 
 
 def test_memory_does_not_grow_with_the_number_of_texts(tmp_path: Path) -> None:
