@@ -186,6 +186,32 @@ def test_hostile_labels_and_model_names_do_nothing(browser: Browser, tmp_path: P
     widget.close()
 
 
+def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> None:
+    """Its title and texts are hostile, too."""
+    profile = aw.profile([TEXT, ATTACKS[0], "Nobody came to the river."], progress=False)
+    widget = aw.show(profile, layer=2, head=3)
+    path = widget.to_html(tmp_path / "profile.html", title=ATTACKS[2])
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto(path.as_uri())
+    expect(part(page, "saved")).to_have_text(
+        "Saved page: figures with all their digits; needs no kernel."
+    )
+    expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
+    part(page, "heads").locator('[data-layer="4"][data-head="7"]').click()
+    expect(page.get_by_role("heading", name="Layer 4, head 7")).to_be_visible()
+    roles = page.get_by_role("heading", name="Roles")
+    roles.scroll_into_view_if_needed()
+    expect(page.locator("body")).not_to_contain_text("needs a kernel")
+    assert page.evaluate("() => window.hit") is None
+    assert problems == []
+    context.close()
+    widget.close()
+
+
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", progress=False)
     source = html.escape(page_html(widget), quote=True)
