@@ -29,7 +29,7 @@ from scripts.lab import ROOT, STEP_MS, chromium
 NOTEBOOKS = ROOT / "notebooks"
 OUT = ROOT / "docs" / "tutorials"
 TEMPLATES = Path(__file__).parent / "templates"
-LIMIT_S = 300
+LIMIT_S = 900  # of a cell, against one that hangs
 WIDTH = 1100  # px of a picture's page
 SETTLE_MS = 600  # for what is drawn after a view's first answer
 PICTURE = "picture"  # tag of the cell whose output is the tutorial's picture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +20,12 @@ class Run:
     ----------
     notebook : nbformat.NotebookNode
     solutions : list of cells
-    seconds : float
-        For both.
     written : list of str
         Names of what appeared in the working folder.
     """
 
     notebook: Any
     solutions: list[Any]
-    seconds: float
     written: list[str]
 
 
@@ -47,12 +43,10 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Executed:
             own = len(notebook.cells)
             notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
             folder = tmp_path_factory.mktemp(name)
-            begun = time.monotonic()
             execute(notebook, folder)
-            seconds = time.monotonic() - begun
             hidden, notebook.cells = notebook.cells[own:], notebook.cells[:own]
             written = sorted(path.name for path in folder.iterdir())
-            runs[name] = Run(notebook, hidden, seconds, written)
+            runs[name] = Run(notebook, hidden, written)
         return runs[name]
 
     return run
