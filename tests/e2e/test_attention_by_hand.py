@@ -17,7 +17,6 @@ BORING, INCREDIBLY = 5, 4
 STEPS = 7  # q · k, scale, scaled score, row max, exponential, sum of the row, weight
 ERROR = 1e-6
 
-pytestmark = pytest.mark.timeout(300)
 expect.set_options(timeout=STEP_MS)
 
 

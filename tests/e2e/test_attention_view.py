@@ -25,8 +25,6 @@ TWO_FRAMES = (
     "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

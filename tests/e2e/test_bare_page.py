@@ -14,8 +14,6 @@ from tests.golden.make import analysis as masked_analysis
 HOSTILE = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>'
 VIEWS = ("attention", "predictions", "heads")
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

@@ -17,7 +17,6 @@ from scripts.page import mount
 CAT = "the cat sat on the mat"
 LONG = "The committee met in Paris, and nobody expected that the vote would be unanimous. " * 6
 
-pytestmark = pytest.mark.timeout(300)
 expect.set_options(timeout=STEP_MS)
 
 

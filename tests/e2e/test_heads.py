@@ -25,8 +25,6 @@ TEXTS = [
     "The old man, who had lost his house, walked along the river until the morning came.",
 ]
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

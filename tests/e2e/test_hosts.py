@@ -56,7 +56,6 @@ if __name__ == "__main__":
     app.run()
 """
 
-pytestmark = pytest.mark.timeout(300)
 expect.set_options(timeout=STEP_MS)
 
 

@@ -17,7 +17,6 @@ from tests.e2e.saved import offline, select_head, two_widgets
 
 LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
 
-pytestmark = pytest.mark.timeout(300)
 expect.set_options(timeout=STEP_MS)
 
 

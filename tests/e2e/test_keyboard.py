@@ -18,8 +18,6 @@ from tests.e2e.views import READY, panel_of, part
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came."
 MOST_TABS = 60
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture(params=SOURCES)
 def one(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:

@@ -28,8 +28,6 @@ PRINTED = """() => [...document.querySelectorAll('.attn-widget [data-aw-value]')
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 NUMBER = re.compile(r"^[‖<>±]*\s*([−-]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s*(%|×)?‖?$")
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

@@ -45,8 +45,6 @@ PICTURES = (
     ("inside", '[data-aw-part="inside-map"]', "light"),
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

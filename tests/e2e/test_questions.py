@@ -20,8 +20,6 @@ from tests.e2e.views import READY, panel_of, part
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came to the river."
 MOST_ACTIONS = 5
 
-pytestmark = pytest.mark.timeout(300)
-
 
 class Reader:
     """Someone with a fresh widget, whose clicks and choices are counted."""

@@ -31,8 +31,6 @@ ATTACKS = (
     "<iframe src=https://example.org></iframe><style>@import 'https://example.org'</style>",
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def test_no_error_strip_on_a_walk_through_every_view_and_switch(
     browser: Browser, tmp_path: Path

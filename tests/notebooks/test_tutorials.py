@@ -19,7 +19,7 @@ NAME = "quickstart"
 PAGE_BYTES = 2_000_000
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
-pytestmark = pytest.mark.timeout(360)
+pytestmark = pytest.mark.timeout(900)
 expect.set_options(timeout=STEP_MS)
 
 
