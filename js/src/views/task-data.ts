@@ -48,7 +48,8 @@ export function slicedClasses({ data, arrays }: Slice): Classification {
   const logits = floats("logits");
   return {
     task: data.task as TaskKind,
-    activation: data.activation as Activation,
+    // The next-sentence head is always a softmax and does not say so.
+    activation: (data.activation ?? "softmax") as Activation,
     note: typeof data.note === "string" ? data.note : "",
     labels,
     rows: logits.length / labels.length,
