@@ -5,17 +5,20 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from attn_widget.export.output import outputs
 from attn_widget.export.page import page_html, write_page
 from attn_widget.export.saved_run import SavedRun
 from attn_widget.export.snapshot import snapshot
 from scripts.page import DRAWN
 from tests.e2e.reference import MODEL
+from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
 from tests.e2e.test_accessibility import AXE
 from tests.e2e.views import READY, choose, part
@@ -229,6 +232,27 @@ def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget.close()
 
 
+@pytest.mark.parametrize("text", ATTACKS)
+def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: str) -> None:
+    widget = aw.show(text, text[::-1], progress=False)
+    context = browser.new_context(viewport={"width": 1200, "height": 1000})
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    output = outputs(widget, code=True)["text/html"]
+    page.set_content(f"<!doctype html><body>{widget.as_html()}{output}</body>")
+    frames = page.locator("iframe")
+    expect(frames).to_have_count(2)
+    for i in range(2):
+        frame = frames.nth(i).content_frame
+        frame.locator('[role="tab"][data-view="tree"]').click()
+        expect(frame.locator('[data-aw-part="tree-node"]').first).to_be_visible()
+    assert [frame.evaluate("() => window.hit ?? null") for frame in page.frames] == [None] * 3
+    assert [url for url in asked if urlsplit(url).scheme not in SCHEMES] == []
+    context.close()
+    widget.close()
+
+
 def test_pictures_and_tables_are_saved_from_it(browser: Browser, tmp_path: Path) -> None:
     widget = aw.show(TEXT, layer=2, head=3, progress=False)
     with opened(browser, widget, "saved", tmp_path) as one:
@@ -288,6 +312,11 @@ def test_a_report_lists_filters_and_opens_its_texts(browser: Browser, report_pag
     expect(part(page, "ribbon")).to_contain_text("mat")
     page.get_by_role("searchbox").fill("no such text")
     expect(page.get_by_role("status").first).to_contain_text("0 of")
+    page.get_by_role("searchbox").fill("")
+    for i in range(4, 4 + len(ATTACKS)):
+        texts.nth(i).click()
+        expect(texts.nth(i)).to_have_attribute("aria-current", "page")
+        expect(part(page, "ribbon")).to_be_visible()
     assert page.evaluate("() => window.hit") is None
     page.context.close()
 
