@@ -11,7 +11,8 @@ from attn_widget.tasks import archive
 
 
 @lru_cache(maxsize=1)
-def _problem() -> str:
+def archive_problem() -> str:
+    """Why the archive cannot be had; asked once, from the index that pip is configured for."""
     try:
         archive.archive()
     except NotAvailableError as error:
@@ -20,5 +21,5 @@ def _problem() -> str:
 
 
 def need_archive() -> None:
-    if _problem():
-        pytest.skip(_problem())
+    if archive_problem():
+        pytest.skip(archive_problem())

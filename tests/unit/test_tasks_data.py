@@ -23,7 +23,7 @@ from attn_widget import tasks
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.tasks import archive, rated, splits
 from attn_widget.tasks.rated import stars
-from tests.unit.rated_data import need_archive
+from tests.unit.rated_data import archive_problem, need_archive
 
 LOADERS = {
     "amazon": tasks.load_amazon,
@@ -43,6 +43,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An index of packages of our own that pip is configured for; yields where its archive stands."""
+    archive_problem()  # the true index is asked before it is out of sight
     shelf = tmp_path / "index"
     page = shelf / "simple" / "vadersentiment"
     page.mkdir(parents=True)
