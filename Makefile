@@ -6,6 +6,9 @@ PYTHON ?= python3
 PY := .venv/bin/python
 BIN := .venv/bin
 
+# Tests spend half of their time waiting for browsers and kernels: two processes share two cores well.
+WORKERS ?= 2
+
 # Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
 export OMP_WAIT_POLICY := passive
 # No test asks a model hub for anything; without a network such a question takes 46 s to fail.
@@ -39,7 +42,7 @@ units: types  ## vitest
 	@echo "[test] vitest" && npm run --silent test
 
 python-tests: units
-	@echo "[test] pytest" && $(PY) -m pytest
+	@echo "[test] pytest" && $(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery
