@@ -144,8 +144,9 @@ def shuffled(lengths: Sequence[int], batch_size: int, seed: tuple[int, int]) -> 
 
     Examples
     --------
-    >>> shuffled([3, 9, 3, 9, 3], 2, (0, 1))
-    [[3, 1], [0, 2], [4]]
+    >>> batches = shuffled([3, 9, 3, 9, 3], 2, (0, 1))
+    >>> [len(batch) for batch in batches].count(2), sorted(i for batch in batches for i in batch)
+    (2, [0, 1, 2, 3, 4])
     """
     random = np.random.default_rng(seed)
     order = random.permutation(len(lengths))

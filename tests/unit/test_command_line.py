@@ -85,7 +85,7 @@ def test_a_text_becomes_a_page_and_a_file_a_report(
     ("arguments", "said"),
     [
         (["--file", "missing.txt", "-o", "x.html"], "cannot be read"),
-        (["the cat", "-o", "missing/x.html"], "There is no folder"),
+        (["the cat", "-o", "missing/x.html"], "does not exist"),
         (["the cat", "-o", "."], "is a folder"),
     ],
 )
