@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Before torch and transformers are imported anywhere: see CONTRIBUTING.md.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -24,3 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LAST_RINGS.index(folder) if folder in LAST_RINGS else -1
 
     items.sort(key=ring)  # stable: inside a ring the order is that of the files
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all rings: playwright runs once in a process."""
+    from scripts.lab import chromium
+
+    with chromium() as found:
+        yield found

@@ -8,13 +8,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser
 
-from scripts.lab import Lab, Notebook, OpenNotebook, chromium, jupyterlab
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+from scripts.lab import Lab, Notebook, OpenNotebook, jupyterlab
 
 
 @pytest.fixture(scope="session")

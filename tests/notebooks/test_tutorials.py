@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.lab import STEP_MS, chromium
+from scripts.lab import STEP_MS
 from scripts.tutorials import MOST_BYTES, page_of, take_picture, wait_for_widgets
 from tests.e2e.saved import Opened, offline
 from tests.e2e.test_accessibility import AXE
@@ -21,12 +21,6 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 pytestmark = pytest.mark.timeout(900)
 expect.set_options(timeout=STEP_MS)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
