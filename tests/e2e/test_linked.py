@@ -26,7 +26,7 @@ def notebook(lab: Lab, open_notebook: OpenNotebook) -> Notebook:
             f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
             "import attn_widget as aw\n"
             "from scripts.probe import sentiment\n"
-            f"w = aw.show({TEXT!r}, model=sentiment(), layer=1, head=2, token=3)",
+            f"w = aw.show({TEXT!r}, model=sentiment(), layer=1, head=2, token=3, view='attention')",
             f"v = aw.show({TEXT!r}, layer=1, head=2, token=3)",
         ],
     )
@@ -162,7 +162,7 @@ def test_python_chooses_for_every_view(linked: Linked) -> None:
 def test_the_view_of_a_classifier_is_linked_too(notebook: Notebook) -> None:
     one = Linked(notebook, 0, "w")
     one.open("task")
-    cell = one.find('.aw-first-row[data-layer="4"] .aw-first-token[data-token="5"]')
+    cell = one.find('.aw-first-token[data-layer="4"][data-token="5"]')
     cell.click()
     expect(one.widget.head(4, 2)).to_have_attribute("aria-pressed", "true")
     one.python_has(layer=4, pair=[0, 5])
