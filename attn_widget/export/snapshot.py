@@ -28,6 +28,7 @@ from attn_widget.export.codec import MOST_LEVELS, CodedFactors, code_weights
 from attn_widget.export.recorded import LIGHT, Answered, Asked, record, replied, wanted
 from attn_widget.export.tensors import tensors as inside_tensors
 from attn_widget.export.threads import one_blas_thread
+from attn_widget.trace import QKVTrace
 from attn_widget.widget.pack import pack, unpack
 from attn_widget.widget.paint import first_paint
 
@@ -131,6 +132,8 @@ def snapshot(
         error = max(errors, default=0.0)
         score_error = max(score_errors, default=None)
         rollout_error = error_of_rollout(analysis, kept_layers, means)
+        if not opens_on(analysis, chosen, kept_layers, way[0], light=light):
+            chosen["quantity"] = "weights"
         about = {
             "code": way[0],
             "levels": way[1] if way[0] == "weights" else None,
@@ -150,10 +153,33 @@ def snapshot(
         requests = (*LIGHT, *others) if light else wanted(analysis)
         answers = chain.from_iterable(record(analysis, request) for request in requests)
         if room > 0:
-            answers = chain(answers, inside_tensors(analysis, chosen["layer"], kept_heads, room))
+            answers = chain(
+                answers,
+                inside_tensors(
+                    analysis, chosen["layer"], kept_heads, room, inside="inside" in views
+                ),
+            )
         first = first_paint(analysis, chosen["layer"], chosen["head"])
         chunks["paint"] = painted(first, about, answers)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
+
+
+def opens_on(
+    analysis: Analysis,
+    chosen: Mapping[str, Any],
+    layers: Sequence[int],
+    code: Code,
+    *,
+    light: bool,
+) -> bool:
+    """Whether the page has the selected quantity: rollout takes every layer up to its own."""
+    quantity = chosen.get("quantity")
+    if quantity == "rollout":
+        through = list(range(chosen["layer"] + 1))
+        return list(layers[: len(through)]) == through
+    if quantity == "scores" and code == "weights":  # scores of a trace without vectors are tensors
+        return not (light or isinstance(analysis.trace, QKVTrace))
+    return True
 
 
 def scalings(analysis: Analysis, layers: Sequence[int]) -> list[float | None]:

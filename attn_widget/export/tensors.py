@@ -28,9 +28,11 @@ Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 
 
 def tensors(
-    analysis: Analysis, selected: int, heads: Sequence[int], room: float
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
 ) -> Iterator[Answered]:
-    """Answers for the view Inside, the most telling first, until ``room`` is taken.
+    """Answers for the view Inside and the arithmetic of a pair, the most telling first.
+
+    They end when ``room`` is taken.
 
     Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
 
@@ -42,9 +44,11 @@ def tensors(
         Whose queries, keys and values to take.
     room : float
         Bytes, not compressed.
+    inside : bool
+        Whether the page has that view; without it queries, keys, values and scores alone go along.
     """
     chosen: Group = []
-    for group in groups(analysis, selected, heads, room):
+    for group in groups(analysis, selected, heads, room, inside=inside):
         room -= FLOAT * sum(cells for _, cells in group)
         if room < 0:
             break
@@ -99,7 +103,9 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
     return found
 
 
-def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float) -> Iterator[Group]:
+def groups(
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool
+) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     n = analysis.n_tokens
     width = 3 * analysis.trace.head_dim
@@ -109,7 +115,7 @@ def groups(analysis: Analysis, selected: int, heads: Sequence[int], room: float)
         return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
 
     yield vectors(selected)  # the arithmetic of a pinned pair begins with them
-    if analysis.run is not None:
+    if inside and analysis.run is not None:
 
         def window(name: str, **of: int) -> tuple[Asked, int]:
             columns = WINDOW.get(name, WINDOW_ELSE)

@@ -103,6 +103,43 @@ def test_tensors_are_taken_in_whole_groups_as_room_allows() -> None:
     assert counts[0] == 0 and counts == sorted(counts) and counts[1] < counts[-1]
 
 
+def test_a_page_without_the_view_inside_has_vectors_alone() -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    found = snapshot(analysis, views=["attention"], selection={"layer": 1, "head": 0}, title="")
+    meta, _ = unpack(found.chunks["paint"])
+    kinds = [entry["request"]["kind"] for entry in meta["recorded"]]
+    assert "qkv" in kinds and "tensor" not in kinds
+
+
+@pytest.mark.parametrize(
+    ("layers", "quantity", "opens"),
+    [
+        (None, "rollout", "rollout"),
+        ([0, 1], "rollout", "rollout"),
+        ([1], "rollout", "weights"),
+        (None, "scores", "scores"),
+    ],
+)
+def test_a_page_opens_on_a_quantity_that_it_has(
+    layers: list[int] | None, quantity: str, opens: str
+) -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    selection = {"layer": 1, "head": 0, "quantity": quantity}
+    found = snapshot(
+        analysis, layers=layers, views=["attention"], selection=selection, title="", code="qk"
+    )
+    meta, _ = unpack(found.chunks["paint"])
+    assert meta["snapshot"]["selection"]["quantity"] == opens
+
+
+def test_a_page_of_coded_weights_opens_on_weights_instead_of_scores() -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    selection = {"layer": 1, "head": 0, "quantity": "scores"}
+    found = snapshot(analysis, views=["attention"], selection=selection, title="", code="weights")
+    meta, _ = unpack(found.chunks["paint"])
+    assert meta["snapshot"]["selection"]["quantity"] == "weights"
+
+
 def test_the_output_of_a_cell_records_what_takes_milliseconds() -> None:
     analysis, _, _ = runs()["factors and tensors"]
     found = snapshot(
