@@ -19,6 +19,7 @@ from transformers import BertForPreTraining
 from training.data import Corpus, build_batch
 from training.loss import compute
 from training.model import build_config, build_model
+from training.optimizer import build_optimizers
 from training.settings import Settings, build_parser, read_settings
 
 
@@ -36,22 +37,6 @@ def learning_rate(tokens: int, settings: dict[str, Any]) -> float:
         return min(1.0, left / settings["decay_tokens"])
     raise ValueError(
         f"unknown schedule {settings['schedule']!r}: one of 'trapezoid', 'linear', 'cosine'"
-    )
-
-
-def build_optimizer(model: BertForPreTraining, settings: dict[str, Any]) -> torch.optim.AdamW:
-    """AdamW without decay on biases and LayerNorms."""
-    decayed = [p for p in model.parameters() if p.ndim >= 2]
-    plain = [p for p in model.parameters() if p.ndim < 2]
-    return torch.optim.AdamW(
-        [
-            {"params": decayed, "weight_decay": settings["weight_decay"]},
-            {"params": plain, "weight_decay": 0.0},
-        ],
-        lr=settings["peak_lr"],
-        betas=(settings["beta1"], settings["beta2"]),
-        eps=settings["eps"],
-        fused=True,
     )
 
 
@@ -118,7 +103,7 @@ def train(run: Path, settings: Settings) -> None:
     counts = corpus.unigram_counts(build_config(settings["model"]).vocab_size)
     model = build_model(settings["model"], counts)
     torch.nn.Module.to(model, device)  # `model.to` has no usable type
-    optimizer = build_optimizer(model, options)
+    optimizer = build_optimizers(model, options)
     step = tokens = 0
     checkpoint = run / "checkpoint.pt"
     if checkpoint.exists():
@@ -154,8 +139,7 @@ def train(run: Path, settings: Settings) -> None:
             if tokens < begins <= tokens + settings["batch"]["step_tokens"]:
                 save(run / "before-decay.pt", state_now())
         share = learning_rate(tokens, options)
-        for group in optimizer.param_groups:
-            group["lr"] = share * options["peak_lr"]
+        optimizer.set_share(share)
         whole = tokens >= total - options["whole_tokens"]
         keep_share = 1.0 if whole else options["keep_share"]
         step_tokens = 0
@@ -175,7 +159,6 @@ def train(run: Path, settings: Settings) -> None:
             chosen_sum += outcome.n_chosen
         torch.nn.utils.clip_grad_norm_(model.parameters(), options["clip"])
         optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
         before = tokens
         step, tokens, logged_tokens = step + 1, tokens + step_tokens, logged_tokens + step_tokens
         now = time.monotonic()

@@ -203,7 +203,7 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const remains = Math.max(0, all - sum);
     const shared = formatNumber(remains, undefined, errorOf(shown, remains, others));
     rest.textContent =
-      (others > 0 ? `${others} others share ${shared}. ` : "") +
+      (others > 0 ? `${others === 1 ? "1 other has" : `${others} others share`} ${shared}. ` : "") +
       (masked > 0 ? `${masked} masked: this query cannot see them. ` : "") +
       (row >= 0 ? "" : "Choose a token above to see its row.");
   }

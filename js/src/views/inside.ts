@@ -225,7 +225,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     legend.replaceChildren(
       h("span", { class: "aw-mark" }, h("i", { class: "aw-key-attention" }), "attention"),
       h("span", { class: "aw-mark" }, h("i", { class: "aw-key-ffn" }), "FFN"),
-      h("span", {}, "‖out − in‖ / ‖in‖ of ", nameElement(token), ", 0 to ", number(most)),
+      h("span", {}, "‖out − in‖ / ‖in‖ of “", nameElement(token), "”, 0 to ", number(most)),
       ...(found.change.length === 0
         ? []
         : [
