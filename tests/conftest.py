@@ -1,34 +1,59 @@
-"""What every ring shares: the order of the rings, and no network."""
+"""What every ring shares: the order of the rings, how processes share them, and no network."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from xdist.scheduler import LoadFileScheduling
 
 # Before torch and transformers are imported anywhere: see CONTRIBUTING.md.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
-LAST_RINGS = ("packaging", "notebooks", "e2e")  # the slow ones, slowest last
+SLOW_RINGS = ("packaging", "notebooks", "e2e")
+ALONE = (
+    "::test_runs_top_to_bottom"  # notebooks: minutes in one file, so each goes where there is room
+)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow rings last, or first where several processes share the work: then they end together."""
+
     def ring(item: pytest.Item) -> int:
         try:
             folder = item.path.relative_to(ROOT / "tests").parts[0]
         except ValueError:
             return -1
-        return LAST_RINGS.index(folder) if folder in LAST_RINGS else -1
+        return SLOW_RINGS.index(folder) if folder in SLOW_RINGS else -1
 
-    items.sort(key=ring)  # stable: inside a ring the order is that of the files
+    shared = hasattr(config, "workerinput")
+    items.sort(key=ring, reverse=shared)  # stable: inside a ring the order is that of the files
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """As ``--dist loadfile``, the notebooks one by one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    from tests.notebooks.test_tutorials import NAME
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if ALONE not in nodeid:
+                return super()._split_scope(nodeid)
+            # One notebook's outputs are looked at in another file, by the process that ran it.
+            return "tests/notebooks/test_tutorials.py" if f"[{NAME}]" in nodeid else nodeid
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
