@@ -19,7 +19,7 @@ from transformers.masking_utils import sdpa_mask
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.families import layer_modules
-from attn_widget.trace import LayerQKV, Outputs, QKVTrace, Trace, WeightsTrace
+from attn_widget.trace import KeptLogits, LayerQKV, Outputs, QKVTrace, Trace, WeightsTrace
 
 if TYPE_CHECKING:
     from attn_widget.encoder import Encoder
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 ATTENTION = "attn_widget"
 Progress = Callable[[int, int], None]
-KEPT_LOGITS = 64 * 2**20  # bytes of float32 logits that a trace keeps: 512 tokens of 32,768 entries
+# Bytes of logits that all traces keep together (512 tokens of 32,768 entries), where the head of the
+# model can run by itself.
+KEPT_LOGITS = KeptLogits(64 * 2**20)
 _active = threading.local()
 
 
@@ -357,8 +359,9 @@ def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
 
 def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     model = encoder.model
-    large = encoding.n_tokens * encoder.vocab_size * 4 > KEPT_LOGITS
-    later = encoder.has_mlm and large and encoder.family.mlm is not None
+    large = encoding.n_tokens * encoder.vocab_size * 4 > KEPT_LOGITS.limit
+    again = encoder.has_mlm and encoder.family.mlm is not None
+    later = large and again
     known = layer_modules(encoder.family, model) is not None
     with _hidden_states(encoder) as states:
         found = (model.base_model if later and not encoder.has_nsp else model)(
@@ -369,10 +372,12 @@ def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
         )
     last = states[-1]
     outputs = Outputs(hidden_states=states if known else _own_hidden_states(found))
-    if later:
+    if again:
         outputs.compute_logits = lambda rows: mlm_logits(encoder, last[rows])
-    elif encoder.has_mlm:
+    if encoder.has_mlm and not later:
         outputs.logits = _mlm_output(found)[0]
+        if again:
+            KEPT_LOGITS.add(outputs)
     if encoder.has_nsp:
         outputs.nsp_logits = _array(found.get("seq_relationship_logits", found.get("logits")))
     if encoder.classifier == "question_answering":

@@ -30,9 +30,9 @@ class Outputs:
     hidden_states : sequence of arrays or tensors [n, d], length L + 1
         The first is the embeddings' output. Stacked when it is first asked for.
     logits : tensor [n, vocabulary]
-        Of the masked-LM head; None without one, and when it is too large to keep.
+        Of the masked-LM head; None without one, and where they are not kept (`KeptLogits`).
     compute_logits : callable, optional
-        ``rows -> tensor [r, vocabulary]`` where ``logits`` was too large to keep.
+        ``rows -> tensor [r, vocabulary]``, for logits that are not kept.
     classifier_logits : float32 [classes], [n, classes] (token) or [n, 2] (start and end of an answer)
     nsp_logits : float32 [2]
         ``is next``, ``is not next``.
@@ -190,8 +190,9 @@ class Trace(ABC):
         rows : slice or list of int
         """
         outputs = self._outputs
-        if outputs.logits is not None:
-            return outputs.logits[rows]
+        kept = outputs.logits  # read once: another run may let go of it
+        if kept is not None:
+            return kept[rows]
         return None if outputs.compute_logits is None else outputs.compute_logits(rows)
 
     @property

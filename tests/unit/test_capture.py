@@ -14,7 +14,7 @@ import attn_widget as aw
 from attn_widget.capture import capture, forward_ids, mlm_logits
 from attn_widget.encoder import Encoder
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
-from attn_widget.trace import QKVTrace, Trace, WeightsTrace
+from attn_widget.trace import KeptLogits, QKVTrace, Trace, WeightsTrace
 from tests.unit import tiny_models
 
 TEXT = "The cat sat, and naïve Dr. Smith's dog 😀 ran."
@@ -138,11 +138,27 @@ def test_logits_too_large_to_keep_are_computed_when_asked_for(
 ) -> None:
     encoding = encoder.encode(TEXT)
     kept = capture(encoder, encoding)
-    monkeypatch.setattr("attn_widget.capture.KEPT_LOGITS", 0)
+    monkeypatch.setattr("attn_widget.capture.KEPT_LOGITS.limit", 0)
     later = capture(encoder, encoding)
     assert later.nbytes < kept.nbytes
     np.testing.assert_allclose(later.logits, kept.logits, **LOGITS)
     np.testing.assert_allclose(later.logits_tensor([2, 0]), kept.logits[[2, 0]], **LOGITS)
+
+
+def test_later_runs_take_the_room_of_earlier_logits_which_are_computed_anew(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = KeptLogits(2**20)
+    monkeypatch.setattr("attn_widget.capture.KEPT_LOGITS", room)
+    encoding = encoder.encode(TEXT)
+    first = capture(encoder, encoding)
+    size, expected = first.nbytes, np.array(first.logits)
+    room.limit = 2 * expected.nbytes
+    later = [capture(encoder, encoding) for _ in range(2)]
+    if encoder.family.mlm is not None:
+        assert first.nbytes <= size - expected.nbytes
+    assert {trace.nbytes for trace in later} == {size}
+    np.testing.assert_allclose(first.logits, expected, **LOGITS)
 
 
 def test_a_model_is_left_as_it_was(encoder: Encoder) -> None:

@@ -1,0 +1,44 @@
+"""Logits of the masked-LM head, kept for the latest runs: they outweigh all else that a run holds."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from attn_widget.trace.base import Outputs
+
+
+class KeptLogits:
+    """Lets go of the oldest logits when all together pass a limit; they are then computed anew.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from attn_widget.trace import Outputs
+    >>> kept, runs = KeptLogits(1000), [Outputs(logits=torch.zeros(100)) for _ in range(3)]
+    >>> for run in runs:
+    ...     kept.add(run)
+    >>> [run.logits is None for run in runs]
+    [True, False, False]
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._held: list[weakref.ref[Outputs]] = []
+
+    def add(self, outputs: Outputs) -> None:
+        """Count the logits of a new run, which can compute them again."""
+        with self._lock:
+            alive = [found for ref in self._held if (found := ref()) is not None] + [outputs]
+            total = sum(found.logits.nbytes for found in alive)
+            while total > self.limit:
+                oldest = alive.pop(0)
+                total -= oldest.logits.nbytes
+                oldest.logits = None
+            self._held = [weakref.ref(found) for found in alive]
