@@ -304,17 +304,16 @@ def running(encoder: Encoder, attention: str | None = None) -> Generator[None]:
     attention : str, optional
         Attention implementation for the time being.
     """
-    model = encoder.model
-    modules = list(model.modules())
-    training = [module for module in modules if module.training]
-    owners = [
-        module
-        for module in modules
-        if isinstance(getattr(module, "config", None), PreTrainedConfig)
-    ]
-    configs = {id(module.config): module.config for module in owners}
-    before = [(config, config._attn_implementation) for config in configs.values()]
     with encoder.lock, torch.no_grad():
+        modules = list(encoder.model.modules())
+        training = [module for module in modules if module.training]
+        owners = [
+            module
+            for module in modules
+            if isinstance(getattr(module, "config", None), PreTrainedConfig)
+        ]
+        configs = {id(module.config): module.config for module in owners}
+        before = [(config, config._attn_implementation) for config in configs.values()]
         for module in training:
             module.training = False
         try:

@@ -122,6 +122,15 @@ def class_probabilities(
     )
 
 
+def reads(config: Any) -> str:
+    """What the head reads where that is not the first token alone; empty where it is."""
+    if getattr(config, "model_type", "") == "attn_widget_text_cnn":
+        return "The head reads windows over all tokens; the first token is one of them."
+    if getattr(config, "classifier_pooling", "cls") == "mean":
+        return "The head reads the mean of all tokens; the first token is one of them."
+    return ""
+
+
 def activation_of(problem_type: str | None, n_labels: int) -> tuple[Activation, str]:
     """What turns a sequence classifier's outputs into probabilities, and what is left open.
 

@@ -14,6 +14,7 @@ from attn_widget.classification import (
     ClassProbabilities,
     activation_of,
     class_probabilities,
+    reads,
 )
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, summarize
@@ -198,6 +199,7 @@ class Run:
             return class_probabilities(labels, logits, task=task)
         kind = getattr(self.encoder.model.config, "problem_type", None)
         activation, note = activation_of(kind, count)
+        note = " ".join(filter(None, (note, reads(self.encoder.model.config))))
         return class_probabilities(labels, logits, activation=activation, note=note)
 
     def class_gradients(self, classes: Sequence[int]) -> NDArray[np.float32]:

@@ -43,7 +43,7 @@ def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
 def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[str, Any]:
     """Fit one method on one split and score it on the test split."""
     data = LOADERS[name](classes=classes, seed=seed)
-    started = time.process_time()
+    started, began = time.process_time(), time.perf_counter()
     record: dict[str, Any] = {"dataset": name, "classes": classes, "seed": seed, "method": method}
     if method == "lexicon":
         baseline = tasks.LexiconBaseline().fit(data.train)
@@ -68,6 +68,8 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
         record["best_epoch"] = fitted.best_epoch
         record["weights"] = fingerprint(load(progress=False).model)
     record["cpu_s"] = round(time.process_time() - started, 1)
+    record["wall_s"] = round(time.perf_counter() - began, 1)
+    record["threads"] = threads
     record["texts"] = {part: len(split) for part, split in data.splits.items()}
     record["metrics"] = asdict(tasks.score(data.test.labels, found))
     record["hits"] = "".join("1" if hit else "0" for hit in found.argmax(1) == data.test.labels)
@@ -140,12 +142,14 @@ def main() -> None:
     records = read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = product(arguments.classes, arguments.seeds, arguments.datasets, arguments.methods)
+    weights = fingerprint(load(progress=False).model)  # results of an earlier model are found anew
     for classes, seed, name, method in () if arguments.only_table else wanted:
-        if any(key_of(record) == (name, classes, seed, method) for record in records):
+        key = (name, classes, seed, method)
+        if any(key_of(r) == key and r.get("weights", weights) == weights for r in records):
             continue
         record = fit(name, classes, seed, method, arguments.threads)
         known = read(path)  # another process may have added to it
-        records = sorted([*known, record], key=key_of)
+        records = sorted([*(r for r in known if key_of(r) != key), record], key=key_of)
         write(path, json.dumps(records, indent=1) + "\n")
         write(path.with_suffix(".md"), table(records) + "\n")
         print(name, classes, method, seed, record["metrics"], f"{record['cpu_s']} s", flush=True)

@@ -144,8 +144,13 @@ def _fetch(part: Path, folder: Path) -> Path:
         f"Put {ARCHIVE} into {str(folder)!r} (on a machine with a network: pip download --no-deps "
         f"--no-binary vaderSentiment vaderSentiment=={VERSION}) and load again."
     )
+    other = (
+        f" The file of this name in {str(folder)!r} is not the published one (sha256 {SHA256})."
+        if (folder / ARCHIVE).is_file()
+        else ""
+    )
     raise NotAvailableError(
-        f"vaderSentiment {VERSION}'s source archive could not be fetched: {reason}",
+        f"vaderSentiment {VERSION}'s source archive could not be fetched: {reason}{other}",
         ROOM if reason == FULL else hint,
     )
 

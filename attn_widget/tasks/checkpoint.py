@@ -102,8 +102,8 @@ class Store:
                 key, _, name = full_name.partition("/")
                 if name:
                     parameter = parameters[name]
-                    where = value if value.ndim == 0 else value.to(parameter.device)
-                    optimizer.state[parameter][key] = where
+                    # AdamW is fused: its count of steps lives beside the parameter too
+                    optimizer.state[parameter][key] = value.to(parameter.device)
         return State(
             epoch=data["epoch"],
             step=data["step"],

@@ -171,8 +171,8 @@ def fit_classifier(
     if held is not None:
         checked = Labelled(tokenize(found, held[0], **options, name="validation texts"), held[1])
     settings = Settings(
-        head, lr_encoder, lr_head, weight_decay, dropout, step_size, gamma, epochs, batch_size, patience,
-        limit, bool(truncation), seed,
+        head, float(lr_encoder), float(lr_head), float(weight_decay), float(dropout), int(step_size),
+        float(gamma), int(epochs), int(batch_size), int(patience), int(limit), bool(truncation), int(seed),
     )  # fmt: skip
 
     import torch

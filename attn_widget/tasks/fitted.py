@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.classification import activation_of, class_probabilities
+from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.encoder import Encoder
@@ -70,7 +71,7 @@ class FittedClassifier:
     def probabilities(
         self, texts: Sequence[str], *, truncation: bool | None = None
     ) -> NDArray[np.float32]:
-        """``softmax(logits)`` of every text.
+        """``softmax(logits)`` of every text; sigmoids where the model's configuration says so.
 
         Parameters
         ----------
@@ -81,10 +82,12 @@ class FittedClassifier:
         Returns
         -------
         float32 ndarray [n, c]
-            Columns in the order of ``classes``; rows sum to 1.
+            Columns in the order of ``classes``; rows of a softmax sum to 1.
 
         Raises
         ------
+        NotAvailableError
+            The model gives values and no probabilities (regression).
         TooLongError
             A text with more tokens, without ``truncation``.
         InputError, InputTypeError
@@ -103,8 +106,18 @@ class FittedClassifier:
             truncation=cut,
             name="texts",
         )
+        activation, _ = activation_of(self.model.config.problem_type, len(self.classes))
+        if activation == "identity":
+            raise NotAvailableError(
+                "This model gives values and no probabilities: its problem_type is 'regression'.",
+                "Values of a text: analyze(text, model=fitted).classification.logits.",
+            )
         with running(encoder):
-            return softmax(predict(self.model, examples))
+            logits = predict(self.model, examples)
+        if activation == "softmax":
+            return softmax(logits)
+        found = class_probabilities(self.classes, logits, activation=activation)
+        return found.probabilities.astype(np.float32)
 
     def save(self, folder: str | Path) -> Path:
         """Write weights, tokenizer, history and settings; `transformers` loads the folder too.

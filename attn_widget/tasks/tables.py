@@ -6,9 +6,11 @@ import csv
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.tasks.dataset import Dataset, make_split
@@ -177,11 +179,14 @@ def from_dataset(
     parts = _own_splits(dataset, text)
     if parts is None:
         table, names = _table(dataset, text, label, group, "")
-        return _whole(name, table, classes if classes is not None else names, seed)
+        if classes is not None:
+            return _whole(name, table, classes, seed)
+        return _whole(name, _named(table, names), names, seed)
     tables = {split: _table(part, text, label, group, f"{split} ") for split, part in parts.items()}
-    if classes is None:
-        classes = tables["train"][1]
-    return _parts(name, {split: table for split, (table, _) in tables.items()}, classes, seed)
+    if classes is not None:
+        return _parts(name, {split: table for split, (table, _) in tables.items()}, classes, seed)
+    named = {split: _named(table, names) for split, (table, names) in tables.items()}
+    return _parts(name, named, tables["train"][1], seed)
 
 
 def _whole(name: str, table: Table, classes: Sequence[str] | None, seed: int) -> Dataset:
@@ -309,6 +314,19 @@ def _table(
     own = getattr((getattr(dataset, "features", None) or {}).get(label), "names", None)
     rows = [f"{where}row {row}" for row in range(len(columns[text]))]
     return Table(columns[text], columns[label], columns.get(group) if group else None, rows), own
+
+
+def _named(table: Table, names: Sequence[str] | None) -> Table:
+    """Numbers of a `ClassLabel` as its names: they are places, also where names are digits."""
+    if not names:
+        return table
+    labels = [
+        names[int(label)]
+        if isinstance(label, (int, np.integer)) and 0 <= label < len(names)
+        else label
+        for label in table.labels
+    ]
+    return replace(table, labels=labels)
 
 
 def _check_column(name: str, columns: Sequence[str], where: str) -> None:

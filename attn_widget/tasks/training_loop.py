@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,12 +120,18 @@ def build_optimizer(model: Any, fresh: frozenset[str], settings: Settings) -> to
     return torch.optim.AdamW(groups, betas=BETAS, fused=True)
 
 
-def predict(model: Any, examples: Examples, batch_size: int = TEXTS_AT_ONCE) -> NDArray[np.float32]:
-    """Logits of every text, float32 [n, classes], with dropout off and without gradients."""
+def predict(
+    model: Any, examples: Examples, batch_size: int = TEXTS_AT_ONCE, *, fast: bool = False
+) -> NDArray[np.float32]:
+    """Logits of every text, float32 [n, classes], with dropout off and without gradients.
+
+    ``fast`` computes them as training does (`precision`), to fewer digits where that is bfloat16.
+    """
     found = np.empty((len(examples), model.config.num_labels), dtype=np.float32)
     was_training = model.training
     model.eval()
-    with torch.inference_mode(), precision(model.device):
+    computed = precision(model.device) if fast else nullcontext()
+    with torch.inference_mode(), computed:
         for indices in by_length(examples.lengths, batch_size):
             logits = model(**examples.batch(indices, model.device)).logits
             found[indices] = logits.float().cpu().numpy()
@@ -270,7 +276,7 @@ class Training:
             "validation": None,
         }
         if self.validation is not None:
-            logits = predict(self.model, self.validation.examples)
+            logits = predict(self.model, self.validation.examples, fast=True)
             record["validation"] = figures(self.validation.labels, logits)
         state.history.append(record)
         state.epoch, state.step, state.logits = state.epoch + 1, 0, self._no_logits()

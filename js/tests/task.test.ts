@@ -614,6 +614,18 @@ describe("token classifier", () => {
 });
 
 describe("question answering", () => {
+  it("says when start and end at the first token are more probable than any span", async () => {
+    const sure = SPANS.map((row, i): [number, number] => (i === 0 ? [9, 9] : row));
+    await draw(answered(sure));
+    const said = part("no-answer");
+    expect(said.textContent).toContain("[CLS]");
+    const share = sure.map(([z]) => Math.exp(z - 9)).reduce((a, b) => a + b);
+    expect(Number(said.querySelector<HTMLElement>("[data-aw-value]")!.dataset.awValue)).toBeCloseTo(
+      1 / share / sure.map(([, z]) => Math.exp(z - 9)).reduce((a, b) => a + b),
+      6,
+    );
+  });
+
   it("marks the most probable span outside of special tokens, with its text", async () => {
     await draw(answered(SPANS));
     expect(part("answer").textContent).toContain("“cat sat”");

@@ -96,7 +96,8 @@ def test_another_archive_under_the_same_name_is_refused(index: Path, tmp_path: P
 
 def test_a_half_written_cache_is_never_read(index: Path, tmp_path: Path) -> None:
     (tmp_path / archive.ARCHIVE).write_bytes(b"\x1f\x8b half of it")
-    with pytest.raises(NotAvailableError, match="could not be fetched"):
+    index.write_bytes(b"not what was published")
+    with pytest.raises(NotAvailableError, match=r"could not be fetched.*is not the published one"):
         tasks.load_amazon(cache=tmp_path)
 
 

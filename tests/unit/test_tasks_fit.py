@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,18 @@ import torch
 import transformers
 
 import attn_widget as aw
-from attn_widget.errors import InputError, InputTypeError, ModelLoadError, TooLongError
+from attn_widget.errors import (
+    InputError,
+    InputTypeError,
+    ModelLoadError,
+    NotAvailableError,
+    TooLongError,
+)
+from attn_widget.tasks import training_loop
 from attn_widget.tasks.fit import fit_classifier
 from attn_widget.tasks.fitted import FittedClassifier, load_classifier
 from attn_widget.tasks.heads import HEADS, build
+from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES
 from tests.unit.toy_task import ANIMALS, texts_and_labels, tiny
 
@@ -56,6 +65,37 @@ def test_probabilities_are_those_of_the_pipeline_of_transformers(fitted: FittedC
     np.testing.assert_allclose(fitted.probabilities(texts), expected, atol=1e-5)
 
 
+def test_probabilities_are_not_rounded_as_training_is(
+    fitted: FittedClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = fitted.probabilities([REVIEW])
+    monkeypatch.setattr(training_loop, "has_bfloat16", lambda device: True)
+    np.testing.assert_array_equal(fitted.probabilities([REVIEW]), expected)
+
+
+def test_other_activations_than_a_softmax_are_those_of_the_task_view(tmp_path: Path) -> None:
+    found: dict[str, FittedClassifier] = {}
+    for kind in ("multi_label_classification", "regression"):
+        model, tokenizer = tiny_models.build("bert", "ForSequenceClassification")
+        model.config.problem_type = kind
+        for part in (model, tokenizer):
+            part.save_pretrained(tmp_path / kind)
+        found[kind] = load_classifier(tmp_path / kind)
+    labels = found["multi_label_classification"]
+    expected = aw.analyze(REVIEW, model=labels, tagger=None).classification
+    assert expected is not None and expected.activation == "sigmoid"
+    np.testing.assert_allclose(labels.probabilities([REVIEW])[0], expected.probabilities, atol=1e-6)
+    with pytest.raises(NotAvailableError, match="regression"):
+        found["regression"].probabilities([REVIEW])
+
+
+def test_numbers_of_numpy_are_kept_as_any_others(tmp_path: Path) -> None:
+    texts, labels = texts_and_labels(12)
+    numbers: dict[str, Any] = {"epochs": np.int64(1), "seed": np.int64(3)}
+    fitted = fit_classifier(tiny(), texts, labels, progress=False, **numbers)
+    assert load_classifier(fitted.save(tmp_path / "saved")).settings["seed"] == 3
+
+
 def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
     fitted: FittedClassifier,
 ) -> None:
@@ -63,6 +103,7 @@ def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
     assert widget.view == "task"
     found = widget.analysis.classification
     assert found is not None and found.labels == ANIMALS
+    assert found.note.startswith("The head reads windows") == hasattr(fitted.model, "convolutions")
     expected = by_class(pipeline_of(fitted)([REVIEW])[0])
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
     widget.close()

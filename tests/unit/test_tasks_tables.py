@@ -54,6 +54,20 @@ def test_all_kinds_of_tables_give_the_same_dataset() -> None:
     assert repr(found[0]) == "Dataset('dataset', 2 classes, train 42, validation 6, test 12)"
 
 
+def test_numbers_of_a_class_label_are_places_also_where_its_names_are_digits() -> None:
+    class Digits:
+        names = tuple(sorted(str(k) for k in range(12)))  # "10" stands before "2"
+
+    labels = [k % 12 for k in range(120)]
+    texts = [f"Text number {k} of class {Digits.names[label]}." for k, label in enumerate(labels)]
+    whole = Table(columns(texts, labels), {"label": Digits()})
+    for found in (tasks.from_dataset(whole), tasks.from_dataset({"train": whole})):
+        assert found.classes == Digits.names
+        for split in found.splits.values():
+            for text, label in zip(split.texts, split.labels, strict=True):
+                assert text.endswith(f"of class {found.classes[label]}.")
+
+
 def test_the_names_of_a_class_label_are_used() -> None:
     found = tasks.from_dataset(Table(columns(), {"label": ClassLabel()}))
     assert found.classes == ("negative", "positive")

@@ -13,8 +13,8 @@ import { directionOf } from "./ribbon-line";
 import type { Classification } from "./task-data";
 import { pairBar, spaced } from "./task-rows";
 
-/** Columns of classes under comparison. */
-const MOST_CLASSES = 3;
+/** Columns of classes: those under comparison, and the text's likeliest. */
+const MOST_CLASSES = 12;
 /** Words from which on a text may be higher than its row. */
 const SCROLLED = 24;
 
@@ -112,7 +112,7 @@ export function textsBeside(
 
   /** What the classifier said of a text, in the classes under comparison. */
   function said(of: Texts, text: number, best: number): HTMLElement {
-    const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES + 1);
+    const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES).sort((a, b) => a - b);
     const value = (label: number): HTMLElement => {
       const at = text * width + label;
       return activation === "identity"

@@ -50,12 +50,13 @@ export function answerSpan(element: HTMLElement, stage: Stage, found: Classifica
   if (span === null) answer.append(h("p", {}, "There is no token that could be an answer."));
   else {
     const [start, end] = [probability(span.start, 0), probability(span.end, 1)];
+    const none = tokens.special[0] ? probability(0, 0) * probability(0, 1) : 0;
     answer.append(
       h("p", { class: "aw-answer-text" }, h("bdi", { dir: "auto" }, `“${spanText(tokens, span)}”`)),
       h(
         "p",
         { class: "aw-view-note" },
-        `most probable span, ${name(span.start)} ${span.start} to ${name(span.end)} ${span.end}: `,
+        `most probable span of the text, ${name(span.start)} ${span.start} to ${name(span.end)} ${span.end}: `,
         "P(start) ",
         number(start),
         " × P(end) ",
@@ -64,6 +65,16 @@ export function answerSpan(element: HTMLElement, stage: Stage, found: Classifica
         number(span.probability),
       ),
     );
+    if (none > span.probability)
+      answer.append(
+        h(
+          "p",
+          { class: "aw-view-note", "data-aw-part": "no-answer" },
+          `Start and end at ${name(0)} are more probable, `,
+          number(none),
+          ": so models that were trained on questions without an answer (SQuAD 2.0) say that there is none.",
+        ),
+      );
   }
 
   const strips = h("div", {
