@@ -20,11 +20,16 @@ const chunksOf =
     document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
       ?.textContent ?? null;
 
-/** Open a run below `parent`; what cannot be opened says why. */
-async function open(run: number, parent: HTMLElement): Promise<Frame | null> {
+/** Open a run below `parent`, unless it is no longer `wanted` by then; what cannot be opened says why. */
+async function open(
+  run: number,
+  parent: HTMLElement,
+  wanted: () => boolean = () => true,
+): Promise<Frame | null> {
   performance.mark("aw:open");
   try {
     const source = await SnapshotSource.open(chunksOf(run));
+    if (!wanted()) return null;
     const state = createState(acceptSelection(source.meta.snapshot.selection));
     state.set(fit(state.get(), source.meta));
     const frame = createFrame(withSaved(state, source.meta.snapshot));
@@ -32,6 +37,7 @@ async function open(run: number, parent: HTMLElement): Promise<Frame | null> {
     frame.show(source, null);
     return frame;
   } catch (error) {
+    if (!wanted()) return null;
     const { message, hint } = explain(error);
     parent.replaceChildren(
       h("p", { role: "alert" }, `This run cannot be opened: ${message} ${hint}`),
@@ -94,9 +100,9 @@ function report(main: HTMLElement, index: Index): void {
     frame?.dispose();
     frame = null;
     place.setAttribute("aria-label", index.runs[run]!.title);
-    const opened = await open(run, place);
-    if (mine === turn) frame = opened;
-    else opened?.dispose();
+    const current = () => mine === turn;
+    const opened = await open(run, place, current);
+    if (current()) frame = opened;
   };
   window.addEventListener("hashchange", () => void follow());
   main.classList.add("aw-page-report");
