@@ -50,7 +50,7 @@ TINY = [
     "train.log_steps=10",
 ]
 TOTAL, DECAY, STEP = 12_000, 6_000, 512  # tokens
-SHORT = [*TINY, f"train.total_tokens={TOTAL}"]
+SHORT = [*TINY, f"train.total_tokens={TOTAL}", 'train.optimizer="muon"']  # and its state is kept
 TWO_HUNDRED_STEPS = [
     "batch.step_tokens=2048",
     "batch.micro_tokens=2048",
