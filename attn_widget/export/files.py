@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
 
 
 def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path:
@@ -24,8 +24,11 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
 
     Raises
     ------
+    InputTypeError
+        No str or path.
     InputError
-        Another suffix, a folder that is not there (the nearest one is named), or a folder.
+        Another suffix, a folder that is not there (the nearest one is named), a folder or a device,
+        or a name that no file can have.
 
     Examples
     --------
@@ -33,7 +36,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
     Traceback (most recent call last):
     attn_widget.errors.InputError: 'head.jpg' ends with '.jpg', expected '.png'. Use 'head.png'.
     """
-    found = Path(path).expanduser()
+    found = path_of(path)
     if suffix is not None and found.suffix.lower() != suffix:
         given = f"ends with {found.suffix!r}" if found.suffix else "has no suffix"
         better = found.with_suffix(suffix).name if found.name else f"picture{suffix}"
@@ -44,7 +47,41 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
             raise InputError(f"The folder {str(folder)!r} does not exist.", nearest_folder(folder))
         if found.is_dir():
             raise InputError(f"{str(found)!r} is a folder.", "Give the name of a file in it.")
+        if found.exists() and not found.is_file():  # it would be replaced by a file
+            raise InputError(f"{str(found)!r} is no regular file.", "Give the name of a file.")
     return found
+
+
+def path_of(path: object) -> Path:
+    """``path`` with the home folder in the place of ``~``.
+
+    Raises
+    ------
+    InputTypeError, InputError
+        See `destination`.
+    """
+    try:
+        name = os.fspath(path)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except TypeError:
+        name = None
+    if not isinstance(name, str):
+        raise InputTypeError(
+            f"path is of type {type(path).__name__}, expected a str or a path.",
+            "Give the name of a file.",
+        )
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The path {name!r} has characters that no file's name can have here.",
+            "Give another name.",
+        ) from error
+    if "\0" in name:
+        raise InputError(f"The path {name!r} has a NUL character.", "Leave it out.")
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:  # ~name of nobody
+        raise InputError(f"The home folder in {name!r} is not known.", "Write it out.") from error
 
 
 def nearest_folder(folder: Path) -> str:
@@ -67,14 +104,15 @@ def write(path: Path, data: bytes) -> None:
 def write_parts(path: Path, parts: Iterable[bytes]) -> None:
     """Write ``parts`` to ``path``: all of them, or nothing and the old file stays.
 
-    They go to a file beside it, which takes its place and its permissions when it is complete. An
-    exception of whoever makes the parts is passed on as it is.
+    They go to a file beside it, which takes its place and its permissions when it is complete. A link
+    stays, and what it names is written. An exception of whoever makes the parts is passed on as it is.
 
     Raises
     ------
     InputError
         The file cannot be written; the message says why.
     """
+    path = Path(os.path.realpath(path))
     new = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
     with told(path):
         file = new.open("xb")

@@ -267,7 +267,7 @@ class Exports:
 
         return to_html(
             self._savable(),
-            os.fspath(path),
+            path,
             layers=layers,
             heads=heads,
             views=views,

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -64,7 +65,7 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 def to_html(
     widgets: Savable | Iterable[Savable],
-    path: str | Path,
+    path: str | os.PathLike[str],
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
@@ -77,7 +78,7 @@ def to_html(
     ----------
     widgets : widget that `show` returned, or iterable of them
         Shown one below the other.
-    path : str or Path
+    path : str or path
         Replaced in one step: a page that cannot be finished leaves the old one.
     layers, heads : sequence of int, optional
         0-based; by default all.
@@ -150,7 +151,9 @@ def page_html(widget: Savable, *, title: str | None = None) -> str:
     return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
 
 
-def write_page(path: str | Path, runs: Iterable[SavedRun], title: str, layout: Layout) -> Path:
+def write_page(
+    path: str | os.PathLike[str], runs: Iterable[SavedRun], title: str, layout: Layout
+) -> Path:
     """Write the whole page, or nothing; see `attn_widget.export.files.write_parts`."""
     target = destination(path)
     write_parts(target, page_parts(runs, title, layout))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ ENOUGH = 8  # texts, from which the size of the page is foreseen
 
 def report(
     texts: Iterable[str | tuple[str, str]],
-    path: str | Path,
+    path: str | os.PathLike[str],
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
@@ -42,7 +43,7 @@ def report(
     Parameters
     ----------
     texts : iterable of str, or of (text, text_pair)
-    path : str or Path
+    path : str or path
         Replaced in one step.
     layers, heads, views, title
         As in `to_html`.

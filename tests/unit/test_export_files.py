@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.files import destination, write
 
 
@@ -59,3 +59,45 @@ def test_when_writing_fails_the_old_file_stays(
         write(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in os.scandir(tmp_path)] == ["a.csv"]
+
+
+def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    (tmp_path / "link.csv").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link.csv", "/dev/null"):
+        with pytest.raises(InputError, match="is no regular file"):
+            destination(path)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "a.csv", tmp_path / "a.csv"
+    for old in (None, b"old"):
+        if old is not None:
+            target.write_bytes(old)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        write(destination(link), b"new")
+        assert link.is_symlink() and target.read_bytes() == b"new"
+        assert sorted(entry.name for entry in tmp_path.rglob("*")) == ["a.csv", "a.csv", "real"]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"a.csv", ["a.csv"]])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(InputTypeError, match="expected a str or a path"):
+        destination(path)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("a\0b.csv", "NUL"),
+        ("a\ud800.csv", "no file's name can have"),
+        ("~nobody-of-this-name/a.csv", "home folder"),
+    ],
+)
+def test_names_that_no_file_can_have_are_refused(path: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        destination(path)

@@ -180,6 +180,12 @@ def test_places_that_cannot_be_written_are_named(
         aw.to_html(widget, tmp_path / f"{'cat' * 100}.html")
 
 
+def test_a_widget_is_written_to_a_path(widget: aw.AttentionWidget) -> None:
+    for nothing in (None, 3):
+        with pytest.raises(InputTypeError, match="expected a str or a path"):
+            widget.to_html(nothing)  # pyright: ignore[reportArgumentType]
+
+
 @contextmanager
 def tiny_disk(folder: Path, size: str, *, read_only: bool = False) -> Generator[Path]:
     """A file system of its own; skips where this machine may not mount one."""
