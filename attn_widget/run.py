@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import check_count, index_in, indices_in
 from attn_widget.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
@@ -16,7 +17,7 @@ from attn_widget.classification import (
     class_probabilities,
     reads,
 )
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, summarize
 
 if TYPE_CHECKING:
@@ -101,15 +102,14 @@ class Run:
         NotAvailableError
             The checkpoint has no masked-LM head, or (``"masked"``) its tokenizer no mask token.
         InputError
-            An unknown mode, or ``top_k`` out of range.
+            An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
+        InputTypeError
+            ``top_k`` is no int, or ``rows`` no slice.
         """
         self._check(mode)
-        if not 1 <= top_k <= self.encoder.vocab_size:
-            raise InputError(f"top_k is {top_k}, expected 1 to {self.encoder.vocab_size}.")
+        top_k = check_count(top_k, "top_k", 1, self.encoder.vocab_size)
         n = self.trace.n_tokens
-        wanted = range(n)[rows or slice(None)]
-        if not wanted:
-            raise InputError(f"rows is {rows}, which holds none of the {n} positions.")
+        wanted = positions_of(rows, n)
         with self._lock:
             if len(wanted) == n and (mode, top_k) in self._predictions:
                 return self._predictions[mode, top_k]
@@ -141,17 +141,28 @@ class Run:
             The entries to list; by default the best ``top_k``.
         mode, top_k
             As in `predictions`.
+
+        Raises
+        ------
+        NotAvailableError
+            As in `predictions`.
+        InputError
+            An unknown mode; a position, an id or ``top_k`` out of range.
+        InputTypeError
+            ``token_ids`` is no list, or ``top_k`` no int.
         """
         self._check(mode)
-        if not 0 <= position < self.trace.n_tokens:
-            raise InputError(f"position is {position}, expected 0 to {self.trace.n_tokens - 1}.")
+        size = self.encoder.vocab_size
+        position = index_in(position, self.trace.n_tokens, "position")
+        top_k = check_count(top_k, "top_k", 1, size) if token_ids is None else 0
+        ids = [] if token_ids is None else indices_in(token_ids, size, "token_ids")
         if mode == "as_is":
             logits = self.trace.logits_tensor([position])
         else:
             logits = self._masked_logits([position])
         row = logits[0].float().cpu().numpy()
-        chosen = np.argsort(-row, kind="stable")[:top_k] if token_ids is None else token_ids
-        ids = [int(token_id) for token_id in chosen]
+        if token_ids is None:
+            ids = np.argsort(-row, kind="stable")[:top_k].tolist()
         return open_softmax(row, position, ids, self.encoder.token_texts(ids))
 
     @property
@@ -293,6 +304,29 @@ class Run:
         copies[torch.arange(len(positions)), places] = mask
         extra = {name: held.get(name) for name in ("token_type_ids", "attention_mask")}
         return forward_ids(self.encoder, copies, **extra, positions=places)
+
+
+def positions_of(rows: slice | None, n: int) -> range:
+    """The positions of ``rows`` among ``n``, at least one.
+
+    Raises
+    ------
+    InputTypeError
+        No slice.
+    InputError
+        None of them.
+    """
+    if rows is None:
+        return range(n)
+    try:
+        wanted = range(n)[rows]
+    except TypeError:
+        wanted = None
+    if not isinstance(wanted, range):
+        raise InputTypeError(f"rows is {repr(rows)[:80]}, expected a slice.", "rows=slice(2, 5)")
+    if not wanted:
+        raise InputError(f"rows is {rows}, which holds none of the {n} positions.")
+    return wanted
 
 
 def chunks(items: list[int], size: int) -> Iterator[list[int]]:

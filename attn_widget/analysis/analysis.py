@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Head, Tau
-from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
 from attn_widget.analysis.flow import attention_flow
 from attn_widget.analysis.hidden import (
@@ -37,6 +36,7 @@ from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
 from attn_widget.analysis.sentences import SentenceAttention
 from attn_widget.analysis.specialization import Specialization, specialize
 from attn_widget.analysis.tables import dataframe, head_records
+from attn_widget.checks import check_seed, index_in, indices_in
 from attn_widget.errors import InputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -344,7 +344,10 @@ class Analysis:
         ------
         NotAvailableError
             Nothing tells the heads apart.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
         """
+        seed = check_seed(seed)
         key = ("roles", seed)
         if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
             found = head_roles(self.specialization.zscores(), seed)
@@ -386,6 +389,11 @@ class Analysis:
             Children of each token; edges from the root to a leaf.
         special : bool
             Whether special tokens may be children.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A token, layer, head or count that is not there or no int, or a tree too large to read.
         """
         allowed = scores = None
         if head == "rollout":
@@ -412,6 +420,8 @@ class Analysis:
 
     def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
         """Maximum flow from a token of the last layer to input tokens; see `attention_flow`."""
+        token = index_in(token, self.n_tokens, "token")
+        keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
         key = ("flow", token, None if keys is None else tuple(keys))
         return self._once(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
 

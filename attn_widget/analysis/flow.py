@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Int32
-from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.rollout import with_residual
+from attn_widget.checks import index_in, indices_in
 from attn_widget.errors import InputError
 
 # scipy's maximum flow takes int32 capacities. What leaves the source sums to one row, hence to 1,
@@ -45,6 +45,8 @@ def attention_flow(
     ------
     InputError
         A position out of range, or a graph of more than `MAX_EDGES` edges.
+    InputTypeError
+        `keys` is no list of positions.
 
     Notes
     -----
@@ -66,7 +68,7 @@ def attention_flow(
 
     n = means[0].shape[0]
     token = index_in(token, n, "token")
-    sinks = range(n) if keys is None else [index_in(key, n, "key") for key in keys]
+    sinks = range(n) if keys is None else indices_in(keys, n, "keys")
     edges = (len(means) - 1) * n * n + n
     if edges > MAX_EDGES:
         raise InputError(

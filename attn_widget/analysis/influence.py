@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.arrays import Bool, Float32
-from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.tables import dataframe
+from attn_widget.checks import check_count, index_in
 from attn_widget.errors import InputError
 
 MAX_NODES = 20_000  # more than a page can draw or a reader can read
@@ -113,8 +113,10 @@ def influence_tree(
     Raises
     ------
     InputError
-        The root is out of range, `top_k` or `depth` are not counts, or the tree could have more than
+        The root is no position, `top_k` or `depth` is out of range, or the tree could have more than
         `MAX_NODES` tokens.
+    InputTypeError
+        `top_k` or `depth` is no int.
 
     Examples
     --------
@@ -126,10 +128,7 @@ def influence_tree(
     """
     n = weights.shape[0]
     root = index_in(root, n, "token")
-    if top_k < 1 or depth < 0:
-        raise InputError(
-            f"top_k is {top_k} and depth is {depth}.", "Give at least 1 child and depth 0."
-        )
+    top_k, depth = check_count(top_k, "top_k", 1), check_count(depth, "depth", 0)
     nodes = level = 1
     for above in range(min(depth, n - 1)):
         level *= min(top_k, n - 1 - above)

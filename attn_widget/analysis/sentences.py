@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Float64, Int32
-from attn_widget.analysis.checks import index_in
 from attn_widget.analysis.tables import dataframe
+from attn_widget.checks import index_in
 from attn_widget.errors import InputError
 
 if TYPE_CHECKING:

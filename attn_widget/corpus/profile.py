@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles, head_roles
 from attn_widget.analysis.tables import dataframe
+from attn_widget.checks import check_seed
 from attn_widget.corpus import statistics
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
@@ -110,10 +111,13 @@ class Profile:
         ------
         NotAvailableError
             Nothing tells the heads apart.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
         """
+        seed = self.seed if seed is None else check_seed(seed)
         means = {key: self.mean[key] for key in specialization.KEYS}
         zscores = {key: specialization.standardize(values) for key, values in means.items()}
-        return head_roles(zscores, self.seed if seed is None else seed)
+        return head_roles(zscores, seed)
 
     def to_dataframe(self) -> Any:
         """One row for each figure of each head (needs pandas).

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attn_widget._version import __version__
+from attn_widget.checks import check_flag, check_path, check_seed
 from attn_widget.corpus.profile import KEYS, Profile
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
@@ -83,13 +84,14 @@ def profile(
     ------
     InputError
         No text; a text that the model cannot read, named by its index, before any work is done; a
-        `resume` folder of other texts, another model or other options.
+        `resume` folder of other texts, another model or other options, or that cannot be written to; a
+        seed that is not from 0 to 2**32 - 1.
     TooLongError
         A text with too many tokens, without `truncation`.
     ProfileError
         A text that failed on the way (an `InputError`, with the profile of what was done).
     InputTypeError
-        A str instead of a list.
+        A str instead of a list, a seed, `truncation` or `resume` of another type.
 
     Examples
     --------
@@ -106,6 +108,9 @@ def profile(
         )
     if engine != "local":
         raise InputError(f"engine={engine!r} is unknown.", 'Use engine="local".')
+    seed = check_seed(seed)
+    truncation = check_flag(truncation, "truncation")
+    folder = None if resume is None else check_path(resume, "resume")
     given = list(texts)
     if not given:
         raise InputError("texts is empty.", "Give at least one text.")
@@ -116,7 +121,7 @@ def profile(
     tag_with, _ = resolve(tagger)
     tagger_name = None if tag_with is None else tag_with.name
     meta = _meta(encoder, given, tagger_name, truncation)
-    parts = None if resume is None else Parts(Path(resume), meta)
+    parts = None if folder is None else Parts(folder, meta)
     done: list[Rows] = [] if parts is None else list(parts.done)
     finished = {int(k) for rows in done for k in rows.index}
     # The longest first: what does not fit into memory is known at once, and the bar tells the truth.

@@ -143,7 +143,7 @@ class Parts:
     Raises
     ------
     InputError
-        The folder holds the work of another model, other texts or other options.
+        The folder cannot be made, or holds the work of another model, other texts or other options.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
@@ -151,9 +151,15 @@ class Parts:
         self.folder = folder
         self.identity = identity
         self.done: list[Rows] = []
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"resume={str(folder)!r} is a file.", "Give a folder of its own.")
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"resume={str(folder)!r} is a file.", "Give a folder of its own.")
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"resume={str(folder)!r} cannot be made: {error.strerror or error}.",
+                "Give a folder that you may write to.",
+            ) from error
         for path in sorted(folder.glob("part-*.parquet")):
             rows, meta = read(path)
             other = [key for key, value in identity.items() if meta.get(key) != value]

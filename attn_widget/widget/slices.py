@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.beside import beside_of
 from attn_widget.analysis.first_token import last_layers
+from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.widget.paint import describe_predictions, prediction_arrays
 from attn_widget.widget.request import (
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_TOP_K = 100
 MAX_TOKEN_IDS = 1000
-MAX_SEED = 2**31
+MAX_SEED = LARGEST_SEED + 1
 MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
 
 Arrays = dict[str, NDArray[Any]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_widget.analysis.influence import MAX_NODES, Influence, influence_tree
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention
 
@@ -104,10 +106,18 @@ def test_one_token_has_no_children_at_any_depth() -> None:
         ({"root": 0, "depth": -1}, "depth is -1"),
     ],
 )
-def test_what_makes_no_tree_is_refused(options: dict[str, int], message: str) -> None:
+def test_what_makes_no_tree_is_refused(options: dict[str, Any], message: str) -> None:
     matrix = attention("random", 6, heads=1)[0][0]
     with pytest.raises(InputError, match=message):
         influence_tree(matrix, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"top_k": 2.0}, {"top_k": "3"}, {"depth": None}, {"depth": True}]
+)
+def test_counts_of_another_type_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputTypeError, match="expected an int"):
+        influence_tree(attention("random", 6, heads=1)[0][0], 0, **options)
 
 
 def test_a_tree_too_large_to_read_is_refused_before_it_grows() -> None:

@@ -1,0 +1,124 @@
+"""What users give, checked: indices, counts, seeds, yes or no, paths."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attn_widget.errors import InputError, InputTypeError
+
+LARGEST_SEED = 2**32 - 1  # numpy and scikit-learn take no larger one
+
+
+def index_in(value: Any, size: int, name: str) -> int:
+    """``value`` as an index of something of ``size`` parts.
+
+    Raises
+    ------
+    InputError
+        No integer, or not in 0 .. size - 1.
+
+    Examples
+    --------
+    >>> index_in(2, 3, "layer")
+    2
+    """
+    try:
+        index = operator.index(value)
+    except TypeError:
+        index = None
+    if index is None or isinstance(value, bool):
+        raise InputError(f"{name} is {repr(value)[:80]}, expected an int.")
+    if not 0 <= index < size:
+        raise InputError(f"{name} is {index}, expected 0 to {size - 1} (0-based).")
+    return index
+
+
+def indices_in(values: Any, size: int, name: str) -> list[int]:
+    """``values`` as indices of something of ``size`` parts.
+
+    Raises
+    ------
+    InputTypeError
+        Not several.
+    InputError
+        As `index_in`.
+    """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputTypeError(
+            f"{name} is {repr(values)[:80]}, expected several int.", f"{name}=[0], for example."
+        )
+    return [index_in(value, size, f"an entry of {name}") for value in values]  # pyright: ignore[reportUnknownVariableType]
+
+
+def check_count(value: Any, name: str, low: int, high: int | None = None, hint: str = "") -> int:
+    """``value`` as an int from ``low`` to ``high``; ``hint`` goes into what is raised.
+
+    Raises
+    ------
+    InputTypeError
+        No int.
+    InputError
+        Out of range.
+
+    Examples
+    --------
+    >>> check_count(3, "top_k", 1, 5)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.", hint)
+    if value < low or (high is not None and value > high):
+        expected = f"at least {low}" if high is None else f"{low} to {high:,}"
+        raise InputError(f"{name} is {value}, expected {expected}.", hint)
+    return int(value)
+
+
+def check_seed(seed: Any) -> int:
+    """``seed`` as an int that every generator of random numbers takes.
+
+    Raises
+    ------
+    InputTypeError
+        No int.
+    InputError
+        Not in 0 .. 2**32 - 1.
+    """
+    return check_count(seed, "seed", 0, LARGEST_SEED, "For example seed=0.")
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """``value`` as a bool; ``"no"`` would count as yes.
+
+    Raises
+    ------
+    InputTypeError
+        Something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(
+            f"{name} is {str(value)[:80]!r}, expected True or False.",
+            f"Pass {name}=True or leave it out.",
+        )
+    return bool(value)
+
+
+def check_path(value: Any, name: str) -> Path:
+    """``value`` as a path, ``~`` expanded.
+
+    Raises
+    ------
+    InputTypeError
+        No str and no path.
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputTypeError(
+            f"{name} is a {type(value).__name__}, expected a str or a path.",
+            f"{name}='folder/name'",
+        )
+    return Path(value).expanduser()

@@ -1,0 +1,104 @@
+"""Arguments of the wrong type or out of range are refused in words, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attn_widget as aw
+from attn_widget import encoder as encoders
+from attn_widget.checks import LARGEST_SEED, check_seed
+from attn_widget.errors import InputError, InputTypeError
+
+TEXT = "the cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def analysis() -> aw.Analysis:
+    return aw.analyze(TEXT, progress=False)
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loaded(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr(encoders, "load", loaded)
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "ask"),
+    [
+        (InputError, "top_k is -1, expected 1 to", lambda a: a.softmax(1, top_k=-1)),
+        (InputError, "top_k is 0, expected 1 to", lambda a: a.softmax(1, top_k=0)),
+        (InputTypeError, "top_k is a str", lambda a: a.softmax(1, top_k="5")),
+        (InputError, "position is 1.9, expected an int", lambda a: a.softmax(1.9)),
+        (InputError, "position is 8, expected 0 to 7", lambda a: a.softmax(8)),
+        (InputError, "token_ids is 1.5, expected an int", lambda a: a.softmax(1, [1.5])),
+        (InputError, "token_ids is -1, expected 0 to", lambda a: a.softmax(1, [-1])),
+        (InputError, "token_ids is 30522, expected 0 to", lambda a: a.softmax(1, [30_522])),
+        (InputTypeError, "token_ids is 5, expected several", lambda a: a.softmax(1, 5)),
+        (InputTypeError, "top_k is a float", lambda a: a.predictions(2.5)),
+        (InputTypeError, "rows is 5, expected a slice", lambda a: a.predictions(rows=5)),
+        (InputTypeError, "rows is 0, expected a slice", lambda a: a.predictions(rows=0)),
+        (InputTypeError, "expected a slice", lambda a: a.predictions(rows=slice("a", None))),
+        (InputTypeError, "keys is 5, expected several", lambda a: a.flow(1, keys=5)),
+        (InputTypeError, "keys is '12', expected several", lambda a: a.flow(1, keys="12")),
+        (InputError, "keys is 1.5, expected an int", lambda a: a.flow(1, keys=[1.5])),
+        (InputError, "token is 'a', expected an int", lambda a: a.flow("a")),
+        (InputTypeError, "top_k is a float", lambda a: a.influence(2, layer=0, head=0, top_k=2.0)),
+        (InputTypeError, "depth is a NoneType", lambda a: a.influence(2, layer=0, head=0, depth=None)),
+        (InputError, "seed is -1, expected 0 to", lambda a: a.roles(-1)),
+        (InputError, "seed is 4294967296, expected 0 to", lambda a: a.roles(2**32)),
+        (InputTypeError, "seed is a str, expected an int", lambda a: a.roles("a")),
+    ],
+)  # fmt: skip
+def test_figures_refuse_what_they_cannot_be_asked(
+    analysis: aw.Analysis, error: type[Exception], said: str, ask: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(error, match=said):
+        ask(analysis)
+
+
+def test_integers_of_numpy_are_integers(analysis: aw.Analysis) -> None:
+    one: Any = np.int64(1)
+    ids: Any = np.array([5, 7])
+    assert analysis.softmax(one, ids).entries == analysis.softmax(1, [5, 7]).entries
+    assert analysis.flow(one, keys=ids[:1]).tolist() == analysis.flow(1, keys=[5]).tolist()
+    assert analysis.roles(one) is analysis.roles(1)
+    assert check_seed(LARGEST_SEED) == LARGEST_SEED
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize(
+    ("error", "said", "options"),
+    [
+        (InputError, "seed is -1, expected 0 to 4,294,967,295", {"seed": -1}),
+        (InputTypeError, "seed is a str, expected an int", {"seed": "a"}),
+        (InputTypeError, "resume is a int, expected a str or a path", {"resume": 5}),
+        (InputTypeError, "truncation is 'no', expected True or False", {"truncation": "no"}),
+    ],
+)
+def test_a_profile_is_refused_before_a_model_is_loaded(
+    error: type[Exception], said: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(error, match=said):
+        aw.profile([TEXT], progress=False, **options)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot be made: .*may write"):
+        aw.profile([TEXT], progress=False, resume=tmp_path / "file" / "inside")
+    with pytest.raises(InputError, match=r"cannot be made: .*may write"):
+        aw.profile([TEXT], progress=False, resume=tmp_path / ("a" * 300))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5])
+def test_the_roles_of_a_profile_take_the_same_seeds(seed: Any) -> None:
+    with pytest.raises((InputError, InputTypeError), match="seed is"):
+        aw.profile([TEXT], progress=False).roles(seed)
