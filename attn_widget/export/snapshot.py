@@ -126,6 +126,7 @@ def snapshot(
                 mean = code_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
                 arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
                 means.append(mean.shown)
+                errors.append(mean.error)
             else:
                 means.append(mean_of([one.shown for one in coded]))
             chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
@@ -137,6 +138,7 @@ def snapshot(
         about = {
             "code": way[0],
             "levels": way[1] if way[0] == "weights" else None,
+            "mean_levels": MOST_LEVELS if len(kept_heads) < analysis.n_heads else None,
             "layers": kept_layers,
             "heads": kept_heads,
             "error": error,
@@ -218,6 +220,7 @@ def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title:
     about = {
         "code": None,
         "levels": None,
+        "mean_levels": None,
         "layers": list(range(profile.n_layers)),
         "heads": list(range(profile.n_heads)),
         "error": 0.0,

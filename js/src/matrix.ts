@@ -62,6 +62,7 @@ function errorsOf(
   { precision }: Source,
   quantity: Matrix["quantity"],
   units: readonly Unit[],
+  head: HeadIndex,
 ): Pick<Matrix, "error" | "scoreError"> {
   if (precision === undefined) return {};
   const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
@@ -69,7 +70,7 @@ function errorsOf(
     error: (value, terms = 1) =>
       quantity === "rollout"
         ? precision.rollout * pieces * terms
-        : precision.weight(value, pieces * terms),
+        : precision.weight(value, pieces * terms, head === "mean"),
     scoreError: precision.score,
   };
 }
@@ -172,7 +173,12 @@ export function createMatrix(
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
         max: maximum(projected),
         received: received(projected, size, size),
-        ...errorsOf(source, selection.quantity === "rollout" ? "rollout" : "weights", units),
+        ...errorsOf(
+          source,
+          selection.quantity === "rollout" ? "rollout" : "weights",
+          units,
+          selection.head,
+        ),
         unitOf: (token) => unitOfToken(units, token),
       };
       for (const listener of [...early, ...listeners]) listener(current);

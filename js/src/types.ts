@@ -123,8 +123,11 @@ export type SliceRequest = { readonly kind: string } & Readonly<Record<string, u
 
 /** How far numbers may be off that a saved page has in code. */
 export interface Precision {
-  /** Of a weight of this size, of a mean of such, or of a sum of `terms` of them. */
-  weight(value: number, terms?: number): number;
+  /**
+   * Of a weight of this size, of a mean of such, or of a sum of `terms` of them; `meanHead` where they
+   * are those of the mean of all heads, which a page may hold in a code of its own.
+   */
+  weight(value: number, terms?: number, meanHead?: boolean): number;
   /** Of any entry of a rollout. */
   readonly rollout: number;
   /** Of a scaled score; 0 where there is none. */

@@ -6,6 +6,7 @@ import { precisionOf, roundedUp } from "../src/source/precision";
 const bytes = precisionOf({
   code: "weights",
   levels: 255,
+  mean_levels: null,
   error: 0.0039,
   score_error: null,
   rollout_error: 0.001,
@@ -13,6 +14,7 @@ const bytes = precisionOf({
 const factors = precisionOf({
   code: "qk",
   levels: null,
+  mean_levels: 65_535,
   error: 0.0002,
   score_error: 0.0005,
   rollout_error: 0.0001,
@@ -37,6 +39,14 @@ describe("the errors of a saved page", () => {
   test("of a sum are those of its equal parts together, the worst case of a concave bound", () => {
     expect(bytes.weight(0.4, 4)).toBeCloseTo(4 * bytes.weight(0.1), 12);
     expect(bytes.weight(0.3) + bytes.weight(0.1)).toBeLessThanOrEqual(bytes.weight(0.4, 2));
+  });
+
+  test("of a mean head that is coded apart are those of its own code", () => {
+    const small = 2e-6;
+    const half = Math.sqrt(small) / 65_535;
+    expect(factors.weight(small, 1, true)).toBeGreaterThanOrEqual(half);
+    expect(factors.weight(small)).toBeLessThan(half);
+    expect(bytes.weight(small, 1, true)).toBe(bytes.weight(small));
   });
 
   test("are stated with one digit that bounds them, in decimals", () => {

@@ -224,6 +224,47 @@ def test_the_coarsest_code_still_keeps_the_bound_that_it_states(kind: str) -> No
         assert np.abs(weights - found.attention(layer, head)).max() <= saved.error, (layer, head)
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [*((kind, "weights") for kind in KINDS), *((kind, "qk") for kind in FACTORED)],
+)
+def test_the_mean_head_of_a_page_without_all_heads_keeps_the_bounds_that_it_states(
+    kind: str, code: Any
+) -> None:
+    found = real(kind)
+    saved = taken(found, code=code, heads=[0])
+    said = unpack(saved.chunks["paint"])[0]["snapshot"]
+    levels = said["mean_levels"]
+    for layer in range(found.n_layers):
+        _, arrays = unpack(saved.chunks[f"layer-{layer}"])
+        whole = 256 * arrays["mean_codes"][0].astype(float) + arrays["mean_fine"][0]
+        assert arrays["mean_levels"][0] == levels
+        mean = arrays["mean_largest"][0] * (whole / levels) ** 2
+        off = np.abs(mean - found.attention(layer, "mean"))
+        assert off.max() <= said["error"]
+        assert (off <= np.vectorize(error_of_weight)(mean, levels)).all()
+
+
+def test_a_page_of_all_heads_has_no_mean_of_its_own() -> None:
+    meta, _ = unpack(taken(real("bert")).chunks["paint"])
+    assert meta["snapshot"]["mean_levels"] is None
+
+
+def test_the_error_of_a_page_bounds_its_mean_head_too() -> None:
+    """A head that looks at one token is coded without an error; the mean of all is not."""
+    n = 40
+    rows = np.random.default_rng(0).dirichlet(np.ones(n), size=n)
+    weights = np.stack([np.eye(n), rows, rows.T / rows.T.sum(axis=1, keepdims=True)])
+    found = aw.from_attentions(
+        weights[None].astype(np.float32), [f"t{i}" for i in range(n)], tagger=None
+    )
+    saved = taken(found, heads=[0])
+    _, arrays = unpack(saved.chunks["layer-0"])
+    whole = 256 * arrays["mean_codes"][0].astype(float) + arrays["mean_fine"][0]
+    mean = arrays["mean_largest"][0] * (whole / arrays["mean_levels"][0]) ** 2
+    assert np.abs(mean - found.attention(0, "mean")).max() <= saved.error
+
+
 @pytest.mark.parametrize("kind", ["modernbert", "golden causal"])
 def test_what_the_mask_forbids_is_forbidden_in_the_page(kind: str) -> None:
     found = real(kind)

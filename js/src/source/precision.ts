@@ -9,6 +9,8 @@ export interface Errors {
   /** Null for a profile: its figures are saved with all their digits. */
   readonly code: "weights" | "qk" | null;
   readonly levels: number | null;
+  /** Of the mean of all heads where it is coded apart: some of them were left out. */
+  readonly mean_levels: number | null;
   readonly error: number;
   readonly score_error: number | null;
   readonly rollout_error: number | null;
@@ -17,6 +19,7 @@ export interface Errors {
 export function precisionOf({
   code,
   levels,
+  mean_levels,
   error,
   score_error,
   rollout_error,
@@ -27,16 +30,15 @@ export function precisionOf({
   // Scores off by at most e change the ratio of two exponentials by at most a factor of exp(2 e).
   const relative = Math.expm1(2 * (score_error ?? 0));
   // Both bounds are concave: that of a mean is at most the bound at the mean.
-  const one = (value: number): number => {
+  const one = (value: number, steps: number | null): number => {
     const size = Math.max(value, 0);
-    const own =
-      code === "weights" && levels !== null
-        ? Math.sqrt(size) / levels + 0.25 / levels ** 2
-        : size * relative;
+    const own = steps !== null ? Math.sqrt(size) / steps + 0.25 / steps ** 2 : size * relative;
     return Math.min(error, own) + FLOAT * size;
   };
+  const ofHeads = code === "weights" ? levels : null;
   return {
-    weight: (value, terms = 1) => terms * one(value / terms),
+    weight: (value, terms = 1, meanHead = false) =>
+      terms * one(value / terms, meanHead && mean_levels !== null ? mean_levels : ofHeads),
     rollout: rollout_error ?? error,
     score: code === "qk" ? (score_error ?? 0) : 0,
     note:

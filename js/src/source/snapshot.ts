@@ -18,6 +18,8 @@ export interface SnapshotMeta {
   readonly code: "weights" | "qk" | null;
   /** Of the code "weights". */
   readonly levels: number | null;
+  /** Of the mean of all heads; null where all of them are saved. */
+  readonly mean_levels: number | null;
   readonly layers: readonly number[];
   readonly heads: readonly number[];
   /** No weight is off by more. */

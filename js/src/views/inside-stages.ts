@@ -151,7 +151,7 @@ export async function scores(place: Place): Promise<Content> {
   );
   const { precision } = source;
   const scoreError = precision?.score ?? 0;
-  const weightError = (value: number): number => precision?.weight(value) ?? 0;
+  const weightError = (value: number): number => precision?.weight(value, 1, head === null) ?? 0;
   const strips: Strip[] = [
     {
       tensor: "scores",

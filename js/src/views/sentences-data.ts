@@ -123,7 +123,7 @@ export function slicedMatrix(
     segments: tokens.map(([first]) => meta.tokens.segment[first]),
     note: (data.note as string | null) ?? null,
     // A cell is a mean of sums over the keys of a sentence.
-    error: (value) => errorIn(data, precision)(value, of.aggregation === "mass" ? n : 1),
+    error: (value) => errorIn(data, of, precision)(value, of.aggregation === "mass" ? n : 1),
     values,
     raw,
     allowed,
@@ -139,13 +139,15 @@ export function slicedMatrix(
 
 /** Errors of what was computed from a saved page's codes; what the kernel said has none. */
 const errorIn =
-  ({ coded }: Slice["data"], precision: Precision | undefined) =>
-  (value: number, terms = 1): number =>
-    coded === true && precision !== undefined ? precision.weight(value, terms) : 0;
+  ({ coded }: Slice["data"], of: Asked, precision: Precision | undefined) =>
+  (value: number, terms = 1): number => {
+    const meanHead = of.aggregation === "mass" && of.head == null;
+    return coded === true && precision !== undefined ? precision.weight(value, terms, meanHead) : 0;
+  };
 
 export function slicedBlock(
   { data, arrays }: Slice,
-  { allowed }: SentenceMatrix,
+  { allowed, asked }: SentenceMatrix,
   n: number,
   precision?: Precision,
 ): TokenBlock {
@@ -155,7 +157,7 @@ export function slicedBlock(
   return {
     queries,
     keys,
-    error: errorIn(data, precision),
+    error: errorIn(data, asked, precision),
     weights:
       allowed === null
         ? weights

@@ -47,7 +47,7 @@ const figure = (value: string, all: string, kind = ""): HTMLElement =>
 export function firstToken(element: HTMLElement, stage: Stage): () => void {
   const { source, state, report, announce, signal } = stage;
   const errorAt = (value: number, terms = 1): number =>
-    rows?.coded === true ? (source.precision?.weight(value, terms) ?? 0) : 0;
+    rows?.coded === true ? (source.precision?.weight(value, terms, rows.head === "mean") ?? 0) : 0;
   const { tokens, model } = source.meta;
   const n = tokens.text.length;
   const scheme = schemeOf(tokens);
