@@ -1,7 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { length } from "../src/derive/dimensions";
+import { held } from "../src/draw/format";
 import { SliceFailure } from "../src/source/failure";
 import { createState } from "../src/state";
-import type { Drawn, NdArray, Selection, Slice, SliceRequest, Source, State } from "../src/types";
+import type {
+  Drawn,
+  NdArray,
+  Precision,
+  Selection,
+  Slice,
+  SliceRequest,
+  Source,
+  State,
+} from "../src/types";
 import { inside } from "../src/views/inside";
 import { metaOf } from "./runs";
 
@@ -105,7 +116,10 @@ function answer(request: SliceRequest): Slice {
     case "tensor":
       return reply(
         {
-          tensor: grid(cols ?? [0, width(name)], (row, column) => tensor(name, layer, row, column)),
+          tensor: grid(
+            [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width(name), width(name))],
+            (row, column) => tensor(name, layer, row, column),
+          ),
         },
         { shape: [N, width(name)] },
       );
@@ -173,13 +187,18 @@ const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve
 
 async function draw(
   selection: Partial<Selection> = {},
-  change: { live?: boolean; failing?: (request: SliceRequest) => boolean } = {},
+  change: {
+    live?: boolean;
+    precision?: Precision;
+    failing?: (request: SliceRequest) => boolean;
+  } = {},
 ): Promise<State> {
   const { live = true } = change;
   const source: Source = {
     meta: META,
     arrays: new Map(),
     live,
+    ...(change.precision === undefined ? {} : { precision: change.precision }),
     async slice(request) {
       if (change.failing?.(request))
         throw new SliceFailure("The kernel went away.", "Run the cell again.");
@@ -343,6 +362,38 @@ describe("the open stage", () => {
     expect(element.querySelector("[data-tensor=scores] path.aw-band-masked")).not.toBeNull();
     const [score, exponential, sum, weight] = chain();
     expect([score, exponential, sum, weight]).toEqual([1, 1, N - 1, Math.fround(1 / N)]);
+  });
+
+  it("gives a head's output of a saved page no digit that its weights do not hold", async () => {
+    const off = 0.004;
+    await draw(
+      {},
+      {
+        live: false,
+        precision: { weight: () => off, rollout: 0, score: 0, note: "" },
+      },
+    );
+    await open("head_output");
+    const errors = Array.from({ length: HEAD }, (_, i) =>
+      Array.from({ length: N }, (_, j) => off * Math.abs(tensor("value", 1, j, i))).reduce(
+        (sum, part) => sum + part,
+      ),
+    );
+    const exactly = Array.from({ length: HEAD }, (_, i) => tensor("head_output", 1, 1, i));
+    const written = exactly.map((value, i) => held(value, errors[i]!));
+    expect(written).not.toEqual(exactly);
+    expect(values("[data-tensor=head_output] rect[data-aw-value]")).toEqual(written);
+    expect(chain()[1]).toBe(written[Number(one("[data-aw-part=strips]").ariaValueNow)]);
+    const rows = (await drawn?.table())?.rows.filter(([name]) => name === "head_output");
+    expect(rows?.map((row) => row[6])).toEqual(written);
+    const long = length(exactly);
+    expect(values("[data-tensor=head_output] text[data-aw-value]")).toEqual([
+      held(long, length(errors)),
+    ]);
+    // The values themselves are the kernel's.
+    expect(values("[data-tensor=value] rect[data-aw-value]")).toEqual(
+      Array.from({ length: HEAD }, (_, i) => tensor("value", 1, 1, i)),
+    );
   });
 
   it("asks for a head where the mean has no numbers of its own", async () => {

@@ -8,7 +8,7 @@ import { svg } from "./strip";
 
 export interface Band {
   /** How far a value may be off. */
-  readonly error?: (value: number) => number;
+  readonly error?: (value: number, index: number) => number;
   /** What `data-tensor` says. */
   readonly key: string;
   readonly label: string;
@@ -191,7 +191,7 @@ export class Bands {
           height: tall,
           fill: css[index]!,
           "data-dimension": i,
-          "data-aw-value": exact(value, band.error?.(value)),
+          "data-aw-value": exact(value, band.error?.(value, i)),
         }),
       );
     }

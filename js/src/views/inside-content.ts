@@ -17,7 +17,7 @@ export interface Strip extends Asked {
   readonly whole: boolean;
   readonly ramp: "signed" | "weight";
   /** How far a value may be off; absent where they are the kernel's. */
-  readonly error?: (value: number) => number;
+  readonly error?: (value: number, index: number) => number;
   /** Strips of a group share a scale. */
   readonly group: string;
 }
@@ -149,7 +149,7 @@ export function tableOf(content: Content, position: number, token: string): Tabl
           position,
           token,
           dimension,
-          Number.isFinite(value) ? held(value, error?.(value) ?? 0) : null,
+          Number.isFinite(value) ? held(value, error?.(value, dimension) ?? 0) : null,
         ]),
   );
   return { columns: COLUMNS, rows: [...rows, ...(content.table ?? [])] };

@@ -4,7 +4,7 @@ import { largestAbsolute, length, windowAround, windowAt } from "../derive/dimen
 import type { Step } from "../derive/stages";
 import { type Band, Bands } from "../draw/bands";
 import { h } from "../draw/dom";
-import { ABSENT, exact, formatNumber } from "../draw/format";
+import { ABSENT, exact, formatNumber, held } from "../draw/format";
 import { ramp } from "../draw/ramp";
 import { modeOf } from "../draw/theme";
 import type { Content, Place, Strip, Term } from "./inside-content";
@@ -48,6 +48,10 @@ function chain(terms: readonly Term[]): HTMLElement[] {
 
 const spoken = (name: string, terms: readonly Term[]): string =>
   `${name}: ${terms.map(({ label, value, error }) => `${label} ${value === null ? "not there" : formatNumber(value, undefined, error).replace(MINUS, "minus ")}`).join(", ")}`;
+
+/** Of every value; none where all are the kernel's. */
+const errorsOf = ({ values, error }: Strip): number[] =>
+  values === null || error === undefined ? [] : Array.from(values, error);
 
 const PLURAL = { dimension: "dimensions", unit: "units", key: "keys" } as const;
 
@@ -278,6 +282,9 @@ export class StagePanel {
       const apart = one.group !== group;
       group = one.group;
       const shared = one.ramp === "signed" && content.unit === "dimension" ? this.#common : null;
+      const size = one.values === null ? 0 : length(one.values);
+      // A length is off by no more than the length of the errors.
+      const off = length(errorsOf(one));
       return {
         key: one.tensor,
         label: one.label,
@@ -285,9 +292,9 @@ export class StagePanel {
           one.values === null || !one.whole || content.unit === "key"
             ? null
             : {
-                text: `‖${formatNumber(length(one.values))}‖`,
-                value: length(one.values),
-                title: `Length of the whole row: ${exact(length(one.values))}`,
+                text: `‖${formatNumber(size, undefined, off)}‖`,
+                value: held(size, off),
+                title: `Length of the whole row: ${exact(size, off)}`,
               },
         values: one.values,
         missing: one.missing,
@@ -374,7 +381,10 @@ export class StagePanel {
     const shared = content.unit === "dimension" ? this.#common : null;
     /** Of the largest value of a group. */
     const errorIn = (group: string, top: number): number =>
-      content.strips.find((one) => one.group === group)?.error?.(top) ?? 0;
+      content.strips
+        .filter((one) => one.group === group)
+        .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values![i]!) === top))
+        .reduce((most, error) => Math.max(most, error), 0);
     const written = (group: string): string => {
       const top = tops.get(group)!;
       return formatNumber(top, undefined, errorIn(group, top));

@@ -19,12 +19,11 @@ import { firstWindow } from "./inside-data";
 import { positionTables } from "./inside-positions";
 
 const TOP_UNITS = 8;
-const CONTRIBUTIONS = 4;
 const STRONGEST = 3;
 /** Float32 sums of two numbers agree to this share of the larger one. */
 const CLOSES = 1e-4;
 
-type Sized = Strip & { readonly size: number };
+export type Sized = Strip & { readonly size: number };
 
 function figure(label: string, value: number | null, text?: string): HTMLElement {
   return h(
@@ -79,7 +78,7 @@ export async function embeddings(place: Place): Promise<Content> {
 }
 
 /** What only a single head has, while the mean head is chosen. */
-function needsHead({ stage }: Place): Content {
+export function needsHead({ stage }: Place): Content {
   const { n_heads } = stage.source.meta.model;
   const choose = h(
     "div",
@@ -111,7 +110,7 @@ export async function qkv(place: Place): Promise<Content> {
   );
 }
 
-function keyNames({ stage }: Place): (index: number) => string {
+export function keyNames({ stage }: Place): (index: number) => string {
   const { tokens } = stage.source.meta;
   const scheme = schemeOf(tokens);
   const labels = tokens.text.map((text, i) => tokenLabel(text, scheme, tokens.surface[i]).text);
@@ -236,53 +235,6 @@ export async function scores(place: Place): Promise<Content> {
     terms,
     below: [h("div", { class: "aw-inside-row" }, reads, link)],
   };
-}
-
-export async function headOutput(place: Place): Promise<Content> {
-  const { stage, layer, head, token, signal } = place;
-  if (head === null) return needsHead(place);
-  const asked = { layer, head };
-  const [own, output, attention, all] = await Promise.all([
-    strip(place, "value", "value", "value, output", asked),
-    strip(place, "head_output", "head output", "value, output", asked),
-    stage.source.slice({ kind: "weights", layer, head, rows: [token, token + 1] }, { signal }),
-    stage.source.slice({ kind: "tensor", name: "value", ...asked }, { signal }).catch(() => null),
-  ]);
-  const weight = attention.arrays.get("weights")!.data as Float32Array;
-  const values = all?.arrays.get("tensor");
-  const name = keyNames(place);
-  const strips: Sized[] = [{ ...own, label: "its own value" }, output];
-  /** The sum over keys that a dimension of the output is. */
-  const atCursor = (i: number): HTMLElement | null => {
-    if (values === undefined) return null;
-    const width = values.shape[1]!;
-    const parts = Float32Array.from(weight, (w, j) => w * values.data[j * width + i]!);
-    const strongest = topOf(parts.map(Math.abs), CONTRIBUTIONS);
-    const rest = parts.reduce((sum, part, j) => sum + (strongest.includes(j) ? 0 : part), 0);
-    const line = h("p", { class: "aw-inside-sum", "data-aw-part": "contributions" });
-    line.append(`Dimension ${i} = Σ weight × value: `);
-    strongest.forEach((j, k) => {
-      line.append(
-        k === 0 ? "" : " + ",
-        h("bdi", { dir: "ltr" }, name(j)),
-        ` ${formatNumber(weight[j]!)} × ${formatNumber(values.data[j * width + i]!)}`,
-      );
-    });
-    if (weight.length > strongest.length) {
-      line.append(` + ${weight.length - strongest.length} others ${formatNumber(rest)}`);
-    }
-    line.append(` = ${formatNumber(at(output, i) ?? Number.NaN)}`);
-    return line;
-  };
-  return ofDimensions(
-    strips,
-    firstWindow("value"),
-    (i) => [
-      { sign: "", label: "its own value", value: at(own, i) },
-      { sign: "", label: "head output", value: at(output, i) },
-    ],
-    { atCursor },
-  );
 }
 
 type Half = "attention" | "ffn";

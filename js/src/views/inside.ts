@@ -22,11 +22,12 @@ import type { Drawn, State } from "../types";
 import { type Content, type Place, tableOf } from "./inside-content";
 import { architecture, type Changes, changes, tensorRow } from "./inside-data";
 import { classifier, mlm } from "./inside-head";
+import { headOutput } from "./inside-head-output";
 import { hidden } from "./inside-hidden";
 import { InsideMap, type MapData } from "./inside-map";
 import { type Shared, StagePanel } from "./inside-panel";
 import { formatParameters, parameterBar } from "./inside-parameters";
-import { activation, embeddings, headOutput, qkv, scores, sublayer } from "./inside-stages";
+import { activation, embeddings, qkv, scores, sublayer } from "./inside-stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
