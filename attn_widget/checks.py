@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.errors import InputError, InputTypeError
 
@@ -49,11 +50,59 @@ def indices_in(values: Any, size: int, name: str) -> list[int]:
     InputError
         As `index_in`.
     """
+    found = check_several(values, name, "int")
+    return [index_in(value, size, f"an entry of {name}") for value in found]
+
+
+def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
+    """``values`` as an array.
+
+    Raises
+    ------
+    InputTypeError
+        Rows of different lengths, or (with ``dtype``) something else than numbers.
+    """
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"{name} cannot be read as an array: {str(error)[:200]}.",
+            "Give numbers, as many in each row.",
+        ) from None
+
+
+def check_several(values: Any, name: str, what: str) -> list[Any]:
+    """``values`` as a list; ``what`` says of what.
+
+    Raises
+    ------
+    InputTypeError
+        One str, or nothing that holds several.
+    """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputTypeError(
-            f"{name} is {repr(values)[:80]}, expected several int.", f"{name}=[0], for example."
+            f"{name} is {repr(values)[:80]}, expected several {what}.",
+            f"Put it into a list: {name}=[...].",
         )
-    return [index_in(value, size, f"an entry of {name}") for value in values]  # pyright: ignore[reportUnknownVariableType]
+    return list(values)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+
+
+def check_characters(text: str, name: str) -> str:
+    """``text``, if it can be written: a lone surrogate is half of a character.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has a lone surrogate, U+{ord(text[error.start]):04X}, at character {error.start}: "
+            "half of a character, which no tokenizer can read.",
+            'Repair it with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").',
+        ) from None
+    return text
 
 
 def check_count(value: Any, name: str, low: int, high: int | None = None, hint: str = "") -> int:

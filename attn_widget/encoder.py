@@ -120,7 +120,7 @@ class Encoder:
         Raises
         ------
         InputTypeError
-            Not a str.
+            Not a str; ``truncation`` is no bool.
         InputError
             Empty, only white space, lone surrogates, or a tokenizer that is not the model's.
         TooLongError

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.checks import check_characters, check_flag
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.tokens import Token
 
@@ -101,15 +102,7 @@ def check_text(value: object, name: str) -> str:
         raise InputError(f"{name} is empty.", "Give at least one word.")
     if value.isspace():
         raise InputError(f"{name} holds only white space.", "Give at least one word.")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{name} has a lone surrogate, U+{ord(value[error.start]):04X}, at character {error.start}: "
-            "half of a character, which no tokenizer can read.",
-            'Repair it with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").',
-        ) from None
-    return value
+    return check_characters(value, name)
 
 
 def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bool) -> Encoding:
@@ -117,6 +110,7 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
     check_text(text, "text")
     if text_pair is not None:
         check_text(text_pair, "text_pair")
+    check_flag(truncation, "truncation")
     limit = encoder.max_length
     with encoder.lock:
         batch = _tokenize(encoder, text, text_pair, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, overload
 
+from attn_widget.checks import check_flag
 from attn_widget.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def analyze(
     tagger: Any = "auto",
     truncation: bool = False,
     masked: Iterable[int] = (),
-    beside: Iterable[str | tuple[str, str]] = (),
+    beside: Iterable[str | tuple[str, str]] | None = (),
     progress: bool = True,
 ) -> Analysis:
     """Run a model on ``text`` and return its figures, without a widget.
@@ -53,7 +54,7 @@ def analyze(
         Cut a text that is longer than the model allows instead of raising.
     masked : iterable of int
         Tokens that the model reads as the mask token; see `Analysis.mask`.
-    beside : iterable of str or (str, str)
+    beside : iterable of str or (str, str), optional
         Other texts (or pairs) for a text classifier, to stand beside this one in the Task view: a
         text of each class, say. At most 50.
     progress : bool
@@ -66,7 +67,7 @@ def analyze(
     Raises
     ------
     InputError, InputTypeError
-        The text is empty, not a str, or holds lone surrogates.
+        The text is empty, not a str, or holds lone surrogates; ``truncation`` is no bool.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError
@@ -83,6 +84,7 @@ def analyze(
     from attn_widget.encoder import load
 
     others = check_beside(beside)
+    check_flag(truncation, "truncation")
     encoder = load(model, progress=progress)
     if others and encoder.classifier != "sequence":
         raise InputError(
@@ -98,12 +100,16 @@ def analyze(
     return analysis.mask(masked)
 
 
-def check_beside(texts: Iterable[str | tuple[str, str]]) -> list[tuple[str, str | None]]:
+def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[str, str | None]]:
     """``beside`` as ``(text, text_pair)``; refused before anything runs."""
     from attn_widget.analysis.beside import MOST_BESIDE
 
-    if isinstance(texts, str):
-        raise InputTypeError("beside is a str, expected several texts.", "beside=[text]")
+    if texts is None:
+        return []
+    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+        raise InputTypeError(
+            f"beside is a {type(texts).__name__}, expected several texts.", "beside=[text]"
+        )
     found: list[tuple[str, str | None]] = []
     for one in texts:
         pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
@@ -112,7 +118,10 @@ def check_beside(texts: Iterable[str | tuple[str, str]]) -> list[tuple[str, str 
             or not isinstance(pair[0], str)
             or not isinstance(pair[1], (str, type(None)))
         ):
-            raise InputTypeError(f"beside holds {one!r}, expected a text or (text, text_pair).")
+            raise InputTypeError(
+                f"beside holds {repr(one)[:80]}, expected a text or (text, text_pair).",
+                "beside=[text]",
+            )
         found.append((pair[0], pair[1]))
     if len(found) > MOST_BESIDE:
         raise InputError(
@@ -172,7 +181,8 @@ def show(
     Raises
     ------
     InputTypeError
-        An unknown keyword; the message names the nearest real one.
+        An unknown keyword; the message names the nearest real one. An `Analysis`, which
+        ``AttentionWidget(analysis)`` shows.
     traitlets.TraitError
         A trait outside its range.
 
@@ -183,12 +193,18 @@ def show(
     <AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>
     >>> w.close()
     """
+    from attn_widget.analysis import Analysis
     from attn_widget.corpus.profile import Profile
 
     if isinstance(text, Profile):
         from attn_widget.widget.profile import show_profile
 
         return show_profile(text, options)
+    if isinstance(text, Analysis):
+        raise InputTypeError(
+            "text is an Analysis, expected a str.",
+            "attn_widget.AttentionWidget(analysis) shows it.",
+        )
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}

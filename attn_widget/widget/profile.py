@@ -174,8 +174,8 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     """Always ``"heads"``: there is no text to show."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
-    height = t.Int(None, allow_none=True).tag(sync=True)
-    """Height of the view in px; None (default) fits the content."""
+    height = t.Int(None, allow_none=True, min=1).tag(sync=True)
+    """Height of the view in px, at least 1; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False: the view and its caption alone. Default True."""
     status = t.Enum(["ready", "closed"], "ready").tag(sync=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STATUSES = ("ready", "loading", "running", "closed", "error")
 PAST_RUNS = 10  # of the history
+SHOWN = ("text", "text_pair", "history", "first_paint")  # of the run: nothing else sets them
 RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is of
 
 
@@ -43,7 +44,7 @@ class RunningWidget(TogetherWidget):
     text = t.Unicode("").tag(sync=True)
     """The text that is shown. Read it; `run` shows another one."""
     text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
-    """The second segment, or None."""
+    """The second segment, or None; read it, as ``text``."""
     status = t.Enum(STATUSES, "ready").tag(sync=True)
     """What the kernel is doing for this widget: one of `STATUSES`."""
     error = t.Dict().tag(sync=True)
@@ -64,10 +65,14 @@ class RunningWidget(TogetherWidget):
         self._analyze = analyze
         self._job: Job | None = None
         self._done: tuple[Job, Analysis, bytes] | None = None  # a masked run about to be shown
+        self._shown: dict[str, Any] = {
+            "text": analysis.text or "",
+            "text_pair": analysis.text_pair,
+            "history": [] if analysis.run is None else [past_run(analysis)],
+            "first_paint": b"",
+        }
         super().__init__(
-            text=analysis.text or "",
-            text_pair=analysis.text_pair,
-            history=[] if analysis.run is None else [past_run(analysis)],
+            **self._shown,
             masked=[hidden.token for hidden in analysis.masked],
             **traits,
         )
@@ -256,6 +261,21 @@ class RunningWidget(TogetherWidget):
         ``same``: its positions are the ones that were shown before.
         """
         raise NotImplementedError
+
+    # -- what a run alone sets --------------------------------------------------------------------
+
+    def _set(self, also: tuple[Any, ...] = (), **values: Any) -> list[Any]:
+        self._shown.update((name, values[name]) for name in SHOWN if name in values)
+        return super()._set(also, **values)
+
+    @t.validate(*SHOWN)
+    def _valid_shown(self, proposal: Any) -> Any:
+        name = proposal["trait"].name
+        if proposal["value"] != self._shown[name]:
+            raise t.TraitError(
+                f"{name} says what this widget shows and cannot be set. w.run(text) shows another one."
+            )
+        return proposal["value"]
 
     # -- masks by the trait ----------------------------------------------------------------------
 

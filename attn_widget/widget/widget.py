@@ -33,12 +33,30 @@ MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
 _open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
+_many_told = False
 
 
 def close_all() -> None:
     """Close every open widget, freeing what their runs hold in the kernel and in the page."""
     for widget in list(_open):
         widget.close()
+
+
+def tell_of_many() -> None:
+    """Warn of many open widgets, and again only after half of them were closed."""
+    global _many_told
+    if len(_open) < MANY_OPEN // 2:
+        _many_told = False
+    if len(_open) < MANY_OPEN or _many_told:
+        return
+    _many_told = True
+    # A ResourceWarning would say it better, but Python shows none unless asked to.
+    warnings.warn(
+        f"{len(_open)} attention widgets are open, and each keeps its run's tensors; "
+        "free them with widget.close() or attn_widget.close_all().",
+        UserWarning,
+        stacklevel=4,  # the caller of show()
+    )
 
 
 class AttentionWidget(Exports, RunningWidget):
@@ -94,8 +112,8 @@ class AttentionWidget(Exports, RunningWidget):
     """The ramp: ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"``."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
-    height = t.Int(None, allow_none=True).tag(sync=True)
-    """Height of the chosen view in px; None (default) fits the content."""
+    height = t.Int(None, allow_none=True, min=1).tag(sync=True)
+    """Height of the chosen view in px, at least 1; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
     saved = t.Enum(SAVED, "page")
@@ -110,15 +128,9 @@ class AttentionWidget(Exports, RunningWidget):
         layer = traits.get("layer", 0)
         head = traits.get("head", 0)
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
-        self.first_paint = first_paint(analysis, layer, head)
+        self._tell(self._set(first_paint=first_paint(analysis, layer, head)))
         _open.add(self)
-        if len(_open) == MANY_OPEN:
-            warnings.warn(
-                f"{MANY_OPEN} attention widgets are open, and each keeps its run's tensors; "
-                "free them with widget.close() or attn_widget.close_all().",
-                ResourceWarning,
-                stacklevel=3,
-            )
+        tell_of_many()
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""

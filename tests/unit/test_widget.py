@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.widget import widget as module
 from attn_widget.widget.pack import unpack
 
 TEXT = "the cat sat on the mat"
@@ -57,7 +59,7 @@ def test_an_unknown_keyword_is_refused_with_the_nearest_real_one() -> None:
     ("name", "value"),
     [("layer", -1), ("layer", 6), ("head", 12), ("head", -1), ("head", "max"), ("token", 8),
      ("token", -1), ("pair", [0, 8]), ("pair", [1]), ("view", "tre"), ("theme", "blue"),
-     ("metric", "confidence"), ("scale", "log"), ("layer", 1.5)],
+     ("metric", "confidence"), ("scale", "log"), ("layer", 1.5), ("height", 0), ("height", -5)],
 )  # fmt: skip
 def test_a_value_out_of_range_is_refused_and_the_state_stays(
     widget: aw.AttentionWidget, name: str, value: object
@@ -158,6 +160,60 @@ def test_closing_frees_the_run_and_is_said() -> None:
         _ = shown.analysis
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("text", "another sentence"), ("text_pair", "a second one"), ("first_paint", b""), ("history", [{}])],
+)  # fmt: skip
+def test_what_a_run_has_found_is_not_set_by_hand(
+    widget: aw.AttentionWidget, name: str, value: Any
+) -> None:
+    before = getattr(widget, name)
+    with pytest.raises(traitlets.TraitError, match=rf"{name} says .* w\.run\(text\) shows another"):
+        setattr(widget, name, value)
+    with pytest.raises(traitlets.TraitError, match=r"w\.run"), widget.hold_trait_notifications():
+        setattr(widget, name, value)
+    widget.set_state({name: value})
+    assert "w.run(text) shows another one" in widget.error["message"]
+    assert getattr(widget, name) == before
+    setattr(widget, name, before)
+    with widget.hold_trait_notifications():
+        widget.run("cats purr")
+    assert (widget.text, len(widget.history)) == ("cats purr", 2)
+
+
+def test_many_open_widgets_are_warned_of_once_as_python_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    aw.close_all()
+    monkeypatch.setattr(module, "MANY_OPEN", 4)
+    monkeypatch.setattr(module, "_many_told", False)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.resetwarnings()
+        for ignored in (DeprecationWarning, ImportWarning, ResourceWarning):  # Python's own filters
+            warnings.simplefilter("ignore", ignored)
+
+        def opened(count: int) -> list[aw.AttentionWidget]:
+            return [aw.show(TEXT, progress=False) for _ in range(count)]
+
+        told: list[int] = []
+        shown = opened(3)
+        told.append(len(heard))
+        shown += opened(3)
+        told.append(len(heard))
+        for one in shown[:3]:  # three stay: a loop that closes the last one is not told each time
+            one.close()
+        shown = [*shown[3:], *opened(2)]
+        told.append(len(heard))
+        aw.close_all()
+        # on a line of its own: Python tells each line once
+        shown = [aw.show(TEXT, progress=False) for _ in range(4)]
+        told.append(len(heard))
+    aw.close_all()
+    assert told == [0, 1, 1, 2]
+    assert "4 attention widgets are open" in str(heard[0].message)
+    assert heard[0].filename == __file__
+
+
 def test_close_all_closes_what_is_open() -> None:
     shown = [aw.show(TEXT, progress=False) for _ in range(3)]
     aw.close_all()
@@ -172,10 +228,14 @@ def test_close_all_closes_what_is_open() -> None:
         ("word " * 20_000, "20,002 tokens"),
         ("broken \ud800 text", "lone surrogate"),
         (["a", "list"], "profile"),
+        (
+            aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"]),
+            r"AttentionWidget\(analysis\) shows it",
+        ),
         (None, "expected a str"),
         (3, "expected a str"),
     ],
-    ids=["empty", "spaces", "100,000 characters", "surrogate", "list", "None", "int"],
+    ids=["empty", "spaces", "100,000 characters", "surrogate", "list", "analysis", "None", "int"],
 )
 def test_a_text_that_cannot_be_shown_is_a_clear_error(text: Any, said: str) -> None:
     with pytest.raises(AttnWidgetError, match=said):
