@@ -18,6 +18,7 @@ from attn_widget.analysis.tensors import (
     check_weights,
     is_half,
 )
+from attn_widget.checks import check_characters
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.tokens import Token
 from attn_widget.trace import WeightsTrace
@@ -59,15 +60,16 @@ def from_attentions(
     Returns
     -------
     Analysis
-        Without a model: predictions and the like are N/A.
+        ``attn_widget.AttentionWidget(analysis)`` shows it. Without a model: predictions and the like
+        are N/A.
 
     Raises
     ------
     InputTypeError
-        Something that holds no attention.
+        Something that holds no attention; complex numbers; a text that is no str.
     InputError
         More than one text in the batch, cross-attention, a shape that does not fit, NaN or infinite or
-        negative weights, rows that do not sum to 1.
+        negative weights, rows that do not sum to 1; a token or text with a lone surrogate.
 
     Examples
     --------
@@ -76,7 +78,13 @@ def from_attentions(
     >>> a.n_layers, a.n_heads, float(a.metrics.focus_normalized[0, 0])
     (2, 3, 1.0)
     """
-    names = _token_names(tokens)
+    names = [check_characters(name, f"tokens[{i}]") for i, name in enumerate(_token_names(tokens))]
+    for what, given in (("text", text), ("text_pair", text_pair)):
+        if not isinstance(given, (str, type(None))):
+            raise InputTypeError(
+                f"{what} is a {type(given).__name__}, expected a str.", "Pass what was tokenized."
+            )
+        check_characters(given or "", what)
     raw = by_layer(attentions, "attentions")
     half = is_half(attentions)
     layers = [as_layer(array, i, "attentions") for i, array in enumerate(raw)]

@@ -48,13 +48,19 @@ def as_array(given: Any, name: str) -> Any:
         given = given.cpu().numpy()
     try:
         array = np.asarray(given)
-        if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)):
+        known = any(np.issubdtype(array.dtype, kind) for kind in (np.inexact, np.integer))
+        if not known:
             array = array.astype(np.float32)  # bfloat16 of ml_dtypes; strings and objects raise
-        return array
     except (TypeError, ValueError) as error:
         raise InputTypeError(
             f"{name} holds a {type(given).__name__}, no numbers: {error}."
         ) from None
+    if np.iscomplexobj(array):
+        raise InputTypeError(
+            f"{name} holds complex numbers, expected real ones.",
+            "Pass the part that is meant: x.real.",
+        )
+    return array
 
 
 def as_layer(given: Any, index: int, name: str) -> Float32:
