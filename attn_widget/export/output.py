@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.export.page import PAGE_CSS, POLICY, TITLE, deflate, hash_of
+from attn_widget.export.compress import deflate
+from attn_widget.export.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.export.saved_run import check_views, selection_of, title_of
 from attn_widget.export.snapshot import snapshot
 from attn_widget.widget.code import bundle
@@ -142,7 +143,9 @@ def plain(analysis: Analysis) -> Analysis:
 
     if "language" in analysis._cache or analysis.run is None:  # pyright: ignore[reportPrivateUsage]
         return analysis
-    return Analysis(analysis.trace, run=analysis.run, tagger=None)
+    found = Analysis(analysis.trace, run=analysis.run, tagger=None)
+    found.beside = analysis.beside
+    return found
 
 
 def escaped(value: Any) -> str:

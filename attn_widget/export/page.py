@@ -10,13 +10,15 @@ import hashlib
 import html
 import json
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.export.compress import deflate
 from attn_widget.export.files import destination, write_parts
+from attn_widget.export.given import is_iterable
+from attn_widget.export.room import Room
 from attn_widget.export.saved_run import (
     TITLE_CHARACTERS,
     Kept,
@@ -33,7 +35,6 @@ from attn_widget.widget.widget import AttentionWidget
 Layout = Literal["stack", "report"]
 
 TITLE = "attn_widget"
-DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "
@@ -93,9 +94,11 @@ def to_html(
 
     Raises
     ------
+    InputTypeError
+        No widget, a title that is no str, or layers, heads or views that are not several.
     InputError
-        Nothing to save, a closed widget, a layer, head or view that is not there; a file that cannot
-        be written, of which nothing is left half-written.
+        Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
+        page can hold; a file that cannot be written, of which nothing is left half-written.
 
     Examples
     --------
@@ -108,15 +111,35 @@ def to_html(
     >>> w.close()
     """
     one = isinstance(widgets, (AttentionWidget, ProfileWidget))
+    if not one and not is_iterable(widgets):
+        raise InputTypeError(
+            f"to_html() saves widgets, got {type(widgets).__name__}.",
+            "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
+        )
     every: list[Savable] = [widgets] if one else list(widgets)  # pyright: ignore
     if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
     kept = Kept(layers, heads, views, title)
     for widget in every:
         check_widget(widget, kept)
-    return write_page(
-        path, (run_of_widget(widget, kept) for widget in every), title or TITLE, "stack"
-    )
+    return write_page(path, runs_of_widgets(every, kept), title or TITLE, "stack")
+
+
+def runs_of_widgets(widgets: Sequence[Savable], kept: Kept) -> Iterator[SavedRun]:
+    """Pack one after the other; several share the room of a page."""
+    if len(widgets) == 1:
+        yield run_of_widget(widgets[0], kept)
+        return
+    room = Room([length_of(one) for one in widgets], "widgets", " report() makes texts smaller.")
+    for widget in widgets:
+        run = run_of_widget(widget, kept, room.of_one)
+        room.take(run)
+        yield run
+
+
+def length_of(widget: Savable) -> int:
+    """Tokens that its size goes by: a profile has none, and the size of a short text."""
+    return widget.analysis.n_tokens if isinstance(widget, AttentionWidget) else 1
 
 
 def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> str:
@@ -131,6 +154,8 @@ def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> 
 
     Raises
     ------
+    InputTypeError
+        No widget, or a title that is no str.
     InputError
         A closed widget, or a height that is no positive int.
     """
@@ -184,12 +209,6 @@ def page_parts(runs: Iterable[SavedRun], title: str, layout: Layout) -> Iterator
     index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
-
-
-def deflate(data: bytes) -> bytes:
-    """Raw deflate in base64: an alphabet that cannot close an element."""
-    packer = zlib.compressobj(DEFLATE, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return base64.b64encode(packer.compress(data) + packer.flush())
 
 
 def hash_of(text: str) -> str:

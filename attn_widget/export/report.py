@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.export.page import TITLE, deflate, write_page
-from attn_widget.export.saved_run import SELECTED, Kept, SavedRun, check_views, saved_run
+from attn_widget.export.given import check_title, is_iterable
+from attn_widget.export.page import TITLE, write_page
+from attn_widget.export.room import Room
+from attn_widget.export.saved_run import (
+    SELECTED,
+    Kept,
+    SavedRun,
+    check_views,
+    saved_run,
+)
 
 if TYPE_CHECKING:
     from attn_widget.encoder import Encoder
 
 RUN_OPTIONS = ("model", "tagger", "truncation")
-MOST_BYTES = 400e6  # of a page, which the browser holds whole
-FOR_ATTENTION = (
-    0.45  # of a text's share of that, before base64: the rest is figures and predictions
-)
-ENOUGH = 8  # texts, from which the size of the page is foreseen
+OF_ONE_TEXT = ("token", "pair", "group")
+OF_ALL_TEXTS = tuple(name for name in SELECTED if name not in OF_ONE_TEXT)
 
 
 def report(
@@ -51,7 +56,8 @@ def report(
         Show a progress bar.
     **options
         ``model``, ``tagger`` and ``truncation`` as in `analyze`; ``layer``, ``head``, ``view`` and the
-        other traits of the widget for what is selected at first.
+        other traits of the widget for what is selected at first, but for places in one text
+        (``token``, ``pair``, ``group``).
 
     Returns
     -------
@@ -59,9 +65,11 @@ def report(
 
     Raises
     ------
+    InputTypeError
+        ``texts`` is not several, an option is unknown, or a title is no str.
     InputError
-        No text; one that cannot be used, named by its place; or more than a page can hold. All of
-        them are read before the first is run, and nothing is written.
+        No text; one that cannot be used, named by its place; an option that `show` refuses; or more
+        than a page can hold. All of them are read before the first is run, and nothing is written.
 
     Examples
     --------
@@ -75,25 +83,39 @@ def report(
 
     from attn_widget.encoder import load
 
-    if isinstance(texts, str):
+    if isinstance(texts, (str, bytes)):
         raise InputTypeError(
-            "texts is one str.", "Give a list of texts, or use to_html(show(text))."
+            f"texts is one {type(texts).__name__}.",
+            "Give a list of texts, or use to_html(show(text)).",
+        )
+    if not is_iterable(texts):
+        raise InputTypeError(
+            f"texts is a {type(texts).__name__}, expected several texts.",
+            'report(["first text", "second text"], path)',
         )
     every = list(texts)
     if not every:
         raise InputError("There is no text to report on.")
-    selection = {name: options.pop(name) for name in SELECTED if name in options}
+    selection = {name: options.pop(name) for name in OF_ALL_TEXTS if name in options}
+    selection = {name: value for name, value in selection.items() if value is not None}
     for name in options:
+        if name in OF_ONE_TEXT:
+            raise InputTypeError(
+                f"report() has no option {name!r}: it names places in one text.",
+                "Leave it out, or save one text with to_html(show(text)).",
+            )
         if name not in RUN_OPTIONS:
-            known = ", ".join((*RUN_OPTIONS, *SELECTED))
+            known = ", ".join((*RUN_OPTIONS, *OF_ALL_TEXTS))
             raise InputTypeError(f"report() has no option {name!r}.", f"Options: {known}.")
-
     # The title is the page's; texts have their own.
-    kept = Kept(layers, heads, check_views(views))
+    check_title(title)
+    kept = Kept(layers, heads, views)
+    check_views(kept.views)
 
     def runs() -> Iterator[SavedRun]:
         encoder = load(options.get("model"), progress=progress)
         kept.check(encoder.n_layers, encoder.n_heads)
+        check_selection(selection, encoder.n_layers, encoder.n_heads)
         tokens = [count_tokens(encoder, *one, options) for one in enumerate(every)]
         known = {**options, "model": encoder}
         room = Room(tokens)
@@ -105,48 +127,25 @@ def report(
     return write_page(path, runs(), title or TITLE, "report")
 
 
-class Room:
-    """What is left of a page for many texts.
+def check_selection(selection: dict[str, Any], n_layers: int, n_heads: int) -> None:
+    """Refuse what a widget of such a model refuses.
 
-    Parameters
-    ----------
-    tokens : list of int
-        Of each text.
+    Raises
+    ------
+    InputError
+        A trait outside its range.
     """
+    import numpy as np
+    from traitlets import TraitError
 
-    def __init__(self, tokens: list[int]) -> None:
-        self._tokens = tokens
-        self._seen = 0
-        self._bytes = 0
+    from attn_widget.analysis.external import from_attentions
+    from attn_widget.widget import AttentionWidget
 
-    @property
-    def of_one(self) -> dict[str, float]:
-        """How `saved_run` shares it out."""
-        count = len(self._tokens)
-        return {"tensors": 1 / count, "most": FOR_ATTENTION * MOST_BYTES / count}
-
-    def take(self, run: SavedRun) -> None:
-        """Count a text.
-
-        Raises
-        ------
-        InputError
-            All of them would make a page that no browser opens.
-        """
-        self._bytes += sum(len(deflate(chunk)) for chunk in run.snapshot.chunks.values())
-        self._seen += 1
-        count = len(self._tokens)
-        if self._seen < min(ENOUGH, count):
-            return
-        mean = self._bytes / self._seen
-        longer = sum(self._tokens) / count / (sum(self._tokens[: self._seen]) / self._seen)
-        foreseen = mean * count * min(1.0, longer)
-        if foreseen > MOST_BYTES:
-            raise InputError(
-                f"A page of these {count:,} texts would have some {foreseen / 1e6:,.0f} MB, more than "
-                f"the {MOST_BYTES / 1e6:.0f} MB that a browser can be asked to open.",
-                f"Give about {int(count * MOST_BYTES / foreseen):,} at a time, or fewer layers=, heads=.",
-            )
+    one_token = np.ones((n_layers, n_heads, 1, 1), dtype=np.float32)
+    try:
+        AttentionWidget(from_attentions(one_token, ["a"], tagger=None), **selection).close()
+    except TraitError as error:
+        raise InputError(str(error), "The options are those of show().") from error
 
 
 def pair_of(number: int, given: object) -> tuple[Any, Any]:

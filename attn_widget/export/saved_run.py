@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.export.given import check_title, several
 from attn_widget.export.snapshot import Snapshot, profile_snapshot, snapshot
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
@@ -33,12 +36,27 @@ class Kept:
     layers, heads : sequence of int, optional
     views : sequence of str, optional
     title : str, optional
+
+    Raises
+    ------
+    InputTypeError
+        Layers, heads or views that are not several, or a title that is no str.
+    InputError
+        A title with a lone surrogate.
     """
 
     layers: Sequence[int] | None = None
     heads: Sequence[int] | None = None
     views: Sequence[str] | None = None
     title: str | None = None
+
+    def __post_init__(self) -> None:
+        # Lists, because one page asks for them several times.
+        views = [self.views] if isinstance(self.views, str) else self.views
+        object.__setattr__(self, "layers", several("layers", self.layers, "[0]"))
+        object.__setattr__(self, "heads", several("heads", self.heads, "[0]"))
+        object.__setattr__(self, "views", several("views", views, '["attention"]'))
+        check_title(self.title)
 
     def check(self, n_layers: int, n_heads: int) -> Kept:
         """The same, sorted and each once.
@@ -79,16 +97,17 @@ def check_widget(widget: object, kept: Kept) -> Savable:
         return widget
     if not isinstance(widget, AttentionWidget):
         raise InputTypeError(
-            f"to_html() saves widgets, got {type(widget).__name__}.", "Give what show() returns."
+            f"to_html() saves widgets, got {type(widget).__name__}.",
+            "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
         )
     kept.check(widget.analysis.n_layers, widget.analysis.n_heads)
     return widget
 
 
-def run_of_widget(widget: Savable, kept: Kept) -> SavedRun:
-    """Pack a widget with its selection."""
+def run_of_widget(widget: Savable, kept: Kept, room: Mapping[str, float] | None = None) -> SavedRun:
+    """Pack a widget with its selection; ``room`` as `Room.of_one` has it."""
     if isinstance(widget, AttentionWidget):
-        return saved_run(widget.analysis, selection_of(widget), kept)
+        return saved_run(widget.analysis, selection_of(widget), kept, **(room or {}))
     taken = profile_snapshot(widget, selection_of(widget), kept.title or "")
     return SavedRun(kept.title or name_of(widget), int(widget.profile.n_tokens.sum()), taken)
 
@@ -162,7 +181,7 @@ def title_of(analysis: Analysis) -> str:
 def check_views(views: Sequence[str] | None) -> list[str]:
     if views is None:
         return list(VIEWS)
-    names = [views] if isinstance(views, str) else list(views)
+    names = list(views)
     for name in names:
         if name not in VIEWS:
             raise InputError(f"There is no view {name!r}.", f"Views: {', '.join(VIEWS)}.")
@@ -174,12 +193,12 @@ def check_views(views: Sequence[str] | None) -> list[str]:
 def check_indices(name: str, given: Sequence[int] | None, size: int) -> list[int] | None:
     if given is None:
         return None
-    found = list(given)
-    if not found:
+    if not given:
         raise InputError(f"{name} is empty.", "Leave it out to save all.")
-    for index in found:
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < size:
+    for index in given:
+        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not whole or not 0 <= index < size:
             raise InputError(
                 f"{name} holds {index!r}.", f"Expected whole numbers from 0 to {size - 1}."
             )
-    return sorted(set(found))
+    return sorted({int(index) for index in given})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import attn_widget as aw
-from attn_widget.export.page import deflate
+from attn_widget.export.compress import deflate
 from attn_widget.export.saved_run import saved_run
 from attn_widget.widget.protocol import answer
 from tests.golden.make import analysis as held

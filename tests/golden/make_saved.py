@@ -20,7 +20,7 @@ from attn_widget.export.codec import (
     code_weights,
     decode_scores,
 )
-from attn_widget.export.page import deflate
+from attn_widget.export.compress import deflate
 from attn_widget.widget.pack import pack
 from tests.golden.make import analysis
 

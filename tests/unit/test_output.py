@@ -18,6 +18,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.export.output import PICTURE_SIDE, CodePlace, outputs, picture_of
 from attn_widget.widget.pack import unpack
+from tests.unit.tiny_models import build
 
 PICTURE_BYTES = 20_000
 HOSTILE = '</script><img src=x onerror=alert(1)> "quotes" \' & <!-- </p></div>'
@@ -78,6 +79,16 @@ def test_a_full_output_keeps_every_layer_scores_and_the_tensors_inside(
     asked = [one["request"] for one in meta["recorded"]]
     assert {"kind": "roles"} in asked
     assert any(request.get("name") == "attention_output" for request in asked)
+
+
+def test_an_output_keeps_the_texts_beside_its_own() -> None:
+    model = build("bert", "ForSequenceClassification")
+    made = aw.show("the cat sat", model=model, beside=["it slept"], progress=False)
+    page = outputs(made, code=False)["text/html"]
+    chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', page))
+    meta, _ = unpack(zlib.decompress(base64.b64decode(chunks["paint"]), wbits=-zlib.MAX_WBITS))
+    assert {"kind": "beside"} in [one["request"] for one in meta["recorded"]]
+    made.close()
 
 
 def test_the_code_is_two_thirds_of_an_output_and_goes_along_when_asked(

@@ -23,6 +23,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.page import hash_of
 from attn_widget.export.saved_run import TITLE_CHARACTERS
+from attn_widget.widget.code import bundle
 from attn_widget.widget.pack import unpack
 
 ATTACK = "</script><script>hit()</script><!-- ]]> ' \" \x00 \u2028 javascript:hit()"
@@ -123,6 +124,74 @@ def test_what_is_no_widget_is_refused(widget: aw.AttentionWidget, tmp_path: Path
         aw.to_html(["the cat"], tmp_path / "cat.html")  # type: ignore[list-item]
     with pytest.raises(InputError, match="no widget"):
         aw.to_html([], tmp_path / "cat.html")
+
+
+@pytest.mark.parametrize("nothing", [None, 3])
+def test_what_is_not_several_widgets_is_refused(nothing: object, tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="saves widgets, got"):
+        aw.to_html(nothing, tmp_path / "cat.html")  # pyright: ignore[reportArgumentType]
+
+
+def test_an_analysis_is_no_widget_and_the_way_to_one_is_named(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    for one in (widget.analysis, [widget.analysis]):
+        with pytest.raises(InputTypeError, match=r"got Analysis\. .*AttentionWidget\(analysis\)"):
+            aw.to_html(one, tmp_path / "cat.html")  # pyright: ignore[reportArgumentType]
+
+
+def test_layers_and_heads_may_come_from_numpy_and_from_iterators(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    path = aw.to_html(
+        [widget, widget],
+        tmp_path / "cat.html",
+        layers=np.argsort([3, 1, 2])[:2],  # pyright: ignore[reportArgumentType]
+        heads=iter([0, np.int8(1)]),  # pyright: ignore[reportArgumentType]
+    )
+    for text in re.findall(r'data-chunk="paint">([^<]+)<', path.read_text("utf-8")):
+        meta, _ = unpack(zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS))
+        assert (meta["snapshot"]["layers"], meta["snapshot"]["heads"]) == ([1, 2], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"layers": 3}, {"heads": np.array(3)}, {"views": 3}, {"layers": "01"}, {"title": 3},
+        {"title": b"cats"},
+    ],
+)  # fmt: skip
+def test_what_is_of_another_type_is_refused(
+    widget: aw.AttentionWidget, tmp_path: Path, wrong: dict
+) -> None:
+    for save in (widget.to_html, lambda path, **options: aw.to_html(widget, path, **options)):
+        with pytest.raises(InputTypeError, match=f"{next(iter(wrong))} is"):
+            save(tmp_path / "cat.html", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_title_with_a_lone_surrogate_is_refused(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"title has a lone surrogate, U\+D800, at character 1"):
+        aw.to_html(widget, tmp_path / "cat.html", title="a\ud800")
+    with pytest.raises(InputError, match="lone surrogate"):
+        aw.as_html(widget, title="a\ud800")
+    with pytest.raises(InputTypeError, match="title is a int"):
+        aw.as_html(widget, title=3)  # pyright: ignore[reportArgumentType]
+
+
+def test_many_widgets_share_the_room_of_a_page_and_too_many_are_refused(
+    widget: aw.AttentionWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = aw.to_html(widget, tmp_path / "one.html").stat().st_size
+    five = aw.to_html([widget] * 5, tmp_path / "five.html").stat().st_size
+    code = len(bundle("standalone.js")) + len(bundle("widget.css"))
+    assert five - code < 3 * (one - code)
+    monkeypatch.setattr("attn_widget.export.room.MOST_BYTES", 1e6)
+    with pytest.raises(InputError, match=r"these 20 widgets would .* report\(\)"):
+        aw.to_html([widget] * 20, tmp_path / "many.html")
+    assert not (tmp_path / "many.html").exists()
 
 
 def test_a_closed_widget_is_refused(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import json
 import re
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +15,11 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, TooLongError
-from attn_widget.export.report import ENOUGH, MOST_BYTES, Room
+from attn_widget.export.room import ENOUGH, MOST_BYTES, Room
 from attn_widget.export.saved_run import SavedRun
 from attn_widget.export.snapshot import Snapshot
 from attn_widget.widget.code import bundle
+from attn_widget.widget.pack import unpack
 
 
 def index_of(path: Path) -> dict:
@@ -80,6 +84,44 @@ def test_all_texts_are_read_before_the_first_is_run(
         aw.report(texts, tmp_path / "r.html", layers=[0])
     assert "report" not in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("texts", [None, 5, b"the cat"])
+def test_what_is_not_several_texts_is_refused(texts: object, tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="texts is"):
+        aw.report(texts, tmp_path / "r.html", progress=False)  # pyright: ignore[reportArgumentType]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"layer": 99}, {"head": -1}, {"view": "atention"}, {"metric": "bogus"}, {"theme": "purple"},
+        {"top_k": 99}, {"depth": 0}, {"quantity": "x"}, {"scale": "x"}, {"special": "no"},
+        {"chrome": 3}, {"height": "tall"}, {"token": 99}, {"pair": [0, 1]}, {"group": [1]},
+        {"title": 3}, {"title": "lone \ud800"}, {"layers": 3}, {"views": 3}, {"views": [3]},
+    ],
+)  # fmt: skip
+def test_options_that_show_refuses_are_refused_before_any_text_runs(
+    wrong: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By its name, which in the package is that of the function.
+    module = importlib.import_module("attn_widget.show")
+    monkeypatch.setattr(module, "analyze", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises((InputError, InputTypeError)) as error:
+        aw.report(["the cat"], tmp_path / "r.html", progress=False, **wrong)
+    assert next(iter(wrong))[:-1] in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_opens_on_what_is_selected(tmp_path: Path) -> None:
+    path = aw.report(
+        ["the cat"], tmp_path / "r.html", layer=2, view=None, theme="dark", progress=False
+    )
+    (chunk,) = re.findall(r'data-chunk="paint">([^<]+)<', path.read_text("utf-8"))
+    meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
+    selection = meta["snapshot"]["selection"]
+    assert (selection["layer"], selection["view"], selection["theme"]) == (2, "attention", "dark")
 
 
 def saved_of(size: int) -> SavedRun:
