@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,9 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
     parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
     parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
-    parser.add_argument(
-        "--top-k", type=int, default=5, metavar="K", help="predictions a position (5)"
-    )
+    parser.add_argument("--top-k", type=int, metavar="K", help="predictions a position (5)")
     parser.add_argument(
         "--masked", action="store_true", help="predict each position with a mask in its place"
     )
@@ -40,52 +39,74 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--file needs -o PAGE")
     if options.file is not None and options.pair is not None:
         parser.error("--pair goes with one text")
+    if options.file is not None and options.masked:
+        parser.error("--masked goes with one text")
+    if options.output is None and options.title is not None:
+        parser.error("--title goes with -o PAGE")
+    if options.output is not None and options.json:
+        parser.error("--json prints; it does not go with -o PAGE")
+    if options.output is not None and options.top_k is not None:
+        parser.error("--top-k does not go with -o PAGE, which has the predictions that it can show")
     try:
         if options.output is not None:
             write_pages(options)
         else:
             print_analysis(options)
     except (AttnWidgetError, OSError) as error:
-        print(f"attn-widget: {error}", file=sys.stderr)
+        print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
 
 
+def say(line: str) -> None:
+    """Print a line; what the terminal has no characters for is written as escapes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
+    from attn_widget.export.files import destination
     from attn_widget.export.page import write_page
     from attn_widget.export.report import report
     from attn_widget.export.saved_run import Kept, saved_run
     from attn_widget.show import analyze
 
+    target, kept = destination(options.output), Kept(title=options.title)  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
     if options.file is None:
         analysis = analyze(options.text, options.pair, **run)
-        saved = saved_run(analysis, {}, Kept(title=options.title))
-        path = write_page(options.output, [saved], options.title or saved.title, "stack")
+        if options.masked:
+            analysis.predictions(mode="masked")  # a page has those that were computed before
+        saved = saved_run(analysis, {}, kept)
+        path = write_page(target, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)
-        path = report(texts, options.output, title=options.title, **run)
-    print(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+        path = report(texts, target, title=options.title, **run)
+    say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
 
 
 def read_lines(name: str) -> list[str]:
-    """The lines of a UTF-8 file that are not blank.
+    """The lines of a UTF-8 file that are not blank, whatever the locale's encoding.
+
+    A line ends where an editor ends it: U+2028 and form feeds stay in their text.
 
     Raises
     ------
     InputError
         There is no such file, it is no text, or all of it is blank.
     """
+    called = "standard input" if name == "-" else repr(name)
     try:
-        whole = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        whole = data.decode("utf-8-sig")
     except OSError as error:
-        raise InputError(f"{name!r} cannot be read: {error.strerror}.") from error
+        raise InputError(f"{called} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{name!r} is not UTF-8.", "Save it as UTF-8 text.") from error
-    lines = [line.strip() for line in whole.splitlines() if line.strip()]
+        raise InputError(f"{called} is not UTF-8.", "Save it as UTF-8 text.") from error
+    lines = [line.strip() for line in re.split(r"\r\n|\r|\n", whole) if line.strip()]
     if not lines:
-        raise InputError(f"{name!r} holds no text.", "Give one text a line.")
+        raise InputError(f"{called} holds no text.", "Give one text a line.")
     return lines
 
 
@@ -96,6 +117,7 @@ def print_analysis(options: argparse.Namespace) -> None:
     from attn_widget.widget.pack import to_json
 
     mode = "masked" if options.masked else "as_is"
+    top_k = 5 if options.top_k is None else options.top_k
     analysis = analyze(
         options.text,
         options.pair,
@@ -104,15 +126,15 @@ def print_analysis(options: argparse.Namespace) -> None:
         progress=not options.json,
     )
     if options.json:
-        whole = to_json(document(analysis, top_k=options.top_k, mode=mode))
+        whole = to_json(document(analysis, top_k=top_k, mode=mode))
         print(json.dumps(whole, ensure_ascii=True, allow_nan=False))
         return
-    predictions = analysis.predictions(options.top_k, mode)
+    predictions = analysis.predictions(top_k, mode)
     for token, words, probabilities in zip(
         analysis.tokens, predictions.tokens, predictions.probabilities, strict=True
     ):
         row = "  ".join(f"{word} {p:.3f}" for word, p in zip(words, probabilities, strict=True))
-        print(f"{token.text:12}  {row}")
+        say(f"{token.text:12}  {row}")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import json
+import os
+import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.__main__ import main
+from attn_widget.__main__ import main, read_lines
+from attn_widget.widget.pack import unpack
 
 TEXT = "Alice lives in Paris. She likes it."
 
@@ -98,8 +104,79 @@ def test_a_page_that_cannot_be_made_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_options_that_exclude_each_other_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], ["a", "--file", "b", "-o", "c"], ["--file", "b"]):
-        with pytest.raises(SystemExit):
-            main(arguments)
-    assert "--file needs -o PAGE" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give a text"),
+        (["a", "--file", "b", "-o", "c"], "give a text"),
+        (["--file", "b"], "--file needs -o PAGE"),
+        (["--file", "b", "-o", "c", "--masked"], "--masked goes with one text"),
+        (["a", "--title", "b"], "--title goes with -o PAGE"),
+        (["a", "-o", "out.json", "--json"], "--json prints"),
+        (["a", "-o", "c.html", "--top-k", "3"], "--top-k does not go"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert error.value.code == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_has_masked_predictions_when_they_are_asked_for(tmp_path: Path) -> None:
+    for flags, has in (([], False), (["--masked"], True)):
+        page = tmp_path / "cat.html"
+        assert main(["the cat", "-o", str(page), *flags]) == 0
+        (chunk,) = re.findall(r'data-chunk="paint">([^<]+)<', page.read_text("utf-8"))
+        meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
+        modes = [one["request"].get("mode") for one in meta["recorded"]]
+        assert ("masked" in modes) == has
+
+
+def test_the_place_of_a_page_and_its_title_are_checked_before_the_model_runs(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    # By its name, which in the package is that of the function.
+    module = importlib.import_module("attn_widget.show")
+    monkeypatch.setattr(module, "analyze", lambda *_, **__: pytest.fail("it ran"))
+    assert main(["the cat", "-o", str(tmp_path / "missing" / "x.html")]) == 2
+    assert main(["the cat", "-o", str(tmp_path / "x.html"), "--title", "\udcff"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2 and "does not exist" in errors[0] and "lone surrogate" in errors[1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_of_a_file_ends_where_editors_end_it(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes("\ufeffa\u2028b\x0bc\x0cd\x85e\u2029f\r\ng\rh\n\n".encode())
+    assert read_lines(str(path)) == ["a\u2028b\x0bc\x0cd\x85e\u2029f", "g", "h"]
+    path.write_bytes(b"caf\xe9")
+    with pytest.raises(aw.AttnWidgetError, match="is not UTF-8"):
+        read_lines(str(path))
+
+
+def test_standard_input_is_utf_8_in_every_locale(tmp_path: Path) -> None:
+    code = "from attn_widget.__main__ import read_lines; print(ascii(read_lines('-')))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="\ufeffcaf\u00e9\n".encode(),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.stdout.decode().strip() == "['caf\\xe9']"
+
+
+def test_what_a_terminal_cannot_show_is_escaped() -> None:
+    code = "from attn_widget.__main__ import say; say('caf\u00e9 \\udcff')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.stdout.decode().strip() == "caf\\xe9 \\udcff"
