@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
+from attn_widget.checks import stands_at
 from attn_widget.errors import InputTypeError, ModelLoadError
 
 MINI = Path(__file__).parent / "mini"
-HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
 ENCODERS_HINT = (
@@ -88,20 +87,37 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
         return Place(str(MINI), "attn_widget/mini", True)
     text = str(model)
     folder = Path(text).expanduser()
-    if text and folder.is_dir():
+    if text and stands_at(folder) == "folder":
         return Place(str(folder.resolve()), folder.resolve().name, True)
     if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text:
-        what = "is a file" if folder.is_file() else "does not exist"
+        what = "is a file" if stands_at(folder) else "does not exist"
         raise ModelLoadError(
-            f"The folder {text!r} {what}.",
+            f"The folder {shorten(text)!r} {what}.",
             "Give the folder that save_pretrained() wrote, a hub name, or None.",
         )
-    if not HUB_NAME.fullmatch(text):
+    if not is_hub_name(text):
         raise ModelLoadError(
-            f"{text!r} is neither a folder nor a hub name such as 'bert-base-uncased'.",
+            f"{shorten(text)!r} is neither a folder nor a hub name such as 'bert-base-uncased'.",
             OFFLINE_HINT,
         )
     return Place(text, text, False, revision)
+
+
+def is_hub_name(text: str) -> bool:
+    """Whether the hub can have a model of this name."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(text)
+    except HFValidationError:
+        return False
+    return True
+
+
+def shorten(text: str) -> str:
+    """The beginning of a name that is longer than a message should be."""
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) -> Checkpoint:

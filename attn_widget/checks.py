@@ -157,6 +157,14 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def stands_at(path: Path) -> str:
+    """``"folder"``, ``"file"`` or, where there is none, ``""``: also for a name that no disk takes."""
+    try:
+        return "folder" if path.is_dir() else "file" if path.is_file() else ""
+    except OSError:
+        return ""
+
+
 def check_path(value: Any, name: str) -> Path:
     """``value`` as a path, ``~`` expanded.
 

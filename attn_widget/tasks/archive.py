@@ -12,6 +12,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from attn_widget.checks import check_path
 from attn_widget.errors import NotAvailableError
 
 VERSION = "3.3.2"
@@ -29,6 +30,11 @@ ROOM = f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
     """Where the archive is kept: ``cache``, or ``$ATTN_WIDGET_CACHE``, or the user's cache folder.
 
+    Raises
+    ------
+    InputTypeError
+        ``cache`` is no path.
+
     Examples
     --------
     >>> cache_folder("~/data") == Path.home() / "data"
@@ -36,7 +42,7 @@ def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
     """
     given = cache if cache is not None else os.environ.get(CACHE_VARIABLE)
     if given:
-        return Path(given).expanduser()
+        return check_path(given, "cache")
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import (
+    as_array,
+    check_count,
+    check_flag,
+    check_path,
+    check_seed,
+    check_several,
+)
 from attn_widget.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.heads import Head
     from attn_widget.tasks.training_loop import Labelled
-
-LARGEST_SEED = 2**32 - 1
 
 
 def fit_classifier(
@@ -141,14 +147,16 @@ def fit_classifier(
         ("gamma", gamma, math.ulp(0.0), 1.0),
     ):
         _check_number(name, value, low, high)
-    for name, value, low in (
-        ("step_size", step_size, 1),
-        ("epochs", epochs, 1),
-        ("batch_size", batch_size, 1),
-        ("patience", patience, 1),
-        ("seed", seed, 0),
+    for name, value in (
+        ("step_size", step_size),
+        ("epochs", epochs),
+        ("batch_size", batch_size),
+        ("patience", patience),
     ):
-        _check_integer(name, value, low, LARGEST_SEED)
+        check_count(value, name, 1)
+    seed = check_seed(seed)
+    truncation, resume = check_flag(truncation, "truncation"), check_flag(resume, "resume")
+    folder = None if checkpoint is None else check_path(checkpoint, "checkpoint")
     given = check_texts(texts, "texts")
     known = _check_labels(labels, len(given), "labels", None)
     n_classes = int(known.max()) + 1
@@ -160,9 +168,9 @@ def fit_classifier(
     found = load(encoder, progress=progress)
     check_encoder(found, head)
     if max_length is not None:
-        _check_integer("max_length", max_length, 3, found.max_length)
+        check_count(max_length, "max_length", 3, found.max_length)
     limit = found.max_length if max_length is None else max_length
-    options: dict[str, Any] = {"max_length": limit, "truncation": bool(truncation)}
+    options: dict[str, Any] = {"max_length": limit, "truncation": truncation}
 
     from attn_widget.tasks.training_loop import Labelled, Settings, Training
 
@@ -172,7 +180,7 @@ def fit_classifier(
         checked = Labelled(tokenize(found, held[0], **options, name="validation texts"), held[1])
     settings = Settings(
         head, float(lr_encoder), float(lr_head), float(weight_decay), float(dropout), int(step_size),
-        float(gamma), int(epochs), int(batch_size), int(patience), int(limit), bool(truncation), int(seed),
+        float(gamma), int(epochs), int(batch_size), int(patience), int(limit), truncation, seed,
     )  # fmt: skip
 
     import torch
@@ -183,7 +191,7 @@ def fit_classifier(
         model, fresh = build(found, head, names, dropout)
     tokenizer = tokenizer_for(found)
     store = None
-    if checkpoint is not None:
+    if folder is not None:
         from attn_widget.corpus.run import fingerprint
         from attn_widget.tasks.checkpoint import Store
 
@@ -195,7 +203,6 @@ def fit_classifier(
             "validation": None if checked is None else _digest(checked),
             **asdict(settings),
         }
-        folder = Path(checkpoint).expanduser()
         store = Store(folder, identity, tokenizer, resume=resume)
     state = Training(model, fresh, train, checked, settings, store).run(progress)
 
@@ -212,16 +219,9 @@ def _check_number(name: str, value: Any, low: float, high: float) -> None:
         raise InputError(f"{name} is {value}, expected {expected}.")
 
 
-def _check_integer(name: str, value: Any, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.")
-    if not low <= value <= high:
-        raise InputError(f"{name} is {value}, expected {low} to {high:,}.")
-
-
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
     """``labels`` as int64 [n]: every class of 0 to c - 1, or (``n_classes``) none beside those."""
-    found = np.asarray(labels)
+    found = as_array(labels, name)
     if found.ndim != 1:
         raise InputTypeError(f"{name} has shape {found.shape}, expected one class for each text.")
     if len(found) != n_texts:
@@ -259,9 +259,11 @@ def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -
 def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
     if classes is None:
         return tuple(map(str, range(n_classes)))
-    if isinstance(classes, str) or not all(isinstance(name, str) for name in classes):
-        raise InputTypeError("classes is expected to be a list of names (str).")
-    names = tuple(classes)
+    names = tuple(check_several(classes, "classes", "names (str)"))
+    if not all(isinstance(name, str) for name in names):
+        raise InputTypeError(
+            f"classes is {repr(names)[:80]}, expected several names (str).", "classes=['no', 'yes']"
+        )
     if len(names) != n_classes:
         raise InputError(
             f"There are {len(names)} names of classes, and the labels have {n_classes} classes "

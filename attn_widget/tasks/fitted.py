@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import check_flag, check_path
 from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
 
@@ -91,14 +92,15 @@ class FittedClassifier:
         TooLongError
             A text with more tokens, without ``truncation``.
         InputError, InputTypeError
-            No text, one that is empty, or one that is no str.
+            No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
         from attn_widget.capture import running
         from attn_widget.tasks.batches import check_texts, tokenize
         from attn_widget.tasks.training_loop import predict, softmax
 
         encoder = self.encoder
-        cut = bool(self.settings.get("truncation")) if truncation is None else truncation
+        usual = bool(self.settings.get("truncation"))
+        cut = usual if truncation is None else check_flag(truncation, "truncation")
         examples = tokenize(
             encoder,
             check_texts(texts, "texts"),
@@ -135,11 +137,13 @@ class FittedClassifier:
         ------
         InputError
             The folder cannot be written, or holds something else.
+        InputTypeError
+            ``folder`` is no path.
         """
         from attn_widget.tasks.checkpoint import write_model
 
         record = {"history": self.history, "settings": self.settings}
-        return write_model(Path(folder).expanduser(), self.model, self.tokenizer, record)
+        return write_model(check_path(folder, "folder"), self.model, self.tokenizer, record)
 
     def curves(self) -> Any:
         """Loss and metrics over the epochs.
@@ -190,12 +194,14 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
         No such folder, no tokenizer beside the weights, broken files, or no sequence classifier.
     InputError
         The checkpoint of a training that is not finished.
+    InputTypeError
+        ``folder`` is no path.
     """
     from attn_widget.checkpoint import load_checkpoint, locate
     from attn_widget.encoder import Encoder
     from attn_widget.tasks.checkpoint import PLACE, RECORD, need_tokenizer, read_json
 
-    path = Path(folder).expanduser()
+    path = check_path(folder, "folder")
     place = locate(path)
     if any(PLACE.fullmatch(entry.name) for entry in path.iterdir()):
         raise InputError(

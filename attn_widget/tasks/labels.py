@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import check_several
 from attn_widget.errors import InputError, InputTypeError
 
 WHOLE = re.compile(r"[+-]?\d+")
@@ -165,11 +166,13 @@ def _by_name(written: Sequence[str], rows: Sequence[str], names: tuple[str, ...]
 
 
 def _checked_names(classes: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(classes, str) or not all(isinstance(name, str) for name in classes):
+    given = check_several(classes, "classes", "names")
+    if not all(isinstance(name, str) for name in given):
         raise InputTypeError(
-            f"classes={classes!r}, expected several names.", "For example classes=('bad', 'good')."
+            f"classes is {repr(given)[:80]}, expected several names.",
+            "For example classes=('bad', 'good').",
         )
-    names = tuple(name.strip() for name in classes)
+    names = tuple(name.strip() for name in given)
     if len(set(names)) < len(names) or "" in names:
         raise InputError(
             f"classes={names!r}: a name is empty or given twice.", "Name each class once."

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import as_array
 from attn_widget.errors import InputError
 
 # "Within one class" says little when three classes are all within one of the middle.
@@ -60,6 +61,8 @@ def score(labels: Any, probabilities: Any) -> Metrics:
     InputError
         Nothing to score, shapes that do not fit, labels outside 0 to c - 1, or rows that are no
         probabilities.
+    InputTypeError
+        Rows of different lengths, probabilities that are no numbers.
 
     References
     ----------
@@ -93,8 +96,8 @@ def score(labels: Any, probabilities: Any) -> Metrics:
 
 
 def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    true = np.asarray(labels)
-    rows = np.asarray(probabilities, dtype=np.float64)
+    true = as_array(labels, "labels")
+    rows = as_array(probabilities, "probabilities", np.float64)
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise InputError(
             f"The probabilities have the shape {rows.shape}, expected [n, c] with c >= 2 classes.",

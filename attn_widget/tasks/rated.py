@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attn_widget.checks import as_array, check_seed
 from attn_widget.errors import InputError
 from attn_widget.tasks.dataset import Dataset, make_split
-from attn_widget.tasks.splits import SHARES, assign, check_seed, equal_classes, join_groups
+from attn_widget.tasks.splits import SHARES, assign, equal_classes, join_groups
 
 Source = Literal["amazon", "films", "tweets", "editorials"]
 SOURCES: dict[str, str] = {
@@ -80,6 +81,8 @@ def stars(scores: ArrayLike, classes: int = 5) -> NDArray[np.int64]:
     ------
     InputError
         Another number of classes, or a rating outside the scale.
+    InputTypeError
+        Ratings that are no numbers.
 
     Examples
     --------
@@ -87,7 +90,7 @@ def stars(scores: ArrayLike, classes: int = 5) -> NDArray[np.int64]:
     ([0, 1, 2, 3, 4], [0, 0, 1, 2, 2])
     """
     check_classes(classes)
-    values = np.asarray(scores, dtype=np.float64)
+    values = as_array(scores, "scores", np.float64)
     if not (np.abs(values) <= 4).all():  # false for NaN too
         worst = values[~(np.abs(values) <= 4)][0]
         raise InputError(f"A rating is {worst}, expected -4 to 4.", "Scale the ratings first.")
@@ -114,6 +117,8 @@ def rated_sentences(name: Source, *, cache: str | os.PathLike[str] | None = None
     ------
     InputError
         No such source.
+    InputTypeError
+        ``cache`` is no path.
     NotAvailableError
         The archive is not there and cannot be fetched.
 
@@ -179,7 +184,8 @@ def load_amazon(
     Raises
     ------
     InputError, InputTypeError
-        Another number of classes, a seed that is no whole number.
+        Another number of classes, a seed that is no whole number from 0 to 2**32 - 1, a cache that is
+        no path.
     NotAvailableError
         The archive is not in the cache and cannot be fetched, or is not the one that it should be.
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.errors import InputError
 
 # Tenths of the texts, as in the report that this task comes from.
 SHARES = {"train": 7, "test": 2, "validation": 1}
@@ -177,19 +177,6 @@ def equal_classes(
                 left[labels[row]] -= 1
                 kept[name].append(row)
     return kept
-
-
-def check_seed(seed: object) -> int:
-    """``seed`` as an int.
-
-    Raises
-    ------
-    InputTypeError
-        Not a whole number.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise InputTypeError(f"seed={seed!r}, expected a whole number.", "For example seed=0.")
-    return int(seed)
 
 
 def _shuffle_key(seed: int, row: int) -> bytes:

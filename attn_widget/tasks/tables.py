@@ -7,15 +7,15 @@ import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from attn_widget.checks import check_path, check_seed, stands_at
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.tasks.dataset import Dataset, make_split
 from attn_widget.tasks.labels import check_texts, encode, is_missing
-from attn_widget.tasks.splits import SHARES, assign, check_seed, equal_classes, join_groups
+from attn_widget.tasks.splits import SHARES, assign, equal_classes, join_groups
 
 # What the parts of a published dataset are called.
 SPLIT_NAMES = {
@@ -86,9 +86,9 @@ def read_csv(
     ...     read_csv(file, classes=("even", "odd"))
     Dataset('things', 2 classes, train 28, validation 4, test 8)
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        what = "is a folder" if file.is_dir() else "does not exist"
+    file = check_path(path, "path")
+    if stands_at(file) != "file":
+        what = "is a folder" if stands_at(file) else "does not exist"
         raise InputError(f"{str(path)!r} {what}.", "Give the path of a CSV file.")
     try:
         with file.open(encoding=encoding, newline="") as lines:
@@ -165,7 +165,8 @@ def from_dataset(
         Missing columns, empty texts, missing labels, labels with gaps, one class only, too few texts or
         groups of a class for three splits, a text or group in two splits of the dataset's own.
     InputTypeError
-        Something without columns, texts that are not strings, a seed that is no whole number.
+        Something without columns, texts that are not strings, a seed that is no whole number, classes
+        that are no names.
 
     Examples
     --------

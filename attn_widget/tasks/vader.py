@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import check_several
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.tasks.dataset import Split
 
@@ -47,9 +48,7 @@ def lexicon(texts: Sequence[str]) -> NDArray[np.float64]:
     >>> lexicon(["The movie was incredibly boring, but the acting saved it.", "A table."])
     array([0.4411, 0.    ])
     """
-    if isinstance(texts, str):
-        raise InputTypeError("One text, expected several.", "Put it into a list: [text].")
-    found = list(texts)
+    found = check_several(texts, "texts", "str")
     for row, text in enumerate(found):
         if not isinstance(text, str):
             raise InputTypeError(
@@ -87,7 +86,13 @@ class LexiconBaseline:
         ------
         InputError
             One class only.
+        InputTypeError
+            No `Split`.
         """
+        if not isinstance(train, Split):
+            raise InputTypeError(
+                f"train is a {type(train).__name__}, expected a Split.", "fit(dataset.train)"
+            )
         from sklearn.linear_model import LogisticRegression
 
         found = np.unique(train.labels)
@@ -113,6 +118,8 @@ class LexiconBaseline:
         ------
         InputError
             Before `fit`.
+        InputTypeError
+            As `lexicon`.
         """
         if self._model is None:
             raise InputError("The baseline was not fitted.", "Call fit(dataset.train) first.")

@@ -220,7 +220,9 @@ def test_a_cached_hub_name_needs_no_network(
     ("model", "words"),
     [("./no/such/folder", "does not exist"), (Path("nowhere"), "does not exist"),
      ("two words", "neither a folder nor a hub name"), ("", "neither a folder nor a hub name"),
-     ("a/b/c", "neither a folder nor a hub name"), (__file__, "is a file")],
+     ("a/b/c", "neither a folder nor a hub name"), (__file__, "is a file"),
+     ("a" * 300, "'a{199}…' is neither a folder nor a hub name"), ("a--b", "nor a hub name"),
+     ("./" + "a" * 300, "does not exist"), (Path("a" * 300), "does not exist")],
 )  # fmt: skip
 def test_what_is_no_model_is_refused_in_words(model: Any, words: str) -> None:
     with pytest.raises(ModelLoadError, match=words):

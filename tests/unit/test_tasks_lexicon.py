@@ -27,6 +27,9 @@ def test_the_compound_score_is_vaders() -> None:
 def test_texts_that_are_none_are_said() -> None:
     with pytest.raises(InputTypeError, match="Put it into a list"):
         tasks.lexicon("good")
+    for none in (5, None):
+        with pytest.raises(InputTypeError, match=f"texts is {none}, expected several str"):
+            tasks.lexicon(none)  # pyright: ignore
     with pytest.raises(InputTypeError, match="Text 1 is of type NoneType"):
         tasks.lexicon(["good", None])
 

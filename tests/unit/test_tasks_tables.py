@@ -204,7 +204,9 @@ def test_what_cannot_be_split_is_said(table: Any, options: dict[str, Any], messa
         ("texts.csv", {}, "expected a table with columns"),
         (columns(with_text(2, 7)), {}, "text of row 2 is of type int"),
         (columns(), {"classes": "ab"}, "expected several names"),
-        (columns(), {"seed": "0"}, "whole number"),
+        (columns(), {"classes": 5}, "classes is 5, expected several names"),
+        (columns(), {"classes": ("a", 5)}, "expected several names"),
+        (columns(), {"seed": "0"}, "seed is a str, expected an int"),
     ],
 )
 def test_what_is_of_the_wrong_type_is_said(table: Any, options: Any, message: str) -> None:
@@ -239,6 +241,8 @@ def test_a_path_that_is_no_file_is_said(tmp_path: Path) -> None:
         tasks.read_csv(tmp_path / "none.csv")
     with pytest.raises(InputError, match="is a folder"):
         tasks.read_csv(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        tasks.read_csv("a" * 300)
 
 
 def test_splits_cannot_be_changed_by_accident() -> None:

@@ -11,8 +11,9 @@ import pytest
 
 import attn_widget as aw
 from attn_widget import encoder as encoders
+from attn_widget import tasks
 from attn_widget.checks import LARGEST_SEED, check_seed
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 
 TEXT = "the cat sat on the mat"
 
@@ -90,6 +91,34 @@ def test_a_profile_is_refused_before_a_model_is_loaded(
         aw.profile([TEXT], progress=False, **options)
 
 
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("beside", [5, "a text", b"a text", [5], [("a", "b", "c")]])
+def test_texts_beside_are_refused_before_a_model_is_loaded(beside: Any) -> None:
+    with pytest.raises(InputTypeError, match=r"beside (is|holds) .*beside=\[text\]"):
+        aw.analyze(TEXT, beside=beside)
+
+
+def test_nothing_beside_is_none() -> None:
+    assert aw.analyze(TEXT, beside=None, progress=False).beside == ()
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("truncation", ["no", 1, None])
+def test_truncation_is_yes_or_no(truncation: Any) -> None:
+    with pytest.raises(InputTypeError, match=r"truncation is .*, expected True or False"):
+        aw.analyze(TEXT, truncation=truncation)
+
+
+def test_another_text_is_not_cut_by_a_word() -> None:
+    cut: Any = "no"
+    shown = aw.show(TEXT, progress=False)
+    with pytest.raises(InputTypeError, match="truncation is 'no'"):
+        shown.run("dog " * 600, truncation=cut)
+    shown.close()
+    with pytest.raises(InputTypeError, match="truncation is 'no'"):
+        encoders.load(progress=False).encode(TEXT, truncation=cut)
+
+
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot be made: .*may write"):
@@ -102,3 +131,56 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 def test_the_roles_of_a_profile_take_the_same_seeds(seed: Any) -> None:
     with pytest.raises((InputError, InputTypeError), match="seed is"):
         aw.profile([TEXT], progress=False).roles(seed)
+
+
+FIVE: Any = 5
+NONE: Any = None
+EVEN = np.full((1, 1, 2, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "ask"),
+    [
+        (InputError, r"tokens\[1\] has a lone surrogate, U\+D800",
+         lambda: aw.from_attentions(EVEN, ["a", "b\ud800"])),
+        (InputError, "text has a lone surrogate",
+         lambda: aw.from_attentions(EVEN, ["a", "b"], text="a b\udc00")),
+        (InputTypeError, "text is a int, expected a str",
+         lambda: aw.from_attentions(EVEN, ["a", "b"], text=FIVE)),
+        (InputTypeError, "attentions holds complex numbers",
+         lambda: aw.from_attentions(EVEN + 0.1j, ["a", "b"])),
+        (InputTypeError, "queries holds complex numbers",
+         lambda: aw.from_attentions(EVEN, ["a", "b"], queries=EVEN * 1j, keys=EVEN)),
+    ],
+)  # fmt: skip
+def test_tensors_from_outside_are_real_and_their_tokens_whole(
+    error: type[Exception], said: str, ask: Callable[[], Any]
+) -> None:
+    with pytest.raises(error, match=said):
+        ask()
+
+
+@pytest.mark.parametrize(
+    ("said", "ask"),
+    [
+        ("path is a int, expected a str or a path", lambda: tasks.read_csv(FIVE)),
+        ("path is a NoneType", lambda: tasks.read_csv(NONE)),
+        ("folder is a int", lambda: tasks.load_classifier(FIVE)),
+        ("folder is a NoneType", lambda: tasks.load_classifier(NONE)),
+        ("cache is a int", lambda: tasks.load_films(cache=FIVE)),
+        ("labels cannot be read as an array", lambda: tasks.score([0, [1]], [[0.5, 0.5]] * 2)),
+        ("probabilities cannot be read", lambda: tasks.score([0, 1], [[0.5, 0.5], [1.0]])),
+        ("probabilities cannot be read", lambda: tasks.score([0], "x")),
+        ("scores cannot be read as an array", lambda: tasks.stars("x")),
+        ("scores cannot be read as an array", lambda: tasks.stars([[1.0], [1.0, 2.0]])),
+        ("train is a int, expected a Split", lambda: tasks.LexiconBaseline().fit(FIVE)),
+    ],
+)
+def test_tasks_refuse_what_is_of_another_type(said: str, ask: Callable[[], Any]) -> None:
+    with pytest.raises(InputTypeError, match=said):
+        ask()
+
+
+def test_a_long_name_of_a_classifier_is_one_that_does_not_exist() -> None:
+    with pytest.raises(ModelLoadError, match="does not exist"):
+        tasks.load_classifier("a" * 300)
