@@ -104,7 +104,7 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 
 
 def groups(
-    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
 ) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     n = analysis.n_tokens

@@ -79,6 +79,7 @@ def read_csv(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> rows = [f"{word} thing number {k},{k % 2}" for k in range(20) for word in ("bad", "good")]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "things.csv"
