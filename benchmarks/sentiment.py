@@ -3,13 +3,15 @@
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentiment`` (again to go on; ``--only-table`` prints
 what is there). For each seed the data is split anew, all three learn from the same training split
 and answer for the same test split; the embedded model, the defaults of `fit_classifier`. Results go
-to ``benchmarks/results/sentiment.json`` and the table to ``sentiment.md`` beside it.
+to ``benchmarks/results/sentiment.json`` and the table to ``sentiment.md`` beside it; ``--documents``
+puts it in the place of the tables of README.md, docs/tasks.md and the tutorial.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import torch
 
@@ -26,8 +29,11 @@ from attn_widget.corpus.run import fingerprint
 from attn_widget.encoder import load
 from attn_widget.tasks import training_loop
 
+ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "sentiment.json"
-CHECKPOINTS = Path(__file__).parent.parent / "build" / "sentiment"
+CHECKPOINTS = ROOT / "build" / "sentiment"
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "tasks.md")
+TUTORIAL = ROOT / "notebooks" / "sentiment-and-stars.ipynb"
 LOADERS: dict[str, Callable[..., Any]] = {"amazon": tasks.load_amazon, "films": tasks.load_films}
 METHODS = ("lexicon", "linear", "cnn")
 NAMES = {"lexicon": "lexicon", "linear": "linear head", "cnn": "CNN head"}
@@ -118,6 +124,13 @@ def table(records: list[dict[str, Any]]) -> str:
     return "\n".join(rows)
 
 
+def documented(text: str, rows: str) -> str:
+    """``text`` with ``rows`` in the place of its own table."""
+    begins = rows.splitlines()[0]
+    found, _ = re.subn(rf"^{re.escape(begins)}\n(\|.*\n)+", f"{rows}\n", text, flags=re.MULTILINE)
+    return found
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     return json.loads(path.read_text()) if path.exists() else []
 
@@ -137,6 +150,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only-table", action="store_true")
+    parser.add_argument("--documents", action="store_true")
     arguments = parser.parse_args()
     path: Path = arguments.results
     records = read(path)
@@ -154,6 +168,13 @@ def main() -> None:
         write(path.with_suffix(".md"), table(records) + "\n")
         print(name, classes, method, seed, record["metrics"], f"{record['cpu_s']} s", flush=True)
     print(table(records))
+    if arguments.documents:
+        for document in DOCUMENTS:
+            write(document, documented(document.read_text(encoding="utf-8"), table(records)))
+        notebook = nbformat.read(TUTORIAL, as_version=4)
+        for cell in notebook.cells:
+            cell.source = documented(f"{cell.source}\n", table(records)).removesuffix("\n")
+        write(TUTORIAL, f"{nbformat.writes(notebook)}\n")
 
 
 if __name__ == "__main__":
