@@ -14,16 +14,25 @@ import json
 import struct
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.export.compress import deflate
 from attn_widget.export.page import PAGE_CSS, POLICY, TITLE, hash_of
-from attn_widget.export.saved_run import check_views, selection_of, title_of
+from attn_widget.export.saved_run import (
+    Kept,
+    SavedRun,
+    check_views,
+    name_of,
+    run_of_widget,
+    selection_of,
+    title_of,
+)
 from attn_widget.export.snapshot import snapshot
 from attn_widget.widget.code import bundle
+from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
 
 if TYPE_CHECKING:
@@ -52,13 +61,14 @@ LOST = (
 )
 
 
-def outputs(widget: AttentionWidget, *, code: bool) -> dict[str, str]:
+def outputs(widget: AttentionWidget | ProfileWidget, *, code: bool) -> dict[str, str]:
     """By kind of data, what a cell's output has beside the widget itself.
 
     Parameters
     ----------
-    widget : AttentionWidget
-        ``widget.saved`` says what is kept: ``"page"``, ``"full"``, ``"picture"`` or ``"none"``.
+    widget : AttentionWidget or ProfileWidget
+        ``widget.saved`` says what is kept of a run: ``"page"``, ``"full"``, ``"picture"`` or ``"none"``.
+        All of a profile is.
     code : bool
         Whether this output carries the code of the page for all.
 
@@ -73,6 +83,9 @@ def outputs(widget: AttentionWidget, *, code: bool) -> dict[str, str]:
     {}
     >>> w.close()
     """
+    if isinstance(widget, ProfileWidget):
+        picture = base64.b64encode(grid_of(widget)).decode()
+        return {"text/html": profile_page(widget, picture, code=code), "image/png": picture}
     if widget.saved == "none":
         return {}
     picture = base64.b64encode(picture_of(widget)).decode()
@@ -100,20 +113,38 @@ def page_of(widget: AttentionWidget, picture: str, *, code: bool) -> str:
         light=not full,
         tensors=FULL_TENSORS,
     )
-    title = html.escape(title_of(analysis), quote=True)
-    index = {
-        "layout": "stack",
-        "runs": [{"title": title_of(analysis), "tokens": analysis.n_tokens}],
-    }
+    run = SavedRun(title_of(analysis), analysis.n_tokens, found)
+    image = Image(picture, "Attention weights as a heatmap", caption_of(widget))
+    return assembled(run, image, code=code)
+
+
+def profile_page(widget: ProfileWidget, picture: str, *, code: bool) -> str:
+    """The same of a profile."""
+    image = Image(picture, "A figure of every head, layers by heads", caption_of_grid(widget))
+    return assembled(run_of_widget(widget, Kept()), image, code=code)
+
+
+class Image(NamedTuple):
+    """What stands there until the page is opened: a PNG in base64, what it shows, a caption."""
+
+    data: str
+    alt: str
+    caption: str
+
+
+def assembled(run: SavedRun, image: Image, *, code: bool) -> str:
+    """The output's element."""
+    title = html.escape(run.title, quote=True)
+    index = {"layout": "stack", "runs": [{"title": run.title, "tokens": run.tokens}]}
     parts = [
         f'<div class="attn-widget-output" data-version="{version()}" data-title="{title}" '
         f'data-text="{html.escape(LOST, quote=True)}">',
-        f'<img src="data:image/png;base64,{picture}" alt="Attention weights as a heatmap">',
-        f"<p>{html.escape(caption_of(widget))}</p>",
+        f'<img src="data:image/png;base64,{image.data}" alt="{html.escape(image.alt, quote=True)}">',
+        f"<p>{html.escape(image.caption)}</p>",
         *(
             f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">'
             f"{deflate(chunk).decode()}</script>"
-            for name, chunk in found.chunks.items()
+            for name, chunk in run.snapshot.chunks.items()
         ),
         f'<script type="application/json" class="aw-index">{escaped(index)}</script>',
         code_element() if code else "",
@@ -237,6 +268,40 @@ def caption_of(widget: AttentionWidget) -> str:
         f"{title_of(analysis)}: attention weights of L{widget.layer} · {head}, {analysis.n_tokens} tokens. "
         f"Rows are queries, columns keys; 0 is light, {largest:.3g} the darkest."
     )
+
+
+def caption_of_grid(widget: ProfileWidget) -> str:
+    """One line below the picture of a profile."""
+    key = shown_metric(widget)
+    known = known_values(widget.profile.mean[key])
+    scale = f"; {known.min():.3g} is light, {known.max():.3g} the darkest" if known.size else ""
+    return (
+        f"{name_of(widget)}: {key} of every head, mean over the texts. Rows are layers, columns "
+        f"heads{scale}."
+    )
+
+
+def known_values(values: Float32) -> Float32:
+    """Without those that no text has."""
+    return values[~np.isnan(values)]
+
+
+def shown_metric(widget: ProfileWidget) -> str:
+    """The metric that shades the grid; the first one in the place of the roles, which are no numbers."""
+    keys = widget.profile.keys
+    return widget.metric if widget.metric in keys else keys[0]
+
+
+def grid_of(widget: ProfileWidget) -> bytes:
+    """A figure of every head as a PNG without labels."""
+    values = widget.profile.mean[shown_metric(widget)]
+    known = known_values(values)
+    least, span = (known.min(), np.ptp(known)) if known.size else (0.0, 0.0)
+    shares = np.nan_to_num((values - least) / (span or 1.0))
+    tones = np.rint(shares * (MASKED_CODE - 1)).astype(np.uint8)
+    codes = np.where(np.isnan(values), np.uint8(MASKED_CODE), tones)
+    side = max(1, PICTURE_SIDE // max(codes.shape))
+    return png(codes.repeat(side, axis=0).repeat(side, axis=1))
 
 
 def picture_of(widget: AttentionWidget) -> bytes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
+    from attn_widget.widget.profile import ProfileWidget
     from attn_widget.widget.widget import AttentionWidget
 
 log = logging.getLogger("attn_widget")
@@ -75,7 +76,7 @@ def in_a_box(widget: AnyWidget) -> bool:
     return any(widget in box.children for box in boxes)
 
 
-def saved_outputs(widget: AttentionWidget) -> dict[str, str]:
+def saved_outputs(widget: AttentionWidget | ProfileWidget) -> dict[str, str]:
     """What the output of the running cell keeps beside the widget; see `attn_widget.export.output`."""
     shell = notebook_shell()
     if shell is None:
@@ -85,7 +86,7 @@ def saved_outputs(widget: AttentionWidget) -> dict[str, str]:
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = widget.saved in ("page", "full")
+        page = getattr(widget, "saved", "page") in ("page", "full")  # of a profile: always
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(widget, code=code)
     except Exception:  # the widget itself is shown whatever happens here

@@ -19,7 +19,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.export.mixin import Exports
 from attn_widget.widget import protocol
 from attn_widget.widget.code import PageCode, page_code
-from attn_widget.widget.display import DisplayOnce
+from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.pack import pack
 from attn_widget.widget.request import Request, integer
 from attn_widget.widget.slices import MAX_SEED, Answer, Arrays, describe_roles
@@ -245,6 +245,13 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
         profile = self.profile
         head = "mean" if self.head == "mean" else f"H{self.head}"
         return f"<ProfileWidget of {profile.model}, {profile.n_texts} texts, L{self.layer} {head}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        found = super()._repr_mimebundle_(**kwargs)
+        if found is None or self._answers is None:
+            return found
+        data, metadata = found
+        return {**data, **saved_outputs(self)}, metadata
 
     def _ipython_display_(self) -> None:
         """Swallow the one display that `show()` makes superfluous; else leave it to the mimebundle."""

@@ -253,6 +253,18 @@ def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: 
     widget.close()
 
 
+def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: Browser) -> None:
+    widget = aw.show(aw.profile([TEXT, ATTACKS[0]], progress=False), layer=2, head=3)
+    context = browser.new_context(viewport={"width": 1200, "height": 1000})
+    page = context.new_page()
+    page.set_content(f"<!doctype html><body>{outputs(widget, code=True)['text/html']}</body>")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
+    expect(page.locator(".attn-widget-output > img")).to_have_count(0)
+    context.close()
+    widget.close()
+
+
 def test_pictures_and_tables_are_saved_from_it(browser: Browser, tmp_path: Path) -> None:
     widget = aw.show(TEXT, layer=2, head=3, progress=False)
     with opened(browser, widget, "saved", tmp_path) as one:

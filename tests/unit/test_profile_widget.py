@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +18,7 @@ from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.corpus.profile import KEYS, Profile
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.export.output import outputs
 from attn_widget.widget.pack import unpack
 from attn_widget.widget.profile import ProfileWidget
 
@@ -173,3 +178,30 @@ def test_a_closed_widget_says_so(profile: Profile) -> None:
     assert not reply["ok"] and "closed" in reply["error"]
     with pytest.raises(InputError, match="closed"):
         _ = shown.profile
+
+
+def test_the_output_of_a_cell_keeps_the_whole_profile_and_a_picture(widget: ProfileWidget) -> None:
+    found = outputs(widget, code=False)
+    chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', found["text/html"]))
+    meta, arrays = unpack(zlib.decompress(base64.b64decode(chunks["paint"]), -zlib.MAX_WBITS))
+    assert meta["snapshot"]["selection"]["layer"] == 3
+    assert {"kind": "specialization"} in [one["request"] for one in meta["recorded"]]
+    np.testing.assert_array_equal(
+        arrays["metric:confidence_avg"], widget.profile.mean["confidence_avg"]
+    )
+    picture = base64.b64decode(found["image/png"])
+    width, height = struct.unpack(">II", picture[16:24])
+    assert width == 2 * height  # 12 heads in 6 layers
+    assert 'class="attn-widget-output"' in found["text/html"]
+
+
+def test_a_figure_that_no_text_has_is_a_grey_picture(profile: Profile) -> None:
+    shown = ProfileWidget(profile, metric="role")
+    assert "image/png" in outputs(shown, code=False)
+    key = profile.keys[0]
+    before, profile.mean[key] = profile.mean[key], np.full((6, 12), np.nan, dtype=np.float32)
+    try:
+        assert "image/png" in outputs(shown, code=False)
+    finally:
+        profile.mean[key] = before
+        shown.close()
