@@ -30,7 +30,7 @@ NOTEBOOKS = ROOT / "notebooks"
 OUT = ROOT / "docs" / "tutorials"
 TEMPLATES = Path(__file__).parent / "templates"
 LIMIT_S = 900  # of a cell, against one that hangs
-WIDTH = 1100  # px of a picture's page
+WIDTH, HEIGHT = 1100, 2000  # px of a picture's page; what sticks to its lower edge is drawn once
 SETTLE_MS = 600  # for what is drawn after a view's first answer
 PICTURE = "picture"  # tag of the cell whose output is the tutorial's picture
 MOST_BYTES = 150_000  # of a picture
@@ -141,7 +141,7 @@ def take_picture(browser: Browser, path: Path, target: Path) -> None:
         The page asks the network for something, or the picture is too large.
     """
     asked: list[str] = []
-    page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, reduced_motion="reduce")
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce")
     page.set_default_timeout(STEP_MS)
     page.on(
         "request",
