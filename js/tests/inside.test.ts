@@ -521,6 +521,25 @@ describe("when answers fail", () => {
       `of ${HIDDEN} (this page has the first 64)`,
     );
   });
+
+  it("frames at the cursor only the rows that have numbers", async () => {
+    await draw({}, { live: false, failing: ({ name }) => name === "position" });
+    const frames = (): string[] => one(".aw-bands-cursor").getAttribute("d")!.match(/M/g) ?? [];
+    expect(element.querySelectorAll(".aw-band-outline").length).toBeGreaterThan(1);
+    expect(frames()).toHaveLength(2);
+  });
+
+  it("says once that a saved page has none of a stage's tensors, without a cursor over nothing", async () => {
+    await draw({}, { live: false, failing: ({ name }) => name === "hidden" });
+    await open("hidden");
+    const panel = one("[data-aw-part=stage-panel]");
+    expect(panel.dataset.stage).toBe("hidden");
+    expect(panel.textContent?.match(/The kernel went away/g)).toHaveLength(1);
+    for (const part of ["strips", "chain", "window"]) {
+      expect(one(`[data-aw-part=${part}]`).hidden, part).toBe(true);
+    }
+    expect(reports).toEqual([]);
+  });
 });
 
 it("leaves nothing behind", async () => {

@@ -125,6 +125,19 @@ describe("a saved page", () => {
     await expect(SnapshotSource.open(layer)).rejects.toThrow();
   });
 
+  const KINDS = [
+    ...["language", "layer_change", "specialization", "patterns", "roles", "metrics", "flow"],
+    ...["hidden_path", "residuals", "architecture", "classification", "next_sentence", "beside"],
+    ...["class_gradient", "predictions"],
+  ];
+  test.each(KINDS)("has words for what it lacks of the kind %s", async (kind) => {
+    const source = await SnapshotSource.open(chunksOf(page));
+    const failure = source
+      .slice({ kind, never: "recorded" })
+      .catch((error: Error) => error.message);
+    expect(await failure).toMatch(/^[A-Z][^"_]+ is not in this saved page\.$/);
+  });
+
   test("refuses a layer or head that was left out", async () => {
     const source = await SnapshotSource.open((name) =>
       name === "paint" ? page.chunks.paint! : null,

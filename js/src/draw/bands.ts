@@ -57,7 +57,9 @@ const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 export class Bands {
   readonly element: HTMLElement;
   #svg = svg("svg", { class: "aw-bands-picture", "aria-hidden": "true" });
-  #cursor = svg("rect", { class: "aw-bands-cursor", rx: 1.5 });
+  #cursor = svg("path", { class: "aw-bands-cursor" });
+  /** Top and bottom of each stretch of bands that have values: the cursor frames those alone. */
+  #stretches: (readonly [top: number, bottom: number])[] = [];
   #data: BandsData | null = null;
   #width = 0;
   #tall: number = TALL.most;
@@ -130,14 +132,22 @@ export class Bands {
       viewBox: `0 0 ${this.#width} ${height}`,
     });
     let y = 2;
+    let top: number | null = null;
+    this.#stretches = [];
+    const close = (): void => {
+      if (top !== null) this.#stretches.push([top - 2, y - GAP + 2]);
+      top = null;
+    };
     const drawn = bands.map((band) => {
+      if (band.values === null) close();
       if (band.apart) y += APART;
+      if (band.values !== null) top ??= y;
       const element = this.#band(band, data, y);
       y += this.#tall + GAP;
       return element;
     });
+    close();
     this.#svg.replaceChildren(...drawn, this.#axis(data, y), this.#cursor);
-    setAttributes(this.#cursor, { y: 0, height: y });
     this.#place();
   }
 
@@ -257,9 +267,10 @@ export class Bands {
     } = data;
     const inside = cursor >= start && cursor < stop;
     const cell = this.#cell;
+    const x = +(LEFT + (cursor - start) * cell - 1).toFixed(2);
+    const wide = +Math.max(cell + (cell >= 5 ? 1 : 2), 3).toFixed(2);
     setAttributes(this.#cursor, {
-      x: +(LEFT + (cursor - start) * cell - 1).toFixed(2),
-      width: +Math.max(cell + (cell >= 5 ? 1 : 2), 3).toFixed(2),
+      d: this.#stretches.map(([top, end]) => `M${x} ${top}h${wide}V${end}h${-wide}z`).join(""),
       visibility: inside ? "visible" : "hidden",
     });
     setAttributes(this.element, {

@@ -81,3 +81,26 @@ export function mathElement(
   math.append(build(node));
   return math;
 }
+
+/** An equation that may go on in the next line before each of its outermost equals signs. */
+export function wrappingEquation(node: MathNode, spoken: string): HTMLElement {
+  const terms = "children" in node && node.tag === "mrow" ? node.children : [node];
+  const lines: MathNode[][] = [[]];
+  for (const term of terms) {
+    if ("text" in term && term.tag === "mo" && term.text === "=") lines.push([]);
+    lines.at(-1)!.push(term);
+  }
+  const element = document.createElement("div");
+  element.className = "aw-equation";
+  element.setAttribute("role", "math");
+  element.setAttribute("aria-label", spoken);
+  for (const line of lines) {
+    const part = mathElement(row(...line), "", "inline");
+    // The whole is read from the frame; fractions are as tall as in a line of their own.
+    for (const name of ["role", "aria-label", "alttext"]) part.removeAttribute(name);
+    part.setAttribute("aria-hidden", "true");
+    part.setAttribute("displaystyle", "true");
+    element.append(part);
+  }
+  return element;
+}

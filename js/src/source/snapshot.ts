@@ -166,6 +166,10 @@ export class SnapshotSource implements Source {
         return this.#predictions(request);
       case "softmax":
         return this.#softmax(request);
+      case "class_gradient":
+        throw needsKernel(
+          request.head === "mean" ? "What raises this class" : "What one head does to a class",
+        );
       default:
         throw needsKernel(NAMES[request.kind] ?? `"${request.kind}"`);
     }
@@ -388,12 +392,22 @@ export class SnapshotSource implements Source {
 const LAST_LAYERS = 6;
 
 const NAMES: Readonly<Record<string, string>> = {
-  qkv: "A head's queries, keys and values",
+  qkv: "What a head computes as q, k and v",
   flow: "The attention flow",
   tensor: "This tensor",
   predictions: "This kind of prediction",
   metrics: "This threshold",
   roles: "This seed",
+  language: "The tagging of the words",
+  layer_change: "The change from layer to layer",
+  specialization: "What the heads specialise in",
+  patterns: "Where the heads look",
+  hidden_path: "The path of the hidden states",
+  residuals: "What each layer adds",
+  architecture: "The plan of the model",
+  classification: "The classification",
+  next_sentence: "The next-sentence probability",
+  beside: "A text to set beside it",
 };
 
 /** `weights [n, n] @ values [n, width]`. */

@@ -17,6 +17,8 @@ import { askFigures, askRoles, type Roles, roleName } from "./heads-data";
 const GAP = 2;
 const AXIS = 20;
 const CELL = { least: 9, most: 28 } as const;
+/** The smallest cell above which two digits have room. */
+const LABEL_CELL = 13;
 const TYPING_PAUSE_MS = 900;
 const ABSENT_HEAD = "This head is not in this saved page.";
 /** An answer that comes sooner needs no sign of waiting. */
@@ -65,7 +67,9 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
   );
   grid.append(h("span", { class: "aw-grid-corner", "aria-hidden": "true" }));
   for (let head = 0; head < heads; head++) {
-    grid.append(h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head)));
+    const column = h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head));
+    column.classList.toggle("is-odd", head % 2 === 1);
+    grid.append(column);
   }
   for (let layer = 0; layer < layers; layer++) {
     grid.append(h("span", { class: "aw-grid-row", "aria-hidden": "true" }, String(layer)));
@@ -211,6 +215,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     const room = (width - AXIS) / heads - GAP;
     cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor(room)));
     grid.style.setProperty("--aw-cell", `${cell}px`);
+    grid.classList.toggle("is-tight", cell < LABEL_CELL && heads > 10);
     grid.style.setProperty("--aw-heads", String(heads));
     paint();
   }

@@ -13,6 +13,8 @@ export interface Strip extends Asked {
   readonly label: string;
   readonly values: Float32Array | null;
   readonly missing: string | null;
+  /** What to do about it. */
+  readonly hint?: string;
   /** Whether `values` has every dimension. */
   readonly whole: boolean;
   readonly ramp: "signed" | "weight";
@@ -89,6 +91,7 @@ export async function strip(
 ): Promise<Strip & { readonly size: number }> {
   const { stage, arch, token, signal } = place;
   let missing = arch.missing[tensor] ?? null;
+  let hint = "";
   let found: Row | null = null;
   if (missing === null) {
     try {
@@ -96,7 +99,7 @@ export async function strip(
     } catch (error) {
       // A saved page has some tensors; the others stand there with the reason.
       if (stage.source.live || isAbort(error)) throw error;
-      missing = explain(error).message;
+      ({ message: missing, hint } = explain(error));
     }
   }
   return {
@@ -105,6 +108,7 @@ export async function strip(
     group,
     values: found?.values ?? null,
     missing,
+    hint,
     whole: found !== null && found.values.length === found.size,
     ramp: "signed",
     size: found?.size ?? 0,

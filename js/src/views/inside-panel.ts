@@ -53,6 +53,9 @@ const spoken = (name: string, terms: readonly Term[]): string =>
 const errorsOf = ({ values, error }: Strip): number[] =>
   values === null || error === undefined ? [] : Array.from(values, error);
 
+const absentLine = (reason: string): HTMLElement =>
+  h("p", { class: "aw-inside-absent" }, h("span", { "aria-hidden": "true" }, "– "), reason);
+
 const PLURAL = { dimension: "dimensions", unit: "units", key: "keys" } as const;
 
 export class StagePanel {
@@ -188,12 +191,18 @@ export class StagePanel {
       part.hidden = true;
     }
     this.#sum.replaceChildren();
-    this.#below.replaceChildren(
-      h("p", { class: "aw-inside-absent" }, h("span", { "aria-hidden": "true" }, "– "), reason),
-    );
+    this.#below.replaceChildren(absentLine(reason));
   }
 
   fill(place: Place, content: Content, common: number | null, root: boolean): void {
+    const { strips } = content;
+    const reason = strips.every(({ values }) => values === null) ? strips[0]?.missing : null;
+    if (reason != null) {
+      this.absent(`${reason} ${strips[0]!.hint ?? ""}`.trim());
+      this.element.dataset.stage = place.box.id;
+      this.#below.append(...content.below);
+      return;
+    }
     this.#place = place;
     this.#content = content;
     this.#common = common;

@@ -101,9 +101,9 @@ export function buildLine(
     const gap: Node[] = [];
     if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
     else if (i > 0) {
-      // What the text separates, the ribbon separates; pieces of one word stand together.
+      // What the text separates, the ribbon separates; a line breaks where the text could.
       const apart = /\s/.test(before) || unit.special || units[i - 1]!.special;
-      gap.push(apart ? document.createTextNode(" ") : h("wbr"));
+      if (apart) gap.push(document.createTextNode(" "));
     }
     if (box !== null) {
       box.pieces.append(...gap, button);

@@ -3,7 +3,7 @@
 import { largest } from "../derive/matrix";
 import { h, setAttributes, step } from "../draw/dom";
 import { exact, formatCount, formatNumber, formatPercent, visible } from "../draw/format";
-import { type MathNode, mathElement } from "../draw/math";
+import { type MathNode, mathElement, wrappingEquation } from "../draw/math";
 import { softmaxWithNumbers } from "../formulas";
 import {
   type Activation,
@@ -298,7 +298,7 @@ export function createClasses(
           : null;
     equation.replaceChildren(
       ...(formula ? [mathElement(symbols, spoken)] : []),
-      ...(numbers === null ? [] : [mathElement(numbers.node, numbers.spoken)]),
+      ...(numbers === null ? [] : [wrappingEquation(numbers.node, numbers.spoken)]),
     );
   }
 

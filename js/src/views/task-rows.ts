@@ -74,7 +74,7 @@ export const pairBar = (): HTMLElement =>
 
 /** Words with what stands between them in the text. */
 export function spaced(line: HTMLElement, cell: HTMLElement, before: string, first: boolean): void {
-  if (!first) line.append(/\s/.test(before) ? document.createTextNode(" ") : h("wbr"));
+  if (!first && /\s/.test(before)) line.append(document.createTextNode(" "));
   line.append(cell);
 }
 
