@@ -17,6 +17,7 @@ from attn_widget.export.page import page_html, write_page
 from attn_widget.export.saved_run import SavedRun
 from attn_widget.export.snapshot import snapshot
 from scripts.page import DRAWN
+from scripts.probe import sentiment
 from tests.e2e.reference import MODEL
 from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
@@ -150,6 +151,42 @@ def test_heads_that_were_left_out_are_passed_over(browser: Browser, tmp_path: Pa
     Opened(page, widget, "saved").agree(first, widget.analysis.attention(4, "mean")[0, 0])
     expect(part(page, "error")).to_be_hidden()
     context.close()
+    widget.close()
+
+
+def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
+    browser: Browser, tmp_path: Path
+) -> None:
+    text = " ".join([TEXT] * 7)  # too long for its tensors to come along
+    widget = aw.show(text, model=sentiment(), layer=3, head=5, token=2, progress=False)
+    with opened(browser, widget, "saved", tmp_path) as one:
+        one.page.set_viewport_size({"width": 700, "height": 1000})
+        gradients = choose(one.page, "task").locator('[data-aw-part="gradient"]')
+        expect(gradients).to_contain_text("What one head does to a class is not in this saved page")
+        part(one.page, "mean").click()
+        one.page.wait_for_function(READY)
+        expect(gradients.locator('[data-aw-part="gradient-rows"]')).to_be_visible()
+        named = one.page.locator(".aw-grid-column:visible")
+        shown = named.evaluate_all(
+            """all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => {
+                const range = document.createRange();
+                range.selectNodeContents(one);
+                const box = range.getBoundingClientRect();
+                return [one.textContent, box.left, box.right, range.getClientRects().length];
+            })"""
+        )
+        assert [name for name, *_ in shown] in (
+            [str(head) for head in range(12)],
+            [str(head) for head in range(0, 12, 2)],
+        )
+        for (name, _, right, lines), (_, left, *_) in zip(shown, shown[1:], strict=False):
+            assert lines == 1, name
+            assert right <= left, f"{name} runs into the next label"
+        inside = choose(one.page, "inside")
+        inside.locator('[data-aw-part="stage"][data-stage="ffn_activation"]').click()
+        expect(part(one.page, "stage-panel")).to_contain_text("not in this saved page. It needs")
+        expect(part(one.page, "strips")).to_be_hidden()
+        expect(part(one.page, "chain")).to_be_hidden()
     widget.close()
 
 
