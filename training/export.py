@@ -13,11 +13,10 @@ from safetensors.torch import save as serialize
 from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
-from training.model import base_folder, load_checkpoint
+from training.model import TIED, base_folder, load_checkpoint
 from training.settings import Settings, build_parser, read_settings
 
 MAX_BYTES = 48_000_000  # what the repository is willing to carry
-TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # restored on loading
 CHECK = "The keys to the cabinet [MASK] on the table, and the rain fell on the old town."
 
 

@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForPreTraining
+
+# restored on loading: the decoder shares the embeddings' weights
+TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
 
 
 def base_folder(base: str) -> Path:
@@ -82,6 +86,26 @@ def build_model(
         with torch.no_grad():
             model.cls.predictions.bias.copy_(torch.from_numpy(np.log(frequency)).float())
     return model
+
+
+def load_exported(model: BertForPreTraining, folder: Path) -> tuple[int, int]:
+    """Put an exported model's weights into ``model``; returns the steps and tokens it has seen.
+
+    Raises
+    ------
+    ValueError
+        If the folder's weights are not those of `BertForPreTraining` in this shape.
+    """
+    with safe_open(str(folder / "model.safetensors"), "pt") as file:
+        told = file.metadata() or {}
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    own = {name: value.shape for name, value in model.state_dict().items() if name not in TIED}
+    theirs = {name: value.shape for name, value in weights.items()}
+    if different := sorted(n for n in own | theirs if own.get(n) != theirs.get(n)):
+        raise ValueError(f"{folder} does not fit: other names or shapes, such as {different[0]!r}")
+    model.load_state_dict(weights, strict=False)
+    model.tie_weights()
+    return int(told.get("step", 0)), int(told.get("tokens", 0))
 
 
 def load_checkpoint(run: Path, settings: dict[str, Any]) -> tuple[BertForPreTraining, int, int]:

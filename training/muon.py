@@ -3,7 +3,8 @@
 Every direction of a weight matrix then moves at the same speed, where AdamW lets a few large ones
 lead. Jordan et al. 2024 (https://kellerjordan.github.io/posts/muon/), with the scale of Liu et al. 2025
 (https://arxiv.org/abs/2502.16982). `torch.optim.Muon` computes in bfloat16, which a CPU without
-bfloat16 units does 6 times slower than float32; here all matrices of one shape go together, in float32.
+bfloat16 units does 6 times slower than float32; here all matrices of one shape go together, in the
+precision that the hardware is fast at.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Muon(torch.optim.Optimizer):
     """Muon with Nesterov momentum; for 2-D weights inside the network, not for embeddings.
 
     ``lr`` is on AdamW's scale: a step's root mean square is ``0.2 lr``, whatever the shape.
+    ``dtype`` is what the iteration computes in; weights and momentum keep theirs.
     """
 
     def __init__(
@@ -53,8 +55,10 @@ class Muon(torch.optim.Optimizer):
         lr: float = 1e-3,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.dtype = dtype
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -68,11 +72,10 @@ class Muon(torch.optim.Optimizer):
             for (rows, columns), parameters in shapes.items():
                 directions = [self._direction(p, group["momentum"]) for p in parameters]
                 scale = 0.2 * max(rows, columns) ** 0.5 * group["lr"]
-                for parameter, update in zip(
-                    parameters, orthogonalise(torch.stack(directions)), strict=True
-                ):
+                updates = orthogonalise(torch.stack(directions).to(self.dtype))
+                for parameter, update in zip(parameters, updates, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"])
-                    parameter.sub_(update, alpha=scale)
+                    parameter.sub_(update.to(parameter.dtype), alpha=scale)
 
     def _direction(self, parameter: Tensor, momentum: float) -> Tensor:
         gradient = parameter.grad

@@ -36,10 +36,13 @@ class Optimizers:
             part.load_state_dict(state)
 
 
-def build_optimizers(model: BertForPreTraining, settings: dict[str, Any]) -> Optimizers:
+def build_optimizers(
+    model: BertForPreTraining, settings: dict[str, Any], bf16: bool = False
+) -> Optimizers:
     """AdamW without decay on biases and LayerNorms.
 
-    With ``optimizer = "muon"`` the matrices of the encoder's layers go to Muon.
+    With ``optimizer = "muon"`` the matrices of the encoder's layers go to Muon, which computes in
+    bfloat16 if ``bf16``.
 
     Raises
     ------
@@ -68,5 +71,7 @@ def build_optimizers(model: BertForPreTraining, settings: dict[str, Any]) -> Opt
     ]
     if muon:
         matrices = [p for p in model.parameters() if id(p) in inner]
-        parts.append(Muon(matrices, lr=settings["muon_lr"], weight_decay=settings["weight_decay"]))
+        decay = settings["weight_decay"]
+        dtype = torch.bfloat16 if bf16 else torch.float32
+        parts.append(Muon(matrices, settings["muon_lr"], weight_decay=decay, dtype=dtype))
     return Optimizers(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -179,7 +180,7 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
             [str(head) for head in range(12)],
             [str(head) for head in range(0, 12, 2)],
         )
-        for (name, _, right, lines), (_, left, *_) in zip(shown, shown[1:], strict=False):
+        for (name, _, right, lines), (_, left, *_) in itertools.pairwise(shown):
             assert lines == 1, name
             assert right <= left, f"{name} runs into the next label"
         inside = choose(one.page, "inside")

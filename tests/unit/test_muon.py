@@ -45,6 +45,19 @@ def test_a_step_has_the_same_size_whatever_the_shape_and_the_gradient(
         assert float(weight.detach().square().mean().sqrt()) == pytest.approx(0.002, rel=0.2)
 
 
+def test_bfloat16_takes_nearly_the_same_step_and_keeps_the_weights_precision() -> None:
+    torch.manual_seed(0)
+    gradient = torch.randn(32, 128)
+    steps: list[torch.Tensor] = []
+    for dtype in (torch.float32, torch.bfloat16):
+        weight = torch.nn.Parameter(torch.zeros(32, 128))
+        weight.grad = gradient.clone()
+        Muon([weight], lr=0.01, dtype=dtype).step()
+        assert weight.dtype == torch.float32
+        steps.append(weight.detach().flatten())
+    assert torch.nn.functional.cosine_similarity(*steps, dim=0) > 0.999
+
+
 def test_momentum_looks_ahead() -> None:
     torch.manual_seed(0)
     weight = torch.nn.Parameter(torch.zeros(8, 8))

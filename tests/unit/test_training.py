@@ -159,6 +159,28 @@ def test_a_longer_run_goes_on_from_before_the_decay(
     assert load_checkpoint(run, settings["model"])[2] >= TOTAL + 4 * STEP
 
 
+def test_a_second_run_begins_with_an_exported_model_and_warms_up_anew(
+    tmp_path: Path, data: Path, short_run: Path
+) -> None:
+    settings = read_settings(overrides=SHORT)
+    done = export(short_run, tmp_path / "first", settings)
+    settings["train"]["total_tokens"] = TOTAL + 12 * STEP
+    settings["train"]["optimizer"] = "adamw"
+    run = new_run(tmp_path, data, "second")
+    train(run, settings, begin=tmp_path / "first")
+    _, step, tokens = load_checkpoint(run, settings["model"])
+    assert (step, tokens) > (done.step, TOTAL + 12 * STEP - 1)
+    records = [json.loads(line) for line in (run / "curve.jsonl").read_text().splitlines()]
+    before = [json.loads(line) for line in (short_run / "curve.jsonl").read_text().splitlines()]
+    assert records[0]["tokens"] == done.tokens
+    # float16 rounds what ships
+    assert records[0]["validation_loss"] == pytest.approx(before[-1]["validation_loss"], rel=1e-3)
+    state = torch.load(run / "checkpoint.pt", weights_only=True)
+    assert state["begun"] == done.tokens
+    with pytest.raises(ValueError, match="does not fit"):
+        train(new_run(tmp_path, data, "other"), settings, begin=Path(BASE))
+
+
 def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data: Path) -> None:
     settings = read_settings(overrides=[*TINY, *TWO_HUNDRED_STEPS])
     run, out = new_run(tmp_path, data, "run"), tmp_path / "model"
@@ -265,3 +287,8 @@ def test_every_schedule_warms_up_and_ends_at_zero(schedule: str) -> None:
     rates = [learning_rate(tokens, train_options) for tokens in range(warmup, total, 100_000)]
     assert rates == sorted(rates, reverse=True)
     assert learning_rate(total, train_options) == pytest.approx(0)
+    begun = 2 * warmup
+    assert learning_rate(begun, train_options, begun) == 0
+    assert learning_rate(begun + warmup // 2, train_options, begun) == pytest.approx(0.5)
+    assert learning_rate(begun + warmup, train_options, begun) == pytest.approx(1)
+    assert learning_rate(total, train_options, begun) == pytest.approx(0)
