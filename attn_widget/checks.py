@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,15 @@ def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
         ) from None
 
 
+def is_iterable(given: object) -> bool:
+    """Whether a loop takes it: not so an array without a dimension, which says that it is iterable."""
+    try:
+        iter(given)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except TypeError:
+        return False
+    return True
+
+
 def check_several(values: Any, name: str, what: str) -> list[Any]:
     """``values`` as a list; ``what`` says of what.
 
@@ -79,12 +88,12 @@ def check_several(values: Any, name: str, what: str) -> list[Any]:
     InputTypeError
         One str, or nothing that holds several.
     """
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes)) or not is_iterable(values):
         raise InputTypeError(
             f"{name} is {repr(values)[:80]}, expected several {what}.",
             f"Put it into a list: {name}=[...].",
         )
-    return list(values)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return list(values)
 
 
 def check_characters(text: str, name: str) -> str:
@@ -165,17 +174,63 @@ def stands_at(path: Path) -> str:
         return ""
 
 
+def check_title(title: object) -> None:
+    """Refuse what no page can have as its title; None is no title.
+
+    Raises
+    ------
+    InputTypeError
+        No str.
+    InputError
+        A lone surrogate, which has no place in a file.
+    """
+    if title is None:
+        return
+    if not isinstance(title, str):
+        raise InputTypeError(
+            f"title is a {type(title).__name__}, expected a str.", f"title={str(title)[:80]!r}"
+        )
+    check_characters(title, "title")
+
+
 def check_path(value: Any, name: str) -> Path:
-    """``value`` as a path, ``~`` expanded.
+    """``value`` as a path that a disk can have, ``~`` expanded.
 
     Raises
     ------
     InputTypeError
         No str and no path.
+    InputError
+        Characters that no name can have, a name that is too long, ``~`` of nobody.
     """
-    if not isinstance(value, (str, os.PathLike)):
+    try:
+        given = os.fspath(value)
+    except TypeError:
+        given = None
+    if not isinstance(given, str):
         raise InputTypeError(
             f"{name} is a {type(value).__name__}, expected a str or a path.",
             f"{name}='folder/name'",
         )
-    return Path(value).expanduser()
+    try:
+        os.fsencode(given)
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The path {given!r} has characters that no file's name can have here.",
+            "Give another name.",
+        ) from None
+    if "\0" in given:
+        raise InputError(f"The path {given!r} has a NUL character.", "Leave it out.")
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError as error:  # ~name of nobody
+        raise InputError(f"The home folder in {given!r} is not known.", "Write it out.") from error
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(
+                f"The path {given[:40]!r}... has {len(given):,} characters, more than the disk takes.",
+                "Give a shorter name.",
+            ) from None
+    return path

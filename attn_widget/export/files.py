@@ -9,7 +9,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.checks import check_path
+from attn_widget.errors import InputError
 
 
 def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path:
@@ -36,7 +37,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
     Traceback (most recent call last):
     attn_widget.errors.InputError: 'head.jpg' ends with '.jpg', expected '.png'. Use 'head.png'.
     """
-    found = path_of(path)
+    found = check_path(path, "path")
     if suffix is not None and found.suffix.lower() != suffix:
         given = f"ends with {found.suffix!r}" if found.suffix else "has no suffix"
         better = found.with_suffix(suffix).name if found.name else f"picture{suffix}"
@@ -50,38 +51,6 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
         if found.exists() and not found.is_file():  # it would be replaced by a file
             raise InputError(f"{str(found)!r} is no regular file.", "Give the name of a file.")
     return found
-
-
-def path_of(path: object) -> Path:
-    """``path`` with the home folder in the place of ``~``.
-
-    Raises
-    ------
-    InputTypeError, InputError
-        See `destination`.
-    """
-    try:
-        name = os.fspath(path)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    except TypeError:
-        name = None
-    if not isinstance(name, str):
-        raise InputTypeError(
-            f"path is of type {type(path).__name__}, expected a str or a path.",
-            "Give the name of a file.",
-        )
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"The path {name!r} has characters that no file's name can have here.",
-            "Give another name.",
-        ) from error
-    if "\0" in name:
-        raise InputError(f"The path {name!r} has a NUL character.", "Leave it out.")
-    try:
-        return Path(name).expanduser()
-    except RuntimeError as error:  # ~name of nobody
-        raise InputError(f"The home folder in {name!r} is not known.", "Write it out.") from error
 
 
 def nearest_folder(folder: Path) -> str:

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from attn_widget.checks import is_iterable
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.compress import deflate
 from attn_widget.export.files import destination, write_parts
-from attn_widget.export.given import is_iterable
 from attn_widget.export.room import Room
 from attn_widget.export.saved_run import (
     TITLE_CHARACTERS,

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.checks import check_title, is_iterable
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.export.given import check_title, is_iterable
 from attn_widget.export.page import TITLE, write_page
 from attn_widget.export.room import Room
 from attn_widget.export.saved_run import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_widget.checks import check_several, check_title
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.given import check_title, several
 from attn_widget.export.snapshot import Snapshot, profile_snapshot, snapshot
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
@@ -53,9 +53,13 @@ class Kept:
     def __post_init__(self) -> None:
         # Lists, because one page asks for them several times.
         views = [self.views] if isinstance(self.views, str) else self.views
-        object.__setattr__(self, "layers", several("layers", self.layers, "[0]"))
-        object.__setattr__(self, "heads", several("heads", self.heads, "[0]"))
-        object.__setattr__(self, "views", several("views", views, '["attention"]'))
+        for name, given, what in (
+            ("layers", self.layers, "int"),
+            ("heads", self.heads, "int"),
+            ("views", views, "names of views"),
+        ):
+            kept = None if given is None else check_several(given, name, what)
+            object.__setattr__(self, name, kept)
         check_title(self.title)
 
     def check(self, n_layers: int, n_heads: int) -> Kept:

@@ -305,6 +305,8 @@ HELD = texts_and_labels(3, 30)
         ({"truncation": "no"}, InputTypeError, "truncation is 'no', expected True or False"),
         ({"resume": "no"}, InputTypeError, "resume is 'no', expected True or False"),
         ({"checkpoint": 5}, InputTypeError, "checkpoint is a int, expected a str or a path"),
+        ({"checkpoint": "a" * 300}, InputError, "300 characters, more than the disk takes"),
+        ({"checkpoint": "a\0b"}, InputError, "NUL character"),
         ({"head": "lstm"}, InputError, "expected one of 'linear', 'cnn'"),
         ({"epochs": 0}, InputError, "epochs is 0, expected at least 1"),
         ({"batch_size": 2.5}, InputTypeError, "batch_size is a float"),
