@@ -56,25 +56,43 @@ English Wikipedia: paragraphs of its core articles, by Wikipedia's authors, unde
 """
 
 
-def training_section(run: dict[str, Any]) -> str:
-    """Steps, tokens, time and curve of the run."""
-    train, batch, corpus = run["settings"]["train"], run["settings"]["batch"], run["corpus"]
+def _stretch(stretch: dict[str, Any]) -> str:
+    """One stretch of the run, as an item of a list."""
+    train, batch = stretch["settings"]["train"], stretch["settings"]["batch"]
+    optimizer = f"AdamW, peak rate {train['peak_lr']:g}"
+    if train.get("optimizer") == "muon":
+        optimizer = (
+            f"Muon for the layers' matrices, peak rate {train['muon_lr']:g}, AdamW for the rest, "
+            f"{train['peak_lr']:g}"
+        )
     dropping = ""
     if train["keep_share"] < 1:
         dropping = (
-            f"Inner layers saw {train['keep_share']:.0%} of the tokens until the last "
-            f"{train['whole_tokens'] / 1e6:.1f} M (token dropping, Hou et al. 2022). "
+            f" Inner layers saw {train['keep_share']:.0%} of the tokens until the last "
+            f"{train['whole_tokens'] / 1e6:.1f} M (token dropping, Hou et al. 2022)."
         )
+    return (
+        f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "
+        f"about {batch['step_tokens']:,} tokens, {stretch['hours']:.1f} hours of computing at a median "
+        f'{stretch["tokens_per_second"]:,.0f} tokens/s. {optimizer}, schedule "{train["schedule"]}", the last '
+        f"{train['decay_tokens'] / 1e6:.1f} M tokens down to zero.{dropping}"
+    )
+
+
+def training_section(run: dict[str, Any]) -> str:
+    """Steps, tokens, time and curve of the run."""
+    corpus, latest = run["corpus"], run["stretches"][-1]["settings"]
     passes = run["tokens"] / corpus["tokens"]
+    stretches = "\n".join(_stretch(stretch) for stretch in run["stretches"])
     notes = NOTES.read_text(encoding="utf-8") + "\n" if NOTES.exists() else ""
     return f"""The corpus has {corpus["tokens"] / 1e6:.1f} M word pieces in {corpus["sentences"]:,} sentences; \
-the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes), in {run["steps"]:,} steps of about \
-{batch["step_tokens"]:,} tokens: {run["hours"]:.1f} hours of computing at a median \
-{run["tokens_per_second"]:,.0f} tokens/s. AdamW, peak rate {train["peak_lr"]:g}, schedule \
-"{train["schedule"]}", {batch["mask_rate"]:.0%} of the tokens masked afresh each time (80/10/10). \
-{dropping}Everything else stands in `training/config.toml`.
+the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes). \
+{latest["batch"]["mask_rate"]:.0%} of the tokens were masked afresh each time (80/10/10). All settings of each \
+stretch stand in `training/results/run.json`:
 
-{notes}Loss and accuracy on {train["eval_tokens"]:,} tokens of validation text along the way:
+{stretches}
+
+{notes}Loss and accuracy on {latest["train"]["eval_tokens"]:,} tokens of validation text along the way:
 
 {curve_table(run)}
 """

@@ -1,6 +1,7 @@
 """A run's log to facts and a picture: tokens, time, loss and accuracy along the way.
 
-Run: ``python -m training.curve --run RUN --out training/results`` (writes ``run.json``).
+Run: ``python -m training.curve --run RUN --out training/results`` (writes ``run.json``). With
+``--after run.json`` the run is told as one more stretch of an earlier one.
 """
 
 from __future__ import annotations
@@ -32,10 +33,17 @@ def read_curve(path: Path) -> list[Record]:
     return [latest[key] for key in sorted(latest)]
 
 
-def run_facts(run: Path, settings: Settings) -> dict[str, Any]:
-    """What the log and the data of a run say about it.
+def run_facts(
+    run: Path, settings: Settings, earlier: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the log and the data of a run say about it, stretch by stretch.
 
-    ``hours`` is the tokens divided by the median rate: pauses, kills and validation left out.
+    ``hours`` is a stretch's tokens divided by its median rate: pauses, kills and validation left out.
+
+    Parameters
+    ----------
+    earlier : dict, optional
+        What this function gave for the run whose model this one began with.
 
     Raises
     ------
@@ -48,20 +56,32 @@ def run_facts(run: Path, settings: Settings) -> dict[str, Any]:
         raise ValueError(f"{run / 'curve.jsonl'} has no training record yet")
     rate = median(record["tokens_per_second"] for record in training)
     corpus = Corpus.open(run / "data", "train")
-    tokens = int(records[-1]["tokens"])
-    return {
-        "steps": int(records[-1]["step"]),
+    first, last = records[0], records[-1]
+    begun = 0 if earlier is None else int(first["tokens"])
+    tokens = int(last["tokens"])
+    stretch = {
+        "begun": begun,
         "tokens": tokens,
+        "steps": int(last["step"] - (0 if earlier is None else first["step"])),
         "tokens_per_second": rate,
-        "hours": tokens / rate / 3600,
+        "hours": (tokens - begun) / rate / 3600,
+        "settings": settings,
+    }
+    before: dict[str, Any] = earlier or {"stretches": [], "training": [], "validation": []}
+    return {
+        "steps": int(last["step"]),
+        "tokens": tokens,
         "corpus": {
             "tokens": len(corpus.tokens),
             "sentences": corpus.n_sentences,
             "paragraphs": len(corpus.paragraphs) - 1,
         },
-        "settings": settings,
-        "training": training,
-        "validation": [record for record in records if "validation_loss" in record],
+        "stretches": [*before["stretches"], stretch],
+        "training": [*before["training"], *training],
+        "validation": [
+            *before["validation"],
+            *(record for record in records if "validation_loss" in record),
+        ],
     }
 
 
@@ -133,11 +153,16 @@ def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--after", type=Path, help="`run.json` of the run that this one goes on from"
+    )
     arguments = parser.parse_args()
-    facts = run_facts(arguments.run, read_settings(arguments.config, arguments.set))
+    earlier = None if arguments.after is None else json.loads(arguments.after.read_text("utf-8"))
+    facts = run_facts(arguments.run, read_settings(arguments.config, arguments.set), earlier)
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "run.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    print(f"{facts['steps']:,} steps, {facts['tokens']:,} tokens, {facts['hours']:.1f} h")
+    hours = sum(stretch["hours"] for stretch in facts["stretches"])
+    print(f"{facts['steps']:,} steps, {facts['tokens']:,} tokens, {hours:.1f} h")
 
 
 if __name__ == "__main__":

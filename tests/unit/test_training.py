@@ -17,7 +17,7 @@ import pytest
 import torch
 from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
 
-from training.card import build_card, fill_guide
+from training.card import build_card, fill_guide, training_section
 from training.curve import curve_svg, run_facts
 from training.evaluate import describe, evaluate
 from training.export import export
@@ -177,6 +177,13 @@ def test_a_second_run_begins_with_an_exported_model_and_warms_up_anew(
     assert records[0]["validation_loss"] == pytest.approx(before[-1]["validation_loss"], rel=1e-3)
     state = torch.load(run / "checkpoint.pt", weights_only=True)
     assert state["begun"] == done.tokens
+    first = run_facts(short_run, read_settings(overrides=SHORT))
+    both = run_facts(run, settings, first)
+    assert [stretch["begun"] for stretch in both["stretches"]] == [0, done.tokens]
+    assert sum(stretch["steps"] for stretch in both["stretches"]) == both["steps"] == step
+    assert len(both["validation"]) == len(first["validation"]) + 2
+    told = training_section(both)
+    assert "Muon for the layers' matrices" in told and "AdamW, peak rate 0.005, schedule" in told
     with pytest.raises(ValueError, match="does not fit"):
         train(new_run(tmp_path, data, "other"), settings, begin=Path(BASE))
 
