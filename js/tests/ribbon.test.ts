@@ -95,6 +95,13 @@ describe("the line of tokens", () => {
     ]);
   });
 
+  test("keeps closing marks with the word before them, and no others", () => {
+    const meta = metaOf(["(", "yes", "!", ")", "no"]);
+    const tokens = { ...meta.tokens, before: ["", "", "", "", ""] };
+    const held = [...lineOf({ ...meta, tokens }).querySelectorAll(".aw-held")];
+    expect(held.map(({ textContent }) => textContent)).toEqual(["yes!)"]);
+  });
+
   test("has no tags where nobody tagged", () => {
     const words = [{ pos: null, entity: null }];
     expect(readTags({ data: { words, token_word: [0] }, arrays: new Map() })).toBeNull();

@@ -77,6 +77,9 @@ export const sameUnits = (a: readonly Unit[], b: readonly Unit[]): boolean =>
   a.length === b.length &&
   a.every((unit, i) => unit.token === b[i]!.token && unit.end === b[i]!.end);
 
+/** What belongs to the word before it. */
+const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u;
+
 /** Buttons of all units, and the nodes of the line in which they stand. */
 export function buildLine(
   units: readonly Unit[],
@@ -111,23 +114,30 @@ export function buildLine(
     }
     nodes.push(...gap);
     const tag = word === null ? null : tags!.of(word);
-    if (word === null || tag === null) nodes.push(button);
-    else {
+    let standing: HTMLElement = button;
+    if (word !== null && tag !== null) {
       const pieces = h("span", { class: "aw-pieces" }, button);
       box = { word, pieces };
-      nodes.push(
-        h(
-          "span",
-          {
-            class: "aw-word",
-            "data-aw-pos": tag.pos,
-            "data-aw-entity": tag.entity,
-            "data-aw-label": tag.label,
-          },
-          pieces,
-        ),
+      standing = h(
+        "span",
+        {
+          class: "aw-word",
+          "data-aw-pos": tag.pos,
+          "data-aw-entity": tag.entity,
+          "data-aw-label": tag.label,
+        },
+        pieces,
       );
     }
+    const last = nodes.at(-1);
+    if (gap.length === 0 && last instanceof HTMLElement && CLOSING.test(tokens.text[unit.token]!)) {
+      // Boxes over tags may be parted anywhere; a full stop begins no line.
+      const held = last.classList.contains("aw-held")
+        ? last
+        : h("span", { class: "aw-held" }, last);
+      held.append(standing);
+      nodes[nodes.length - 1] = held;
+    } else nodes.push(standing);
     return button;
   });
   return { nodes, buttons };
