@@ -6,8 +6,8 @@ PYTHON ?= python3
 PY := .venv/bin/python
 BIN := .venv/bin
 
-# Tests spend a third of their time waiting for browsers and kernels: three processes keep two cores busy.
-WORKERS ?= 3
+# Tests spend half of their time waiting for browsers and kernels: two processes share two cores well.
+WORKERS ?= 2
 
 # Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
 export OMP_WAIT_POLICY := passive
@@ -28,8 +28,7 @@ build:  ## The page (attn_widget/static) and the wheel (dist/)
 demo: setup  ## Predictions on the command line, a rendered quickstart, and JupyterLab if there is a screen
 	@$(PY) -m scripts.demo
 
-test: setup  ## Everything: linters, types, TypeScript, Python, notebooks, browser
-	@$(MAKE) --no-print-directory -j 2 units python-tests
+test: lint types units python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
 
 lint: setup  ## ruff and Biome
 	@echo "[test] ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
@@ -42,7 +41,7 @@ types: lint  ## tsc and pyright
 units: types  ## vitest
 	@echo "[test] vitest" && npm run --silent test
 
-python-tests: setup
+python-tests: units
 	@echo "[test] pytest" && $(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
