@@ -59,6 +59,10 @@ class Labelled:
         return len(self.labels)
 
 
+# DeBERTa masks its scores with the least float32, which is none of bfloat16.
+FLOAT32_ONLY = frozenset({"deberta"})
+
+
 @dataclass
 class State:
     """Where training stands, between two batches.
@@ -87,9 +91,13 @@ class State:
 
 
 @contextmanager
-def precision(device: torch.device) -> Generator[None]:
-    """bfloat16 autocast where the hardware multiplies it; float32 elsewhere."""
-    with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device)):
+def precision(model: Any) -> Generator[None]:
+    """bfloat16 autocast where the hardware multiplies it and the model can; float32 elsewhere."""
+    # A text CNN holds its encoder as a model of its own.
+    configs = (getattr(module, "config", None) for module in model.modules())
+    families = {getattr(config, "model_type", "") for config in configs}
+    able = has_bfloat16(model.device) and not families & FLOAT32_ONLY
+    with torch.autocast(model.device.type, torch.bfloat16, enabled=able):
         yield
 
 
@@ -130,7 +138,7 @@ def predict(
     found = np.empty((len(examples), model.config.num_labels), dtype=np.float32)
     was_training = model.training
     model.eval()
-    computed = precision(model.device) if fast else nullcontext()
+    computed = precision(model) if fast else nullcontext()
     with torch.inference_mode(), computed:
         for indices in by_length(examples.lengths, batch_size):
             logits = model(**examples.batch(indices, model.device)).logits
@@ -250,7 +258,7 @@ class Training:
         place = np.random.SeedSequence((settings.seed, state.epoch, state.step))
         torch.manual_seed(int(place.generate_state(1, np.uint64)[0] >> 1))
         labels = torch.from_numpy(self.train.labels[indices]).to(device)
-        with precision(device):
+        with precision(self.model):
             logits = self.model(**self.train.examples.batch(indices, device)).logits
         loss = functional.cross_entropy(logits.float(), labels)
         if not torch.isfinite(loss):

@@ -39,6 +39,7 @@ class Opened:
 
     def agree(self, found: Locator, expected: Any, rel: float = 0.0) -> None:
         """Every number behind ``found`` is Python's; of a saved page, to its own last digit."""
+        found.first.wait_for(state="attached")
         texts: list[str] = found.evaluate_all("all => all.map(one => one.dataset.awValue)")
         wanted = np.atleast_1d(np.asarray(expected, dtype=np.float64))
         assert len(texts) == len(wanted) > 0

@@ -48,6 +48,12 @@ TINY = [
     "train.eval_tokens=4_000",
     "train.threads=1",
     "train.log_steps=10",
+    'train.optimizer="adamw"',
+    "train.keep_share=0.5",
+    "train.nsp_weight=0.5",
+    "batch.single=0.42",
+    "batch.pair=0.38",
+    "batch.short=0.15",
 ]
 TOTAL, DECAY, STEP = 12_000, 6_000, 512  # tokens
 SHORT = [*TINY, f"train.total_tokens={TOTAL}", 'train.optimizer="muon"']  # and its state is kept
