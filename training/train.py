@@ -17,8 +17,10 @@ from typing import Any
 import torch
 from transformers import BertForPreTraining
 
+from attn_widget.tasks.training_loop import has_bfloat16
 from training.data import Corpus, build_batch
 from training.loss import compute
+from training.masked import MASK_RATE
 from training.model import build_config, build_model, load_exported
 from training.optimizer import build_optimizers
 from training.settings import Settings, build_parser, read_settings
@@ -63,7 +65,8 @@ def validate(
 ) -> dict[str, float]:
     """Loss and accuracy on validation batches that are the same at every call."""
     model.eval()
-    batch_settings = {**settings["batch"], "short": 0.0, "long": 0.0}
+    fixed = {"short": 0.0, "long": 0.0, "mask_rate": MASK_RATE}
+    batch_settings = {**settings["batch"], **fixed}
     loss = chosen = correct = next_correct = pairs = 0.0
     seen = part = 0
     while seen < settings["train"]["eval_tokens"]:
@@ -99,9 +102,7 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
     """
     options = settings["train"]
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    # no public name says whether bfloat16 is fast on this CPU
-    amx = torch.cpu._is_amx_tile_supported()  # pyright: ignore[reportPrivateUsage]
-    bf16 = device.type == "cuda" or amx
+    bf16 = has_bfloat16(device)
     torch.set_num_threads(options["threads"])
     torch.manual_seed(options["seed"])
     corpus = Corpus.open(run / "data", "train")

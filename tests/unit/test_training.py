@@ -19,12 +19,13 @@ from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTrain
 
 from training.card import build_card, fill_guide, training_section
 from training.curve import curve_svg, run_facts
+from training.data import Corpus
 from training.evaluate import describe, evaluate
 from training.export import export
-from training.model import load_checkpoint
+from training.model import build_model, load_checkpoint
 from training.prepare import load_tokenizer, pack
 from training.settings import Settings, read_settings
-from training.train import learning_rate, train
+from training.train import learning_rate, train, validate
 
 # about a minute of one core in all, but minutes beside a training run that has priority
 pytestmark = pytest.mark.timeout(900)
@@ -283,6 +284,15 @@ def test_a_weight_that_float16_cannot_hold_is_refused() -> None:
         model.bert.embeddings.word_embeddings.weight[5, 5] = 1e6
     with pytest.raises(ValueError, match=r"word_embeddings.*float16"):
         half_weights(model)
+
+
+def test_validation_masks_fifteen_per_cent_whatever_training_does(data: Path) -> None:
+    settings = read_settings(overrides=SHORT)
+    corpus = Corpus.open(data, "validation")
+    model = build_model(settings["model"], corpus.unigram_counts(30522))
+    usual = validate(model, corpus, settings, torch.device("cpu"))
+    more = read_settings(overrides=[*SHORT, "batch.mask_rate=0.4"])
+    assert validate(model, corpus, more, torch.device("cpu")) == usual
 
 
 def test_an_unknown_setting_is_named_with_the_known_ones() -> None:

@@ -1,0 +1,110 @@
+"""The losses against `transformers`' own: what is not computed would not have changed them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import BertConfig, BertForPreTraining
+
+from training.data import CLS, IGNORED, MASK, SEP, Batch
+from training.loss import ROWS, SummedCrossEntropy, compute
+
+VOCABULARY = 1200
+
+
+def build_tiny() -> BertForPreTraining:
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    model = BertForPreTraining(config).train()
+    for parameter in model.parameters():  # as initialised, all that is predicted is alike
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def build_pairs(padded: bool) -> Batch:
+    """Four pairs of twelve tokens; with ``padded`` the last ones of three rows are none."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(1000, VOCABULARY, (4, 12), generator=generator)
+    ids[:, 0], ids[:, 6] = CLS, SEP
+    labels = torch.full_like(ids, IGNORED)
+    for row, column in ((0, 1), (0, 4), (1, 2), (2, 5), (3, 3)):
+        labels[row, column], ids[row, column] = ids[row, column].clone(), MASK
+    attention = None
+    if padded:
+        attention = torch.ones_like(ids)
+        for row, length in ((0, 8), (1, 10), (2, 7)):
+            attention[row, length:] = 0
+    types = (torch.arange(12) > 6).long().expand(4, -1)
+    next_labels = torch.tensor([0, 1, IGNORED, 1])
+    return Batch(ids, types, attention, labels, next_labels)
+
+
+def gradients(model: BertForPreTraining, loss: torch.Tensor) -> dict[str, torch.Tensor]:
+    model.zero_grad()
+    loss.backward()
+    return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_losses_and_gradients_are_those_of_the_whole_model(padded: bool, attention: str) -> None:
+    model, batch = build_tiny(), build_pairs(padded)
+    model.set_attn_implementation(attention)
+    assert batch.next_labels is not None
+    names = ("input_ids", "token_type_ids", "attention_mask")
+    plain: Any = model(**{name: getattr(batch, name) for name in names})
+    mlm = cross_entropy(
+        plain.prediction_logits.flatten(0, 1), batch.labels.flatten(), reduction="sum"
+    )
+    nsp = cross_entropy(plain.seq_relationship_logits, batch.next_labels)
+    wanted = gradients(model, mlm + 0.2 * nsp)
+    outcome = compute(model, batch)
+    assert outcome.nsp is not None
+    found = gradients(model, outcome.mlm_sum + 0.2 * outcome.nsp)
+    torch.testing.assert_close(outcome.mlm_sum, mlm)
+    torch.testing.assert_close(outcome.nsp, nsp)
+    chosen = batch.labels != IGNORED
+    torch.testing.assert_close(outcome.logits, plain.prediction_logits[chosen])
+    assert (outcome.n_chosen, outcome.n_pairs) == (5, 3)
+    answers = plain.seq_relationship_logits.argmax(-1) == batch.next_labels
+    assert outcome.nsp_correct == int(answers.sum())
+    assert wanted.keys() == found.keys()
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_cross_entropy_in_blocks_is_torchs(scale: float) -> None:
+    generator = torch.Generator().manual_seed(2)
+    logits = scale * torch.randn(2 * ROWS + 3, 50, generator=generator)
+    labels = torch.randint(0, 50, (len(logits),), generator=generator)
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    loss, reference = (
+        SummedCrossEntropy.apply(ours, labels),
+        cross_entropy(theirs, labels, reduction="sum"),
+    )
+    (loss / 7).backward()
+    (reference / 7).backward()
+    torch.testing.assert_close(loss, reference)
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=1e-7)
+
+
+def test_cross_entropy_of_bfloat16_logits_is_summed_in_float32() -> None:
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(300, 40, generator=generator).bfloat16().requires_grad_()
+    labels = torch.randint(0, 40, (300,), generator=generator)
+    loss = SummedCrossEntropy.apply(logits, labels)
+    loss.backward()
+    torch.testing.assert_close(loss, cross_entropy(logits.float(), labels, reduction="sum"))
+    assert logits.grad is not None and logits.grad.dtype == torch.bfloat16
