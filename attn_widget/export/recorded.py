@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.analysis import LIKELIEST
+from attn_widget.analysis.model import LIKELIEST
 from attn_widget.errors import NotAvailableError
 from attn_widget.widget.protocol import answer
 

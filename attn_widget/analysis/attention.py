@@ -1,0 +1,246 @@
+"""Figures of attention, of one head and across all: they need the trace alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from attn_widget.analysis.arrays import Float32, Head, Tau
+from attn_widget.analysis.flow import attention_flow
+from attn_widget.analysis.influence import Influence, influence_tree
+from attn_widget.analysis.kept import Kept
+from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.analysis.metrics import (
+    TAU,
+    Metrics,
+    compute_metrics,
+    layer_metrics,
+    stack_metrics,
+    threshold,
+)
+from attn_widget.analysis.patterns import Patterns, positional_patterns
+from attn_widget.analysis.roles import Roles, head_roles
+from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
+from attn_widget.analysis.sentences import SentenceAttention
+from attn_widget.analysis.specialization import Specialization, specialize
+from attn_widget.analysis.tables import dataframe, head_records
+from attn_widget.checks import check_seed, index_in, indices_in
+
+
+class AttentionFigures(Kept):
+    """What is read off the attention matrices."""
+
+    # Attention of one head
+
+    def attention(
+        self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
+    ) -> Float32:
+        """Attention weights, float32 [n, n] or the rows (queries) and columns (keys) asked for.
+
+        Parameters
+        ----------
+        layer : int
+            0 to L - 1.
+        head : int or "mean"
+            0 to H - 1; ``"mean"`` averages the layer's matrices.
+        rows, cols : slice, optional
+
+        Raises
+        ------
+        InputError
+            A layer or head that is not there.
+        """
+        return self.trace.weights(layer, head, rows, cols)
+
+    def scores(
+        self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
+    ) -> Float32:
+        """Scaled scores with the model's mask and bias, float32 [n, n]; their softmax is `attention`.
+
+        ``-inf`` where the mask forbids.
+
+        Raises
+        ------
+        NotAvailableError
+            For ``"mean"``, and where only weights are known.
+        """
+        return self.trace.scores(layer, head, rows, cols)
+
+    def queries(self, layer: int, head: int) -> Float32:
+        """Queries of one head, float32 [n, head_dim]."""
+        return self.trace.queries(layer, head)
+
+    def keys(self, layer: int, head: int) -> Float32:
+        """Keys of one head, float32 [n, head_dim]."""
+        return self.trace.keys(layer, head)
+
+    def values(self, layer: int, head: int) -> Float32:
+        """Values of one head, float32 [n, head_dim]."""
+        return self.trace.values(layer, head)
+
+    # Figures of every head
+
+    @property
+    def metrics(self) -> Metrics:
+        """The six attention metrics of every head, float32 [L, H] each; see `layer_metrics`."""
+        return self.metrics_at()
+
+    def metrics_at(self, tau: Tau = TAU, *, mean_head: bool = False) -> Metrics:
+        """The attention metrics with another threshold of sparsity, or of the mean heads.
+
+        Parameters
+        ----------
+        tau : float or "uniform"
+            0.01 as published, or ``1 / n``.
+        mean_head : bool
+            Of each layer's mean matrix, a pseudo-head: arrays are [L, 1].
+        """
+        threshold(tau, self.n_tokens)  # refuses what is no threshold
+        if tau == TAU and not mean_head:
+            return self._walk()[0]
+        key = ("metrics", tau, mean_head)
+        return self._once(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
+
+    @property
+    def marginals(self) -> Marginals:
+        """What each key receives in every head, and the sums near the diagonal."""
+        return self._walk()[1]
+
+    @property
+    def specialization(self) -> Specialization:
+        """The seven specialisation metrics of every head; see `specialize`."""
+        return self._once("specialization", self._specialize)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Mean weight of every head on the previous and the next token; see `positional_patterns`."""
+
+        def find() -> Patterns:
+            allowed = [self.trace.allowed(layer) for layer in range(self.n_layers)]
+            return positional_patterns(self.marginals, allowed)
+
+        return self._once("patterns", find)
+
+    def roles(self, seed: int = 0) -> Roles:
+        """Heads clustered by their specialisation on this text; see `head_roles`.
+
+        Raises
+        ------
+        NotAvailableError
+            Nothing tells the heads apart.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
+        """
+        seed = check_seed(seed)
+        key = ("roles", seed)
+        if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
+            found = head_roles(self.specialization.zscores(), seed)
+            return self._once(key, lambda: found)
+        return self._cache[key]
+
+    def to_dataframe(self) -> Any:
+        """One row a head: ``layer``, ``head``, every metric (needs pandas)."""
+        columns = {**self.metrics.as_dict(), **self.specialization.raw}
+        return dataframe(head_records(columns))
+
+    # Figures across heads and layers
+
+    @property
+    def sentences(self) -> SentenceAttention:
+        """Attention between the sentences of the text."""
+        return self._once("sentences", self._sentences)
+
+    def influence(
+        self,
+        token: int,
+        *,
+        layer: int,
+        head: int | Literal["mean", "rollout"],
+        top_k: int = 3,
+        depth: int = 3,
+        special: bool = True,
+    ) -> Influence:
+        """The tree of tokens that a token looks at; see `influence_tree`.
+
+        Parameters
+        ----------
+        token : int
+            The root.
+        layer : int
+        head : int, "mean" or "rollout"
+            One head, the layer's mean head, or rollout up to the layer.
+        top_k, depth : int
+            Children of each token; edges from the root to a leaf.
+        special : bool
+            Whether special tokens may be children.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A token, layer, head or count that is not there or no int, or a tree too large to read.
+        """
+        allowed = scores = None
+        if head == "rollout":
+            weights = self.rollout(layer)
+            masked = any(self.trace.allowed(i) is not None for i in range(self.n_layers))
+            allowed = weights > 0 if masked else None
+        else:
+            weights = self.attention(layer, head)
+            allowed = self.trace.allowed(layer)
+            if head != "mean" and self.trace.has_scores:
+                scores = self.scores(layer, head)
+        keep = None if special else np.array([not t.special for t in self.trace.tokens])
+        return influence_tree(
+            weights, token, top_k=top_k, depth=depth, scores=scores, keep=keep, allowed=allowed
+        )
+
+    def rollout(self, layer: int | None = None) -> Float32:
+        """Attention rollout after a layer (the last one by default), float32 [n, n].
+
+        Row ``i``: how much of position ``i`` comes from each input token (Abnar & Zuidema 2020).
+        """
+        steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
+        return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
+
+    def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
+        """Maximum flow from a token of the last layer to input tokens; see `attention_flow`."""
+        token = index_in(token, self.n_tokens, "token")
+        keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
+        key = ("flow", token, None if keys is None else tuple(keys))
+        return self._once(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
+
+    @property
+    def layer_change(self) -> Float32:
+        """Jensen-Shannon distance from each layer's mean head to the next, float32 [L - 1]."""
+        return self._once("layer_change", lambda: layer_change(mean_heads(self.trace)))
+
+    def _walk(self) -> tuple[Metrics, Marginals]:
+        """All that is read off the matrices themselves, in one pass over them."""
+
+        def walk() -> tuple[Metrics, Marginals]:
+            metrics: list[dict[str, Float32]] = []
+            marginals: list[Marginals] = []
+            for layer in range(self.n_layers):
+                weights = self.trace.layer_weights(layer)
+                metrics.append(layer_metrics(weights, self.trace.allowed(layer)))
+                marginals.append(layer_marginals(weights))
+            return stack_metrics(metrics, TAU), stack_marginals(marginals)
+
+        return self._once("walk", walk)
+
+    def _specialize(self) -> Specialization:
+        from attn_widget.language import key_sets
+
+        sets, reasons = key_sets(self.language)
+        first = self.tokens[0].special
+        return specialize(self.marginals, sets, reasons, first_is_summary=first)
+
+    def _sentences(self) -> SentenceAttention:
+        found = self.language
+        members: list[list[int]] = [[] for _ in found.sentences]
+        for i, token in enumerate(found.tokens):
+            if token.sentence is not None and not token.special:
+                members[token.sentence].append(i)
+        return SentenceAttention(self.trace, members, [s.text for s in found.sentences])

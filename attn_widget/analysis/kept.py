@@ -1,0 +1,131 @@
+"""What an analysis is made of, and how it keeps what was computed once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attn_widget.errors import NotAvailableError
+
+if TYPE_CHECKING:
+    from attn_widget.analysis.analysis import Analysis
+    from attn_widget.analysis.beside import TextBeside
+    from attn_widget.encoding import Masked
+    from attn_widget.inside import LayerParts
+    from attn_widget.language import Language, Word
+    from attn_widget.run import Run
+    from attn_widget.tokens import Token
+    from attn_widget.trace import Trace
+
+Value = TypeVar("Value")
+
+
+class Kept:
+    """A trace, the run and the language behind it, and the figures found so far."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        run: Run | None = None,
+        language: Language | None = None,
+        tagger: Any = "auto",
+        text: str | None = None,
+        text_pair: str | None = None,
+    ) -> None:
+        self.trace = trace
+        self.run = run
+        self.text = text if run is None else run.encoding.text
+        self.text_pair = text_pair if run is None else run.encoding.text_pair
+        self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
+        self.base: Analysis | None = None
+        self.beside: tuple[TextBeside, ...] = ()
+        self._unmasked: Analysis | None = None
+        self._tagger = tagger
+        self._find_language: Callable[[], Language] = self._annotate
+        self._cache: dict[object, Any] = {}
+        self._layers: dict[int, LayerParts] = {}  # asked for last; the latest one stands last
+        if language is not None:
+            self._cache["language"] = language
+
+    # What was read
+
+    @property
+    def n_layers(self) -> int:
+        """Number of layers, L."""
+        return self.trace.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        """Heads in each layer, H."""
+        return self.trace.n_heads
+
+    @property
+    def n_tokens(self) -> int:
+        """Positions, n: tokens, or words in a merged view."""
+        return self.trace.n_tokens
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The n positions; with words, sentences and tags once `language` was asked for."""
+        found: Language | None = self._cache.get("language")
+        return self.trace.tokens if found is None else found.tokens
+
+    @property
+    def truncated(self) -> dict[str, int] | None:
+        """``{"limit", "length"}`` in tokens when the text was cut, else None."""
+        return None if self.run is None else self.run.encoding.truncated
+
+    @property
+    def masked(self) -> tuple[Masked, ...]:
+        """Tokens that `mask` has replaced, with what stands there in the text; of the base, in a view."""
+        return () if self.run is None else self.run.encoding.masked
+
+    @property
+    def vocab_size(self) -> int:
+        """Entries in the model's vocabulary."""
+        return self._running("a vocabulary").encoder.vocab_size
+
+    @property
+    def language(self) -> Language:
+        """Words, sentences, parts of speech and entities, aligned with the tokens."""
+        return self._once("language", lambda: self._find_language())
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words of the text."""
+        return self.language.words
+
+    def _once(self, key: object, compute: Callable[[], Value]) -> Value:
+        with self.lock:
+            if key not in self._cache:
+                self._cache[key] = compute()
+            return self._cache[key]
+
+    def _annotate(self) -> Language:
+        from attn_widget.language import annotate
+
+        if self.text is None:
+            raise NotAvailableError(
+                "Words and sentences need the text, and only tokens were given.", "Pass text=."
+            )
+        return annotate(self.trace.tokens, self.text, self.text_pair, tagger=self._tagger)
+
+    @property
+    def _where_to_ask(self) -> str:
+        if self.base is not None:
+            return "Ask the analysis that this view was made from: its base."
+        return "Use analyze(text, model=...)."
+
+    def _running(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
+        """The run, where it can be asked for ``what``; ``where`` is said of a view instead."""
+        if self.run is None:
+            raise NotAvailableError(
+                f"Attention tensors were given, and no model to ask for {what}.",
+                "Use analyze(text, model=...).",
+            )
+        if (of_tokens or where) and self.base is not None:
+            where = where or f"The model's {what} are for its own tokens"
+            raise NotAvailableError(f"{where}, and this view changes them.", self._where_to_ask)
+        return self.run
