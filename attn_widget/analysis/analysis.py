@@ -64,6 +64,7 @@ class Analysis(AttentionFigures, ModelFigures):
 
         Examples
         --------
+        >>> import numpy as np
         >>> from attn_widget import from_attentions
         >>> a = from_attentions(np.full((1, 1, 3, 3), 1 / 3), ["un", "##do", "it"], tagger=None)
         >>> a.view(words=True).attention(0, 0).round(2).tolist()
