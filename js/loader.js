@@ -1,32 +1,47 @@
 /**
  * The module that a host loads for every widget. It unpacks the page once and shares it with all widgets of the
  * same build: nothing in it is bound to one of them.
+ *
+ * The page's modules import what they share under one name (`./chunk-….js`, by its content). A blob has no folder to
+ * look in, so the name becomes the address of the shared one; views that come later find the same.
  */
 
 /* global PACKED, VERSION */
 
 const shared = Symbol.for(`attn_widget ${VERSION}`);
+const addressOf = (script) => URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return await new Response(stream).text();
+}
 
 async function unpack() {
   const bytes = Uint8Array.from(atob(PACKED), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const { script, css } = await new Response(stream).json();
-  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-  try {
-    return { page: (await import(address)).default, css };
-  } finally {
-    URL.revokeObjectURL(address);
-  }
+  const { name, common, script, css } = JSON.parse(await inflate(bytes));
+  const base = addressOf(common);
+  const load = async (text) => {
+    if (!text.includes(name)) throw new Error(`it does not use ${name}`);
+    const address = addressOf(text.replaceAll(`"./${name}"`, JSON.stringify(base)));
+    try {
+      return await import(address);
+    } finally {
+      URL.revokeObjectURL(address);
+    }
+  };
+  const link = async (code) => load(await inflate(code));
+  return { page: (await load(script)).default, css, link };
 }
 
 async function render(host) {
   globalThis[shared] ??= unpack();
-  const { page, css } = await globalThis[shared];
+  const { page, css, link } = await globalThis[shared];
   // In the element, and not in the document: a host may keep it in a shadow root.
   const style = document.createElement("style");
   style.textContent = css;
   host.el.append(style);
-  const dispose = page.render(host);
+  const { model, el, experimental, signal } = host;
+  const dispose = page.render({ model, el, experimental, signal, link });
   return () => {
     dispose();
     style.remove();

@@ -1,17 +1,23 @@
 """The page's code, once a kernel: widgets refer to one model that holds it.
 
-A host stores the state of every model in a saved notebook. Were the code (200 kB) in the state of each
-widget, ten widgets would cost 2 MB.
+A host stores the state of every model in a saved notebook. Were the code (136 kB) in the state of each
+widget, ten widgets would cost 1.4 MB. Views that few open at once are no part of it: the page asks for
+them (`later_views`) when its first picture is drawn.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
+import numpy as np
 import traitlets as t
+
+if TYPE_CHECKING:
+    from attn_widget.widget.request import Request
+    from attn_widget.widget.slices import Answer
 
 
 def bundle(name: str) -> str:
@@ -22,12 +28,22 @@ def bundle(name: str) -> str:
     FileNotFoundError
         The page was not built: this is a checkout without ``npm run build``.
     """
+    return built(name).decode("utf-8")
+
+
+def built(name: str) -> bytes:
+    """A built file of the page; raises as `bundle` does."""
     path = files("attn_widget") / "static" / name
     if not path.is_file():
         raise FileNotFoundError(
             f"attn_widget/static/{name} is missing: build the page first (`make build`)."
         )
-    return path.read_text(encoding="utf-8")
+    return path.read_bytes()
+
+
+def later_views(_asked: object, _request: Request) -> Answer:
+    """The compressed module of the views that come after the first picture (``js/src/views/later.ts``)."""
+    return {}, {"code": np.frombuffer(built("rest.deflate"), dtype=np.uint8)}
 
 
 class PageCode(anywidget.AnyWidget):

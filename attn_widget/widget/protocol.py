@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attn_widget.errors import AttnWidgetError, SliceError
 from attn_widget.widget import slices, slices_inside
+from attn_widget.widget.code import later_views
 from attn_widget.widget.pack import checked, describe, to_json
 from attn_widget.widget.request import Request
 
@@ -45,7 +46,7 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
     reply, buffers
         A JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
     """
-    return respond(analysis, request, HANDLERS)
+    return respond(analysis, request, {**HANDLERS, "code": later_views})
 
 
 def respond(

@@ -7,6 +7,8 @@ import { withSaved } from "./saved";
 import { explain } from "./source/failure";
 import { SnapshotSource } from "./source/snapshot";
 import { createState, fit } from "./state";
+import { provide } from "./views/later";
+import * as rest from "./views/rest";
 
 interface Index {
   /** All runs below each other, or one at a time behind a list. */
@@ -112,6 +114,7 @@ function report(main: HTMLElement, index: Index): void {
 }
 
 function start(): void {
+  provide(rest);
   const main = document.querySelector<HTMLElement>("main")!;
   const index = JSON.parse(document.getElementById("aw-index")!.textContent) as Index;
   main.replaceChildren();

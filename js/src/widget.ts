@@ -5,8 +5,16 @@ import { bindState, type Model, readActivity } from "./binding";
 import { readPack } from "./pack";
 import { explain } from "./source/failure";
 import { invokeWith, type Messages } from "./source/invoke";
-import { type Invoke, KernelSource } from "./source/kernel";
+import { type Invoke, KernelSource, readReply } from "./source/kernel";
 import { fit } from "./state";
+import type { Meta } from "./types";
+import { acceptCode, CODE, type Link, linkWith } from "./views/later";
+import { isComplete } from "./views/tabs";
+
+/** The first picture comes first; then the code of the other views, before somebody wants it (ms). */
+const FETCH_MS = 1500;
+/** Whether a widget of this page is at it. */
+let fetching = false;
 
 interface RenderProps {
   readonly model: Model & Messages;
@@ -14,13 +22,34 @@ interface RenderProps {
   readonly experimental: { readonly invoke: Invoke };
   /** Missing in hosts older than anywidget 0.11. */
   readonly signal?: AbortSignal;
+  /** From the loader. */
+  readonly link: Link;
 }
 
-function render({ model, el, experimental, signal }: RenderProps): () => void {
+function render({ model, el, experimental, signal, link }: RenderProps): () => void {
+  linkWith(link);
   const { state, release } = bindState(model);
   const frame = createFrame(state);
   const invoke = invokeWith(model, experimental.invoke);
   el.append(frame.element);
+
+  const life = new AbortController();
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  /** Quietly: of a kernel that is busy or gone it is said when the reader asks for something. */
+  const fetchLater = (meta: Meta) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      if (fetching || isComplete(meta)) return;
+      fetching = true;
+      try {
+        await acceptCode(readReply(...(await invoke("slice", CODE, { signal: life.signal }))));
+      } catch (error) {
+        console.debug("attn-widget:", error);
+      } finally {
+        fetching = false;
+      }
+    }, FETCH_MS);
+  };
 
   const showRun = () => {
     const bytes = model.get("first_paint");
@@ -33,6 +62,7 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
       // Tensors from outside have no model to run.
       const runs = pack.meta.model.family !== null && pack.meta.profile === null;
       frame.show(source, runs ? (action) => source.act(action) : null);
+      fetchLater(pack.meta);
     } catch (error) {
       const { message, hint } = explain(error);
       frame.report(message, hint);
@@ -55,6 +85,8 @@ function render({ model, el, experimental, signal }: RenderProps): () => void {
   const dispose = () => {
     if (done) return;
     done = true;
+    clearTimeout(waiting);
+    life.abort();
     for (const [trait, listener] of Object.entries(listeners))
       model.off(`change:${trait}`, listener);
     release();

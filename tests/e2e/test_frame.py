@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -172,4 +173,50 @@ def test_a_lost_kernel_is_said_until_it_answers_again(
     page.locator('[data-layer="1"][data-head="2"]').click()
     expect(part(page, "head-name")).to_have_text("L1 · H2")
     expect(part(page, "kernel")).to_be_hidden()
+    widget.close()
+
+
+def test_a_view_whose_code_does_not_come_says_so_and_is_drawn_when_it_does(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any) -> Any:
+        raise SliceError("no kernel")
+
+    answer = AttentionWidget.slice
+    monkeypatch.setattr(AttentionWidget, "slice", gone)
+    widget = shown(page, CAT, layer=3, head=5)
+    page.locator('[role="tab"][data-view="tree"]').click()
+    expect(part(page, "kernel")).to_contain_text("The kernel is gone")
+    panel = page.locator('[data-aw-part="view"]')
+    expect(panel).to_have_text("Tree is not loaded. Try again")
+    page.locator('[role="tab"][data-view="attention"]').click()
+    expect(part(page, "heatmap")).to_be_visible()  # what is loaded stays usable
+    page.locator('[role="tab"][data-view="tree"]').click()
+    monkeypatch.setattr(AttentionWidget, "slice", answer)
+    panel.get_by_role("button", name="Try again").click()
+    expect(panel.locator("svg").first).to_be_visible()
+    expect(part(page, "kernel")).to_be_hidden()
+    widget.close()
+
+
+def test_the_code_of_all_views_comes_by_itself_after_the_first_picture(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    answer = AttentionWidget.slice
+
+    def note(self: AttentionWidget, request: Any, buffers: list[bytes]) -> Any:
+        asked.append(request["kind"])
+        return answer(self, request, buffers)
+
+    monkeypatch.setattr(AttentionWidget, "slice", note)
+    widget = shown(page, CAT)
+    end = time.monotonic() + STEP_MS / 1000
+    while "code" not in asked and time.monotonic() < end:
+        page.wait_for_timeout(100)
+    assert asked.count("code") == 1
+    before = len(asked)
+    page.locator('[role="tab"][data-view="tree"]').click()
+    expect(page.locator('[data-aw-part="view"] svg').first).to_be_visible()
+    assert "code" not in asked[before:]
     widget.close()

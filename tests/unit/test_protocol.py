@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.widget import protocol
+from attn_widget.widget.code import bundle
 from attn_widget.widget.slices_inside import TENSORS
 
 TEXT = "The cat sat on the mat. It slept."
@@ -52,6 +57,20 @@ def test_the_softmax_of_the_scores_is_the_weights_and_q_k_give_the_scores(
     np.testing.assert_allclose(
         qkv["q"].astype(float) @ qkv["k"].T * data["scaling"], scores["scores"], atol=1e-4
     )
+
+
+def test_the_code_of_later_views_is_a_compressed_module_of_the_pages_own_build(
+    analysis: Analysis,
+) -> None:
+    _, arrays = ask(analysis, kind="code")
+    script = zlib.decompress(arrays["code"].tobytes(), wbits=-15).decode()
+    shared = re.findall(r'from"\./(chunk-\w+\.js)"', script)
+    assert shared
+    packed = re.search(r'"([A-Za-z0-9+/=]{1000,})"', bundle("widget.js"))
+    assert packed is not None
+    page = json.loads(zlib.decompress(base64.b64decode(packed[1]), wbits=-15))
+    assert set(shared) == {page["name"]}
+    assert "import" not in page["common"][:10]  # it needs nothing itself
 
 
 def test_metrics_come_with_the_tau_that_was_asked_for(analysis: Analysis) -> None:

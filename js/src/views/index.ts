@@ -1,14 +1,10 @@
 /** The views by the name that the trait `view` has, in the order of their tabs. */
 
-import type { Stage } from "../matrix";
-import type { Drawn, Meta } from "../types";
+import type { Meta } from "../types";
 import { attention } from "./attention";
 import { heads } from "./heads";
-import { inside } from "./inside";
+import { type Draw, laterView } from "./later";
 import { predictions } from "./predictions";
-import { sentences } from "./sentences";
-import { task } from "./task";
-import { tree } from "./tree";
 
 export interface Tab {
   readonly label: string;
@@ -16,7 +12,8 @@ export interface Tab {
   readonly definition: string;
   /** Whether this run has anything to show. */
   available(meta: Meta): boolean;
-  readonly view: (element: HTMLElement, stage: Stage) => Drawn;
+  /** Null while its code is not here. */
+  view(): Draw | null;
 }
 
 const ofOneRun = (meta: Meta): boolean => meta.profile === null;
@@ -27,43 +24,43 @@ export const VIEWS: Readonly<Record<string, Tab>> = {
     label: "Attention",
     definition: "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
     available: ofOneRun,
-    view: attention,
+    view: () => attention,
   },
   heads: {
     label: "Heads",
     definition:
       "Six metrics of each head's attention matrix and seven shares of what it attends to.",
     available: () => true,
-    view: heads,
+    view: () => heads,
   },
   tree: {
     label: "Tree",
     definition: "The keys with the largest weights of each token, from the root on.",
     available: ofOneRun,
-    view: tree,
+    view: () => laterView("tree"),
   },
   sentences: {
     label: "Sentences",
     definition: "Attention between sentences: mean share (mass) or largest weight (max).",
     available: ofOneRun,
-    view: sentences,
+    view: () => laterView("sentences"),
   },
   predictions: {
     label: "Predictions",
     definition: "softmax of the masked-LM head's logits over the whole vocabulary.",
     available: ofOneRun,
-    view: predictions,
+    view: () => predictions,
   },
   inside: {
     label: "Inside",
     definition: "The model's own tensors at one stage of the pipeline.",
     available: ofAModel,
-    view: inside,
+    view: () => laterView("inside"),
   },
   task: {
     label: "Task",
     definition: "softmax(W h + b) over the classes, and the first token's attention.",
     available: (meta) => ofOneRun(meta) && meta.model.has.classifier,
-    view: task,
+    view: () => laterView("task"),
   },
 };

@@ -5,6 +5,7 @@ import type { Stage } from "../matrix";
 import { explain } from "../source/failure";
 import type { Drawn, Meta, Selection } from "../types";
 import { VIEWS } from "./index";
+import { acceptCode, CODE, whenProvided } from "./later";
 
 /** Names of the views that a run has something for, in the order of their tabs. */
 export const viewsOf = (meta: Meta): string[] =>
@@ -17,6 +18,10 @@ export const viewOf = (meta: Meta, wish: string): string => {
   const names = viewsOf(meta);
   return names.includes(wish) ? wish : names[0]!;
 };
+
+/** Whether the code of every view of a run is here. */
+export const isComplete = (meta: Meta): boolean =>
+  viewsOf(meta).every((name) => VIEWS[name]!.view() !== null);
 
 export interface Tabs {
   /** What is open, and what it gives away. */
@@ -66,18 +71,63 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
     panel.setAttribute("aria-label", VIEWS[name]!.label);
     const signal = AbortSignal.any([stage.signal, life.signal]);
     drawn = null;
-    try {
-      drawn = VIEWS[name]!.view(element, { ...stage, signal });
-    } catch (error) {
-      const { message, hint } = explain(error);
-      stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
-    }
-    const mine = drawn;
+    let mine: Drawn | null = null;
+    const draw = (): void => {
+      element.replaceChildren();
+      try {
+        mine = drawn = VIEWS[name]!.view()!(element, { ...stage, signal });
+      } catch (error) {
+        const { message, hint } = explain(error);
+        stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
+      }
+    };
     stopView = () => {
       life.abort();
       mine?.dispose();
     };
+    if (VIEWS[name]!.view() === null) waitFor(name, element, draw, signal);
+    else draw();
     for (const listener of [...listeners]) listener();
+  }
+
+  /** Ask for a view's code, and say so in its place. */
+  function waitFor(
+    name: string,
+    element: HTMLElement,
+    draw: () => void,
+    signal: AbortSignal,
+  ): void {
+    const { label } = VIEWS[name]!;
+    const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
+    const ready = () => {
+      busy(false);
+      draw();
+      for (const listener of [...listeners]) listener();
+    };
+    const ask = (): void => {
+      element.replaceChildren(h("p", { class: "aw-view-note" }, `Loading ${label} …`));
+      busy(true);
+      source
+        .slice(CODE, { signal })
+        .then(acceptCode)
+        .catch((error: unknown) => {
+          if (signal.aborted || VIEWS[name]!.view() !== null) return;
+          busy(false);
+          const { message, hint } = explain(error);
+          stage.report(`${label} is not loaded. ${message}`, hint);
+          const again = h("button", { type: "button", class: "aw-button" }, "Try again");
+          again.addEventListener("click", ask, { signal });
+          element.replaceChildren(
+            h("p", { class: "aw-view-note" }, `${label} is not loaded. `, again),
+          );
+        });
+    };
+    const forget = whenProvided(ready);
+    signal.addEventListener("abort", () => {
+      forget();
+      busy(false);
+    });
+    ask();
   }
 
   const move = (event: KeyboardEvent): void => {

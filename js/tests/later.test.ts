@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Stage } from "../src/matrix";
+import { createState } from "../src/state";
+import type { Drawn, Slice } from "../src/types";
+import type { LaterViews } from "../src/views/later";
+import { metaOf } from "./runs";
+
+const CODE = new Uint8Array([1, 2, 3]);
+const ANSWER: Slice = {
+  data: {},
+  arrays: new Map([["code", { data: CODE, shape: [3] }]]),
+};
+
+let failure: typeof import("../src/source/failure");
+let later: typeof import("../src/views/later");
+let tabs: typeof import("../src/views/tabs");
+let drawn: string[];
+let gone: string[];
+let views: LaterViews;
+
+beforeEach(async () => {
+  vi.resetModules(); // what is loaded stays loaded for a page
+  failure = await import("../src/source/failure");
+  later = await import("../src/views/later");
+  tabs = await import("../src/views/tabs");
+  drawn = [];
+  gone = [];
+  const draw = (name: string) => (element: HTMLElement) => {
+    drawn.push(name);
+    element.append(name);
+    return { dispose: () => gone.push(name), table: () => null };
+  };
+  views = {
+    inside: draw("inside"),
+    sentences: draw("sentences"),
+    task: draw("task"),
+    tree: draw("tree"),
+  };
+});
+
+describe("code that comes later", () => {
+  test("is linked once, however often it comes", async () => {
+    const link = vi.fn(async () => views);
+    later.linkWith(link);
+    await Promise.all([later.acceptCode(ANSWER), later.acceptCode(ANSWER)]);
+    expect(link).toHaveBeenCalledTimes(1);
+    expect(link).toHaveBeenCalledWith(CODE);
+    expect(later.laterView("tree")).toBe(views.tree);
+  });
+
+  test("of another version is refused in words, and can be asked for again", async () => {
+    const link = vi.fn(async (): Promise<LaterViews> => {
+      throw new Error("it does not use chunk-A.js");
+    });
+    later.linkWith(link);
+    await expect(later.acceptCode(ANSWER)).rejects.toMatchObject({
+      message: expect.stringContaining("different versions of attn_widget"),
+      hint: "Run the cell again.",
+    });
+    expect(later.laterView("tree")).toBe(null);
+    link.mockImplementation(async () => views);
+    await later.acceptCode(ANSWER);
+    expect(later.laterView("tree")).toBe(views.tree);
+  });
+
+  test("that is no code is refused", async () => {
+    later.linkWith(async () => views);
+    const empty = { data: {}, arrays: new Map() };
+    await expect(later.acceptCode(empty)).rejects.toThrow("No code came.");
+    expect(later.laterView("tree")).toBe(null);
+  });
+});
+
+describe("a tab whose code is not here", () => {
+  const META = metaOf(["[CLS]", "the", "cat", "[SEP]"]);
+  const life = { abort: new AbortController() };
+  let slice: ReturnType<typeof vi.fn>;
+  let reported: string[];
+  let panel: HTMLElement;
+  let opened: ReturnType<typeof tabs.tabbed>;
+  let changes: number;
+
+  function open(view: string): ReturnType<typeof createState> {
+    life.abort = new AbortController();
+    reported = [];
+    changes = 0;
+    const bar = document.createElement("div");
+    panel = document.createElement("div");
+    document.body.replaceChildren(bar, panel);
+    const state = createState({ view });
+    const stage = {
+      source: { meta: META, slice },
+      state,
+      signal: life.abort.signal,
+      report: (message: string, hint = "") => reported.push(`${message} ${hint}`),
+    } as unknown as Stage;
+    opened = tabs.tabbed(bar, panel, stage);
+    opened.on(() => changes++);
+    return state;
+  }
+  const open$ = (): { name: string; drawn: Drawn | null } => opened.open();
+  const button = () => panel.querySelector("button")!;
+  afterEach(() => opened.dispose());
+
+  test("says so, asks, and draws when the code has come", async () => {
+    slice = vi.fn(async () => ANSWER);
+    let finish: (found: LaterViews) => void = () => undefined;
+    later.linkWith(() => new Promise((resolve) => (finish = resolve)));
+    open("tree");
+    expect(panel.textContent).toBe("Loading Tree …");
+    expect(panel.getAttribute("aria-busy")).toBe("true");
+    expect(open$().drawn).toBe(null);
+    await vi.waitFor(() => expect(slice).toHaveBeenCalledTimes(1));
+    await Promise.resolve();
+    finish(views);
+    await vi.waitFor(() => expect(drawn).toEqual(["tree"]));
+    expect(panel.textContent).toBe("tree");
+    expect(panel.getAttribute("aria-busy")).toBe("false");
+    expect(open$().drawn).not.toBe(null);
+    expect(changes).toBe(1); // whoever saves it hears that there is something
+    opened.dispose();
+    expect(gone).toEqual(["tree"]);
+  });
+
+  test("is drawn when another widget of the page has got the code", async () => {
+    slice = vi.fn(() => new Promise<Slice>(() => undefined));
+    open("inside");
+    later.provide(views);
+    expect(drawn).toEqual(["inside"]);
+  });
+
+  test("that was left again is not drawn", () => {
+    slice = vi.fn(() => new Promise<Slice>(() => undefined));
+    const state = open("tree");
+    state.set({ view: "sentences" });
+    later.provide(views);
+    expect(drawn).toEqual(["sentences"]);
+    expect(panel.textContent).toBe("sentences");
+  });
+
+  test("says why it is not loaded, and tries again", async () => {
+    slice = vi.fn(async () => {
+      throw new failure.SliceFailure(
+        "The kernel is gone: what is loaded stays usable.",
+        "Run the cell.",
+      );
+    });
+    later.linkWith(async () => views);
+    open("tree");
+    await vi.waitFor(() => expect(reported).toHaveLength(1));
+    expect(reported[0]).toBe(
+      "Tree is not loaded. The kernel is gone: what is loaded stays usable. Run the cell.",
+    );
+    expect(panel.textContent).toBe("Tree is not loaded. Try again");
+    expect(panel.getAttribute("aria-busy")).toBe("false");
+    slice.mockImplementation(async () => ANSWER);
+    button().click();
+    await vi.waitFor(() => expect(drawn).toEqual(["tree"]));
+    expect(panel.textContent).toBe("tree");
+  });
+});
