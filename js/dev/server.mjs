@@ -73,6 +73,11 @@ function softmax({ index, file }, position, ids) {
 function slice(name, request) {
   const run = open(name);
   const { kind, layer, head, rows } = request;
+  if (kind === "code") {
+    const buffer = readFileSync(join(roots.static, "rest.deflate"));
+    const arrays = [{ name: "code", dtype: "uint8", shape: [buffer.length] }];
+    return { reply: { ok: true, data: {}, arrays }, buffers: [buffer] };
+  }
   const names = { weights: ["weights"], scores: ["scores"], qkv: ["q", "k", "v"] }[kind];
   if (names !== undefined) {
     const parts = names.map((array) =>

@@ -82,6 +82,7 @@ def test_holds_the_page_the_model_and_the_types(wheel: Path) -> None:
     assert {
         "attn_widget/py.typed",
         "attn_widget/static/widget.js",
+        "attn_widget/static/rest.deflate",
         "attn_widget/static/standalone.js",
         "attn_widget/static/widget.css",
         "attn_widget/mini/config.json",
