@@ -71,10 +71,15 @@ def _stretch(stretch: dict[str, Any]) -> str:
             f" Inner layers saw {train['keep_share']:.0%} of the tokens until the last "
             f"{train['whole_tokens'] / 1e6:.1f} M (token dropping, Hou et al. 2022)."
         )
+    masked = f"{batch['mask_rate']:.0%} of the tokens masked"
+    if train.get("final_tokens"):
+        masked += (
+            f", {batch['final_mask_rate']:.0%} of the last {train['final_tokens'] / 1e6:.1f} M"
+        )
     return (
         f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "
         f"about {batch['step_tokens']:,} tokens, {stretch['hours']:.1f} hours of computing at a median "
-        f'{stretch["tokens_per_second"]:,.0f} tokens/s. {optimizer}, schedule "{train["schedule"]}", the last '
+        f'{stretch["tokens_per_second"]:,.0f} tokens/s, {masked}. {optimizer}, schedule "{train["schedule"]}", the last '
         f"{train['decay_tokens'] / 1e6:.1f} M tokens down to zero.{dropping}"
     )
 
@@ -86,9 +91,8 @@ def training_section(run: dict[str, Any]) -> str:
     stretches = "\n".join(_stretch(stretch) for stretch in run["stretches"])
     notes = NOTES.read_text(encoding="utf-8") + "\n" if NOTES.exists() else ""
     return f"""The corpus has {corpus["tokens"] / 1e6:.1f} M word pieces in {corpus["sentences"]:,} sentences; \
-the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes). \
-{latest["batch"]["mask_rate"]:.0%} of the tokens were masked afresh each time (80/10/10). All settings of each \
-stretch stand in `training/results/run.json`:
+the run saw {run["tokens"] / 1e6:.2f} M tokens, special ones and padding included ({passes:.2f} passes), \
+masked afresh each time (80/10/10). All settings of each stretch stand in `training/results/run.json`:
 
 {stretches}
 

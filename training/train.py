@@ -145,7 +145,6 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
     loss_sum = chosen_sum = logged_tokens = 0.0
     total = options["total_tokens"]
     parts = settings["batch"]["step_tokens"] // settings["batch"]["micro_tokens"]
-    expected = settings["batch"]["mask_rate"] * settings["batch"]["step_tokens"]
     while tokens < total:
         if options["schedule"] == "trapezoid":
             begins = total - options["decay_tokens"]
@@ -155,10 +154,14 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
         optimizer.set_share(share)
         whole = tokens >= total - options["whole_tokens"]
         keep_share = 1.0 if whole else options["keep_share"]
+        batch_settings = dict(settings["batch"])
+        if tokens >= total - options["final_tokens"]:
+            batch_settings["mask_rate"] = batch_settings["final_mask_rate"]
+        expected = batch_settings["mask_rate"] * batch_settings["step_tokens"]
         step_tokens = 0
         for part in range(parts):
             seed = (options["seed"], step, part)
-            batch = build_batch(corpus, settings["batch"], model.config.vocab_size, seed)
+            batch = build_batch(corpus, batch_settings, model.config.vocab_size, seed)
             step_tokens += int(batch.input_ids.numel())
             torch.manual_seed(step * parts + part)  # which tokens are dropped
             batch = move(batch, device)

@@ -46,6 +46,7 @@ TINY = [
     "train.warmup_tokens=3_000",
     "train.decay_tokens=6_000",
     "train.whole_tokens=6_000",
+    "train.final_tokens=6_000",
     "train.eval_tokens=4_000",
     "train.threads=1",
     "train.log_steps=10",
