@@ -15,6 +15,7 @@ import {
   softmaxOfRow,
   softmaxRequest,
 } from "./predictions-data";
+import { createModeSwitch, legend, noHead, noteOf } from "./predictions-head";
 import { createMaskedProgress, createMaskedRun } from "./predictions-masked";
 import { nextSentence } from "./predictions-pair";
 import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./predictions-row";
@@ -28,28 +29,6 @@ const COLUMNS = TOP_K + 4;
 const CANCELLED = "cancelled";
 /** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
 const ROWS_A_FRAME = 48;
-
-const MODES: readonly {
-  mode: Mode;
-  label: string;
-  note: (n: number, masked: number) => string;
-}[] = [
-  {
-    mode: "as_is",
-    label: "As is",
-    note: (_, masked) =>
-      masked === 0
-        ? "The unmasked input: at each position the model also sees the token that stands there."
-        : `The input with ${formatCount(masked)} masked ${masked === 1 ? "token" : "tokens"}: at every other ` +
-          "position the model also sees the token that stands there.",
-  },
-  {
-    mode: "masked",
-    label: "Masked",
-    note: (n) =>
-      `Each of the ${formatCount(n)} positions replaced by the mask token in turn: the model has to guess.`,
-  },
-];
 
 export const predictions: View = (element, context) => {
   const { source } = context;
@@ -75,23 +54,6 @@ export const predictions: View = (element, context) => {
   };
 };
 
-function noHead(model: string): HTMLElement {
-  return h(
-    "div",
-    { class: "aw-empty" },
-    h("p", { class: "aw-empty-title" }, "No predictions: this model has no masked-LM head"),
-    h(
-      "p",
-      {},
-      h("bdi", {}, model),
-      " has an encoder, but nothing that turns its hidden states into words. A checkpoint trained for " +
-        "masked-language modelling has that head; the embedded model does: ",
-      h("code", {}, "show(text)"),
-      ".",
-    ),
-  );
-}
-
 /** What identifies an opened softmax. */
 interface Pick {
   readonly position: number;
@@ -115,7 +77,7 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
     "aria-rowcount": n + 1,
     "aria-colcount": COLUMNS,
   });
-  const switcher = modeSwitch();
+  const switcher = createModeSwitch(source, TOP_K, (mode) => void show(mode), stop.signal);
   const progress = createMaskedProgress(n, {
     cancel: () => loading?.abort(CANCELLED),
     resume: () => void show("masked"),
@@ -140,33 +102,6 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
   let loading: AbortController | null = null;
   let opened: { pick: Pick; row: HTMLElement; anchor: HTMLElement; abort: AbortController } | null =
     null;
-
-  function modeSwitch() {
-    const buttons = MODES.map(({ mode, label }) => {
-      const needsKernel =
-        mode === "masked" && !source.live && !source.has?.(predictionsRequest(mode, TOP_K));
-      const button = h(
-        "button",
-        { type: "button", "data-mode": mode },
-        label,
-        needsKernel ? h("small", {}, " needs a kernel") : null,
-      );
-      button.addEventListener("click", () => void show(mode), { signal: stop.signal });
-      return { mode, button };
-    });
-    return {
-      element: h(
-        "div",
-        { class: "aw-segmented", role: "group", "aria-label": "Input of the predictions" },
-        ...buttons.map(({ button }) => button),
-      ),
-      set(wanted: Mode): void {
-        for (const { mode, button } of buttons) {
-          button.setAttribute("aria-pressed", String(mode === wanted));
-        }
-      },
-    };
-  }
 
   /** Show `mode`: at once when it came with the first paint, else when the kernel has answered. */
   async function show(mode: Mode): Promise<void> {
@@ -258,8 +193,7 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
     close();
     const first = current === null;
     current = next;
-    note.textContent =
-      MODES.find(({ mode }) => mode === next.mode)?.note(n, source.meta.masked.length) ?? "";
+    note.textContent = noteOf(next.mode, n, source.meta.masked.length);
     scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
     rows = tokens.text.map((_, position) => createRow(position, source.meta));
     list.replaceChildren(headerRow(next.topK, act !== null), ...rows);
@@ -520,23 +454,4 @@ function sameColumn({ dataset, classList }: HTMLElement): string {
     : classList.contains("aw-original")
       ? ".aw-original"
       : ".aw-position-token";
-}
-
-function legend(): HTMLElement {
-  return h(
-    "p",
-    { class: "aw-marks" },
-    h(
-      "span",
-      { class: "aw-mark" },
-      h("i", { class: "aw-mark-bar", "aria-hidden": "true" }),
-      "probability, 0 to 100%",
-    ),
-    h(
-      "span",
-      { class: "aw-mark" },
-      h("i", { class: "aw-mark-original", "aria-hidden": "true" }),
-      "the original token",
-    ),
-  );
 }
