@@ -46,7 +46,8 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
     reply, buffers
         A JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
     """
-    return respond(analysis, request, {**HANDLERS, "code": later_views})
+    asks_for_code = isinstance(request, Mapping) and request.get("kind") == "code"
+    return respond(analysis, request, {"code": later_views} if asks_for_code else HANDLERS)
 
 
 def respond(

@@ -74,6 +74,7 @@ def test_a_cut_text_is_marked_on_screen(page: Page) -> None:
 def test_an_error_is_said_and_the_last_picture_stays(page: Page) -> None:
     widget = aw.show("the cat sat", progress=False)
     mount(page, widget)
+    page.locator('[data-aw-part="ribbon"] [data-aw-pos]').first.wait_for()  # the last that comes
     before = page.locator('[data-aw-part="ribbon"]').inner_text()
     error = {"message": "text is empty.", "hint": "<b>Give at least one word.</b>"}
     page.evaluate("error => window.aw.model.set('error', error)", error)
