@@ -92,7 +92,7 @@ describe("a tab whose code is not here", () => {
       source: { meta: META, slice },
       state,
       signal: life.abort.signal,
-      report: (message: string, hint = "") => reported.push(`${message} ${hint}`),
+      announce: (message: string) => reported.push(message),
     } as unknown as Stage;
     opened = tabs.tabbed(bar, panel, stage);
     opened.on(() => changes++);
@@ -151,7 +151,7 @@ describe("a tab whose code is not here", () => {
     expect(reported[0]).toBe(
       "Tree is not loaded. The kernel is gone: what is loaded stays usable. Run the cell.",
     );
-    expect(panel.textContent).toBe("Tree is not loaded. Try again");
+    expect(panel.textContent).toBe(`${reported[0]} Try again`);
     expect(panel.getAttribute("aria-busy")).toBe("false");
     slice.mockImplementation(async () => ANSWER);
     button().click();

@@ -114,12 +114,12 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
           if (signal.aborted || VIEWS[name]!.view() !== null) return;
           busy(false);
           const { message, hint } = explain(error);
-          stage.report(`${label} is not loaded. ${message}`, hint);
-          const again = h("button", { type: "button", class: "aw-button" }, "Try again");
+          const again = h("button", { type: "button", class: "aw-primary" }, "Try again");
           again.addEventListener("click", ask, { signal });
-          element.replaceChildren(
-            h("p", { class: "aw-view-note" }, `${label} is not loaded. `, again),
-          );
+          const why = `${label} is not loaded. ${message} ${hint}`.trim();
+          // In its place and not above: it is gone with the next try.
+          stage.announce(why);
+          element.replaceChildren(h("p", { class: "aw-view-note" }, `${why} `, again));
         });
     };
     const forget = whenProvided(ready);
