@@ -114,7 +114,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
           if (signal.aborted || VIEWS[name]!.view() !== null) return;
           busy(false);
           const { message, hint } = explain(error);
-          const again = h("button", { type: "button", class: "aw-primary" }, "Try again");
+          const again = h("button", { type: "button", class: "aw-button aw-primary" }, "Try again");
           again.addEventListener("click", ask, { signal });
           const why = `${label} is not loaded. ${message} ${hint}`.trim();
           // In its place and not above: it is gone with the next try.
