@@ -7,6 +7,7 @@ with the very batches it would have seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ import torch
 PAD, CLS, SEP, MASK = 0, 101, 102, 103
 FIRST_WORD = 999  # below lie the special and unused entries of bert-base-uncased's vocabulary
 SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
+DRAWN = 1024  # sentences, of which a batch takes neighbours in length
 IGNORED = -100
+N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, months
 
 
 @dataclass
@@ -51,6 +54,13 @@ class Corpus:
 
     def unigram_counts(self, vocabulary: int) -> np.ndarray:
         return np.bincount(self.tokens[:10_000_000], minlength=vocabulary)
+
+    @cached_property
+    def is_frequent(self) -> np.ndarray:
+        """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
+        found = np.zeros(1 << 16, bool)
+        found[np.argsort(-self.unigram_counts(len(found)), kind="stable")[:N_FREQUENT]] = True
+        return found
 
 
 @dataclass
@@ -110,7 +120,7 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     """Sentences of about one length, so that little is padded."""
     paired = rng.random() < 0.4
-    drawn = [_short(corpus, rng, paired) for _ in range(256)]
+    drawn = [_short(corpus, rng, paired) for _ in range(DRAWN)]
     lengths = np.array([sum(map(len, segments)) + 3 for segments, _ in drawn])
     order = np.argsort(lengths, kind="stable")
     start = int(rng.integers(len(order) - 8))
@@ -135,15 +145,34 @@ def mask_tokens(
     return changed, labels
 
 
+def is_twin(segment: np.ndarray, is_frequent: np.ndarray) -> np.ndarray:
+    """Whether a token stands more than once in ``segment``, frequent words apart; bool [n].
+
+    >>> frequent = np.arange(3) == 1
+    >>> is_twin(np.array([0, 1, 2, 1, 0]), frequent).tolist()
+    [True, False, False, False, True]
+    """
+    _, inverse, counts = np.unique(segment, return_inverse=True, return_counts=True)
+    return (counts[inverse] > 1) & ~is_frequent[segment]
+
+
 def collate(
-    sequences: list[Sequence], rate: float, vocabulary: int, rng: np.random.Generator
+    sequences: list[Sequence],
+    rate: float,
+    vocabulary: int,
+    rng: np.random.Generator,
+    is_frequent: np.ndarray | None = None,
 ) -> Batch:
-    """Add the special tokens, pad, mask."""
+    """Add the special tokens, pad, mask.
+
+    With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy.
+    """
     longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
     shape = (len(sequences), longest)
     ids = np.full(shape, PAD, dtype=np.int64)
     types = np.zeros(shape, dtype=np.int64)
     attention = np.zeros(shape, dtype=np.int64)
+    twins = np.zeros(shape, dtype=bool)
     for row, (segments, _) in enumerate(sequences):
         at = 1
         ids[row, 0] = CLS
@@ -153,7 +182,9 @@ def collate(
             types[row, at : at + len(segment) + 1] = kind
             at += len(segment) + 1
         attention[row, :at] = 1
-    maskable = (ids != PAD) & (ids != CLS) & (ids != SEP)
+        if is_frequent is not None and len(segments) == 1:
+            twins[row, 1 : at - 1] = is_twin(segments[0], is_frequent)
+    maskable = (ids != PAD) & (ids != CLS) & (ids != SEP) & ~twins
     changed, labels = mask_tokens(ids, maskable, rate, vocabulary, rng)
     next_labels = np.array([label for _, label in sequences])
     return Batch(
@@ -180,4 +211,6 @@ def build_batch(
     else:
         build = _pair if kind == "pair" else _running
         sequences = [build(corpus, rng, length) for _ in range(max(1, tokens // length))]
-    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng)
+    # who types one sentence and masks a name does not want another name of it back
+    is_frequent = corpus.is_frequent if kind == "short" else None
+    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng, is_frequent)

@@ -65,7 +65,7 @@ def validate(
 ) -> dict[str, float]:
     """Loss and accuracy on validation batches that are the same at every call."""
     model.eval()
-    fixed = {"short": 0.0, "long": 0.0, "mask_rate": MASK_RATE}
+    fixed = {"single": 0.75, "pair": 0.25, "short": 0.0, "long": 0.0, "mask_rate": MASK_RATE}
     batch_settings = {**settings["batch"], **fixed}
     loss = chosen = correct = next_correct = pairs = 0.0
     seen = part = 0
@@ -116,6 +116,9 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
     torch.nn.Module.to(model, device)  # `model.to` has no usable type
     # heads of 32 numbers: on a CPU plain products are faster than the fused kernel, above all backwards
     model.set_attn_implementation("sdpa" if device.type == "cuda" else "eager")
+    if options["compile"]:
+        for layer in model.bert.encoder.layer:
+            layer.compile(dynamic=False)
     optimizer = build_optimizers(model, options, bf16)
     checkpoint = run / "checkpoint.pt"
     if checkpoint.exists():

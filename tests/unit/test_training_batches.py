@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -66,6 +68,36 @@ def test_special_tokens_are_never_masked(corpus: Corpus, kind: str) -> None:
     assert (ids[padded] == PAD).all()
     ends = (~padded).sum(1) - 1
     assert (ids[np.arange(len(ids)), ends] == SEP).all()
+
+
+def repeating(tmp_path: Path) -> Corpus:
+    """Each sentence holds a frequent id thrice, a rare one twice and ten that are its own."""
+    own = [range(3000 + 10 * k, 3010 + 10 * k) for k in range(400)]
+    ids = [[1000, 2000 + k, 1000, *own[k], 1000, 2000 + k] for k in range(400)]
+    np.array(ids, dtype=np.uint16).tofile(tmp_path / "train.tokens")
+    np.arange(0, 15 * 401, 15, dtype=np.int64).tofile(tmp_path / "train.sentences")
+    np.array([0, 400], dtype=np.int64).tofile(tmp_path / "train.paragraphs")
+    return Corpus.open(tmp_path, "train")
+
+
+def test_a_sentence_alone_has_no_rare_word_to_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.data.N_FREQUENT", 1)
+    corpus = repeating(tmp_path)
+    alone = 0
+    for part in range(8):
+        batch = build_batch(corpus, only("short", mask_rate=1.0), VOCABULARY, (0, 0, part))
+        chosen = set(batch.labels[batch.labels != IGNORED].tolist())
+        assert 1000 in chosen and not chosen.isdisjoint(range(3000, 7000))
+        if batch.next_labels is None:
+            alone += 1
+            assert chosen.isdisjoint(range(2000, 2400))
+        else:
+            assert not chosen.isdisjoint(range(2000, 2400))
+    assert 0 < alone < 8
+    running = build_batch(corpus, only("single", mask_rate=1.0), VOCABULARY, (0, 0, 0))
+    assert not set(running.labels.flatten().tolist()).isdisjoint(range(2000, 2400))
 
 
 def test_half_of_the_pairs_are_true_neighbours_and_say_so(corpus: Corpus) -> None:
