@@ -6,6 +6,7 @@ large ones. Grows with ``n^2``; smaller for short texts.
 ``qk``: the factors of the score matrix, from which a reader computes scores and weights. Grows with ``n``.
 Softmax ignores what is added to a whole row, so keys are centred first; the product is then split evenly
 over its singular directions, because an even step costs fewest bits when both factors are equally wide.
+A text of fewer tokens than a head has numbers is split into its scores and the identity: fewer bytes still.
 
 Errors are measured: what a reader will compute, in his order and precision, against what the kernel shows.
 """
@@ -166,10 +167,16 @@ def code_factors(
     """
     wide = queries.astype(np.float64) * scaling
     centre = keys.mean(axis=0, dtype=np.float64)
-    left, right = balanced(wide, keys - centre)
     shift = (wide @ centre).astype(np.float32)
-    product = left @ right.T
     impossible = np.isneginf(scores)
+    left: Float64
+    right: Float64 | None
+    if len(queries) <= queries.shape[1]:
+        left, right = np.where(impossible, 0, wide @ (keys - centre).T), None
+        product = left
+    else:
+        left, right = balanced(wide, keys - centre)
+        product = left @ right.T
 
     added = shift.astype(np.float64)[:, None] + (0 if bias is None else bias)
 
@@ -190,17 +197,19 @@ def code_factors(
             share = max(share, worst_of(read(rounded.product)[1], weights) / worst)
         return share, rounded
 
-    widest = float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0)))
-    low = max(FINEST, widest / MOST_STEPS)
+    low = max(FINEST, finest(left, right))
     high = max(COARSEST, 2 * low)
-    step = min(max(first_step(left, right, worst_score), low), high)
+    # Weights are rarely off by more than a quarter of what their scores are.
+    likely = worst_score if right is not None else min(worst_score, 4 * worst)
+    step = min(max(first_step(left, right, likely), low), high)
     share, found = share_of(step)
     for _ in range(SEARCHES):
-        # Errors grow with the step.
+        # Errors grow with the step, or with its square.
         end = low if share > 1 else high
         if GOOD <= share <= 1 or step == end:
             break
-        step = min(max(step * AIM / max(share, SMALLEST), low), high)
+        wider = (AIM / max(share, SMALLEST)) ** (1 if right is not None else 0.5)
+        step = min(max(step * wider, low), high)
         share, found = share_of(step)
     while step > low and share > 1:
         step = max(low, step / 2)
@@ -234,22 +243,40 @@ def weight_error(score_error: float) -> float:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Factors in whole steps, and the product that they give."""
+    """Factors in whole steps, and the product that they give.
+
+    Without ``right`` the other factor is the identity, in steps of which the scores are whole squares.
+    """
 
     queries: Float64
     keys: Float64
     product: Float64
 
     @classmethod
-    def of(cls, left: Float64, right: Float64, step: float) -> Rounded:
+    def of(cls, left: Float64, right: Float64 | None, step: float) -> Rounded:
+        if right is None:
+            queries = np.rint(left / step**2)
+            return cls(queries, np.eye(len(left)), queries * step**2)
         queries, keys = np.rint(left / step), np.rint(right / step)
         product = queries @ keys.T
         product *= step**2
         return cls(queries, keys, product)
 
 
-def first_step(left: Float64, right: Float64, worst_score: float) -> float:
-    """Where to look for a step: rounding adds noise of variance ``step^2 / 12`` to every factor."""
+def finest(left: Float64, right: Float64 | None) -> float:
+    """The finest step with which no number has more than `MOST_STEPS`."""
+    if right is None:
+        return (float(np.abs(left).max(initial=0)) / MOST_STEPS) ** 0.5
+    return float(max(np.abs(left).max(initial=0), np.abs(right).max(initial=0))) / MOST_STEPS
+
+
+def first_step(left: Float64, right: Float64 | None, worst_score: float) -> float:
+    """Where to look for a step: rounding adds noise of variance ``step^2 / 12`` to every factor.
+
+    A score that is rounded by itself is off by half its step at most.
+    """
+    if right is None:
+        return (2 * AIM * worst_score) ** 0.5
     variance = ((left**2).sum(axis=1).max(initial=0) + (right**2).sum(axis=1).max(initial=0)) / 12
     return worst_score / (SPREAD * float(variance) ** 0.5 + SMALLEST)
 

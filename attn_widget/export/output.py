@@ -172,10 +172,13 @@ def plain(analysis: Analysis) -> Analysis:
     """
     from attn_widget.analysis import Analysis
 
-    if "language" in analysis._cache or analysis.run is None:  # pyright: ignore[reportPrivateUsage]
+    known = analysis._cache  # pyright: ignore[reportPrivateUsage]
+    if "language" in known or analysis.run is None:
         return analysis
     found = Analysis(analysis.trace, run=analysis.run, tagger=None)
     found.beside = analysis.beside
+    # No figure among these has asked for words or sentences.
+    found._cache.update(known)  # pyright: ignore[reportPrivateUsage]
     return found
 
 
