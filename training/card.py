@@ -76,11 +76,17 @@ def _stretch(stretch: dict[str, Any]) -> str:
         masked += (
             f", {batch['final_mask_rate']:.0%} of the last {train['final_tokens'] / 1e6:.1f} M"
         )
+    copying = ""
+    if train.get("copy_weight"):
+        copying = (
+            f" Copying a word of a sentence that stands alone costs {train['copy_weight']:g} times its "
+            "negative log-likelihood of not being copied (unlikelihood training, Welleck et al. 2020)."
+        )
     return (
         f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "
         f"about {batch['step_tokens']:,} tokens, {stretch['hours']:.1f} hours of computing at a median "
         f'{stretch["tokens_per_second"]:,.0f} tokens/s, {masked}. {optimizer}, schedule "{train["schedule"]}", the last '
-        f"{train['decay_tokens'] / 1e6:.1f} M tokens down to zero.{dropping}"
+        f"{train['decay_tokens'] / 1e6:.1f} M tokens down to zero.{dropping}{copying}"
     )
 
 

@@ -16,6 +16,7 @@ import torch
 PAD, CLS, SEP, MASK = 0, 101, 102, 103
 FIRST_WORD = 999  # below lie the special and unused entries of bert-base-uncased's vocabulary
 SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
+SHORT_PAIRED = 0.4  # share of batches of single sentences that have two each
 DRAWN = 1024  # sentences, of which a batch takes neighbours in length
 IGNORED = -100
 N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, months
@@ -72,6 +73,9 @@ class Batch:
     attention_mask: torch.Tensor | None  # None: nothing is padded
     labels: torch.Tensor  # the original id where a token was chosen, else -100
     next_labels: torch.Tensor | None  # [batch]; 0 = true neighbour, 1 = random, as in transformers
+    copyable: torch.Tensor | None = (
+        None  # bool: words that stand once, are seen, and must not be copied
+    )
 
 
 Sequence = tuple[list[np.ndarray], int]  # the segments, and the next-sentence label
@@ -119,7 +123,7 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 
 def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     """Sentences of about one length, so that little is padded."""
-    paired = rng.random() < 0.4
+    paired = rng.random() < SHORT_PAIRED
     drawn = [_short(corpus, rng, paired) for _ in range(DRAWN)]
     lengths = np.array([sum(map(len, segments)) + 3 for segments, _ in drawn])
     order = np.argsort(lengths, kind="stable")
@@ -165,14 +169,15 @@ def collate(
 ) -> Batch:
     """Add the special tokens, pad, mask.
 
-    With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy.
+    With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy;
+    its other words that are not frequent are ``copyable``.
     """
     longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
     shape = (len(sequences), longest)
     ids = np.full(shape, PAD, dtype=np.int64)
     types = np.zeros(shape, dtype=np.int64)
     attention = np.zeros(shape, dtype=np.int64)
-    twins = np.zeros(shape, dtype=bool)
+    twins, rare = np.zeros((2, *shape), dtype=bool)
     for row, (segments, _) in enumerate(sequences):
         at = 1
         ids[row, 0] = CLS
@@ -184,6 +189,7 @@ def collate(
         attention[row, :at] = 1
         if is_frequent is not None and len(segments) == 1:
             twins[row, 1 : at - 1] = is_twin(segments[0], is_frequent)
+            rare[row, 1 : at - 1] = ~is_frequent[segments[0]]
     maskable = (ids != PAD) & (ids != CLS) & (ids != SEP) & ~twins
     changed, labels = mask_tokens(ids, maskable, rate, vocabulary, rng)
     next_labels = np.array([label for _, label in sequences])
@@ -193,6 +199,7 @@ def collate(
         None if attention.all() else torch.from_numpy(attention),
         torch.from_numpy(labels),
         torch.from_numpy(next_labels) if (next_labels != IGNORED).any() else None,
+        torch.from_numpy(rare & ~twins & (labels == IGNORED)) if rare.any() else None,
     )
 
 

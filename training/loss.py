@@ -11,6 +11,8 @@ from transformers import BertForPreTraining
 
 from training.data import CLS, IGNORED, SEP, Batch
 
+MOST_COPIED = 1 - 1e-4  # a probability; beyond, the loss stays what it is
+
 
 @dataclass
 class Outcome:
@@ -21,6 +23,7 @@ class Outcome:
     nsp: Tensor | None  # mean cross-entropy of the pairs
     nsp_correct: int
     n_pairs: int
+    copied_sum: Tensor | None  # -log(1 - probability of all copyable words), summed like mlm_sum
 
 
 class SummedCrossEntropy(torch.autograd.Function):
@@ -93,6 +96,19 @@ def encode(
     return last.feed_forward_chunk(last.attention.output(context[wanted], hidden[wanted]))
 
 
+def copied(logits: Tensor, batch: Batch, chosen: Tensor) -> Tensor:
+    """``-log(1 - p)``, summed, where ``p`` is what a chosen token gives to the copyable words of its row.
+
+    Unlikelihood training: Welleck et al. 2020, https://arxiv.org/abs/1908.04319.
+    """
+    assert batch.copyable is not None
+    rows = chosen.nonzero()[:, 0]
+    logits = logits.float()
+    seen = logits.gather(-1, batch.input_ids[rows]) - logits.logsumexp(-1, keepdim=True)
+    share = (seen.exp() * batch.copyable[rows]).sum(-1)
+    return -torch.log1p(-share.clamp(max=MOST_COPIED)).sum()
+
+
 def compute(model: BertForPreTraining, batch: Batch, keep_share: float = 1.0) -> Outcome:
     """Run ``model`` on ``batch``; ``keep_share`` as in `encode`."""
     chosen = batch.labels != IGNORED
@@ -116,4 +132,5 @@ def compute(model: BertForPreTraining, batch: Batch, keep_share: float = 1.0) ->
         known = batch.next_labels != IGNORED
         pairs = int(known.sum())
         correct = int((next_logits.argmax(-1) == batch.next_labels)[known].sum())
-    return Outcome(mlm_sum, len(labels), logits.detach(), labels, nsp, correct, pairs)
+    copies = None if batch.copyable is None else copied(logits, batch, chosen)
+    return Outcome(mlm_sum, len(labels), logits.detach(), labels, nsp, correct, pairs, copies)

@@ -168,11 +168,15 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
             step_tokens += int(batch.input_ids.numel())
             torch.manual_seed(step * parts + part)  # which tokens are dropped
             batch = move(batch, device)
+            if not options["copy_weight"]:
+                batch.copyable = None
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
                 outcome = compute(model, batch, keep_share)
             loss = outcome.mlm_sum / expected
             if outcome.nsp is not None:
                 loss = loss + options["nsp_weight"] * outcome.nsp / parts
+            if outcome.copied_sum is not None:
+                loss = loss + options["copy_weight"] * outcome.copied_sum / expected
             loss.backward()
             loss_sum += float(outcome.mlm_sum.detach())
             chosen_sum += outcome.n_chosen

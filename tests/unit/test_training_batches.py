@@ -93,8 +93,14 @@ def test_a_sentence_alone_has_no_rare_word_to_copy(
         if batch.next_labels is None:
             alone += 1
             assert chosen.isdisjoint(range(2000, 2400))
+            few = build_batch(corpus, only("short", mask_rate=0.3), VOCABULARY, (0, 0, part))
+            assert few.copyable is not None
+            copyable = few.input_ids[few.copyable]
+            assert ((copyable >= 3000) & (copyable < 7000)).all() and len(copyable) > 100
+            assert (few.labels[few.copyable] == IGNORED).all()
         else:
             assert not chosen.isdisjoint(range(2000, 2400))
+            assert batch.copyable is None
     assert 0 < alone < 8
     running = build_batch(corpus, only("single", mask_rate=1.0), VOCABULARY, (0, 0, 0))
     assert not set(running.labels.flatten().tolist()).isdisjoint(range(2000, 2400))

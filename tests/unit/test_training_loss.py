@@ -114,3 +114,22 @@ def test_cross_entropy_of_bfloat16_logits_is_near_that_of_float32() -> None:
     # eight bits of a probability: each row within 2^-8, and they do not all err the same way
     torch.testing.assert_close(loss / 300, wanted / 300, rtol=0, atol=2**-10)
     torch.testing.assert_close(logits.grad.float(), exact.grad, rtol=2**-7, atol=1e-6)
+
+
+def test_copying_is_the_probability_of_the_copyable_words_alone() -> None:
+    model, batch = build_tiny(), build_pairs(padded=True)
+    assert compute(model, batch).copied_sum is None
+    batch.copyable = torch.zeros_like(batch.labels, dtype=torch.bool)
+    batch.copyable[0, 2:4] = batch.copyable[2, 1] = batch.copyable[3, 8] = True
+    outcome = compute(model, batch)
+    assert outcome.copied_sum is not None
+    shares = outcome.logits.softmax(-1)
+    rows = (batch.labels != IGNORED).nonzero()[:, 0]
+    wanted = 0.0
+    for probabilities, row in zip(shares, rows, strict=True):
+        seen = batch.input_ids[row][batch.copyable[row]]
+        wanted -= float(torch.log(1 - probabilities[seen].sum()))
+    assert wanted > 1e-3
+    assert float(outcome.copied_sum.detach()) == pytest.approx(wanted, rel=1e-5)
+    outcome.copied_sum.backward()
+    assert model.bert.embeddings.word_embeddings.weight.grad is not None
