@@ -79,8 +79,8 @@ def _stretch(stretch: dict[str, Any]) -> str:
     copying = ""
     if train.get("copy_weight"):
         copying = (
-            f" Copying a word of a sentence that stands alone costs {train['copy_weight']:g} times its "
-            "negative log-likelihood of not being copied (unlikelihood training, Welleck et al. 2020)."
+            f" Weight {train['copy_weight']:g} against copying in a sentence that stands alone "
+            "(unlikelihood training, Welleck et al. 2020)."
         )
     return (
         f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "

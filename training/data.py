@@ -19,7 +19,7 @@ SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
 SHORT_PAIRED = 0.4  # share of batches of single sentences that have two each
 DRAWN = 1024  # sentences, of which a batch takes neighbours in length
 IGNORED = -100
-N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, months
+N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, "city", "year"
 
 
 @dataclass
@@ -73,9 +73,8 @@ class Batch:
     attention_mask: torch.Tensor | None  # None: nothing is padded
     labels: torch.Tensor  # the original id where a token was chosen, else -100
     next_labels: torch.Tensor | None  # [batch]; 0 = true neighbour, 1 = random, as in transformers
-    copyable: torch.Tensor | None = (
-        None  # bool: words that stand once, are seen, and must not be copied
-    )
+    # bool: words of a sentence that stands alone which are seen, rare, and no answer
+    copyable: torch.Tensor | None = None
 
 
 Sequence = tuple[list[np.ndarray], int]  # the segments, and the next-sentence label

@@ -27,7 +27,7 @@ class Outcome:
 
 
 class SummedCrossEntropy(torch.autograd.Function):
-    """Cross-entropy summed over rows of logits; loss and gradient in one walk over them.
+    """Cross-entropy summed over rows of logits; loss and gradient from one softmax.
 
     The probabilities have the logits' dtype, so in bfloat16 a row's loss is rounded to some 0.002 nats.
 

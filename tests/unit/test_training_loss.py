@@ -129,7 +129,7 @@ def test_copying_is_the_probability_of_the_copyable_words_alone() -> None:
     for probabilities, row in zip(shares, rows, strict=True):
         seen = batch.input_ids[row][batch.copyable[row]]
         wanted -= float(torch.log(1 - probabilities[seen].sum()))
-    assert wanted > 1e-3
+    assert wanted > 0
     assert float(outcome.copied_sum.detach()) == pytest.approx(wanted, rel=1e-5)
     outcome.copied_sum.backward()
     assert model.bert.embeddings.word_embeddings.weight.grad is not None
