@@ -16,14 +16,16 @@ from attn_widget.export.codec import (
     MOST_LEVELS,
     CodedFactors,
     CodedWeights,
-    code_factors,
     code_weights,
 )
+from attn_widget.export.factors import code_factors
+from attn_widget.export.scores import code_scores
 from attn_widget.trace import QKVTrace
 from attn_widget.widget.pack import pack
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.analysis.arrays import Float32
 
 Code = Literal["weights", "qk"]
 Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
@@ -72,7 +74,9 @@ def best_way(
     sizes: dict[Way, float] = {}
     for way in ways:
         chunks = (
-            pack({}, layer_arrays(analysis, layer, [head], [code_head(analysis, layer, head, way)]))
+            pack(
+                {}, layer_arrays(analysis, layer, [head], code_heads(analysis, layer, [head], way))
+            )
             for layer, head in sample
         )
         mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
@@ -82,19 +86,49 @@ def best_way(
     return min(sizes, key=lambda way: sizes[way])
 
 
-def code_head(analysis: Analysis, layer: int, head: int, way: Way) -> Coded:
+def code_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -> list[Coded]:
+    """Heads of a layer, each coded in one way."""
     code, fineness = way
     if code == "weights":
-        return code_weights(analysis.attention(layer, head), int(fineness))
-    return code_factors(
-        analysis.queries(layer, head),
-        analysis.keys(layer, head),
-        analysis.trace.scaling(layer),
-        scores=analysis.scores(layer, head),
-        weights=analysis.attention(layer, head),
-        bias=analysis.trace.bias(layer, head),
-        worst_score=fineness,
-    )
+        return [code_weights(analysis.attention(layer, head), int(fineness)) for head in heads]
+    scaling = analysis.trace.scaling(layer)
+    queries = [analysis.queries(layer, head) for head in heads]
+    keys = [analysis.keys(layer, head) for head in heads]
+    biases = [analysis.trace.bias(layer, head) for head in heads]
+    n, head_dim = queries[0].shape
+    if n <= head_dim:
+        chosen = list(heads)
+        return [
+            *code_scores(
+                np.stack(queries),
+                np.stack(keys),
+                scaling,
+                scores=analysis.trace.layer_scores(layer)[chosen],
+                weights=analysis.trace.layer_weights(layer)[chosen],
+                bias=stacked(biases, n),
+                worst_score=fineness,
+            )
+        ]
+    return [
+        code_factors(
+            queries[at],
+            keys[at],
+            scaling,
+            scores=analysis.scores(layer, head),
+            weights=analysis.attention(layer, head),
+            bias=biases[at],
+            worst_score=fineness,
+        )
+        for at, head in enumerate(heads)
+    ]
+
+
+def stacked(biases: Sequence[Float32 | None], n: int) -> Float32 | None:
+    """What the model adds to scores, float32 [H, n, n]; zero for a head to which it adds nothing."""
+    if all(bias is None for bias in biases):
+        return None
+    empty = np.zeros((n, n), dtype=np.float32)
+    return np.stack([empty if bias is None else bias for bias in biases])
 
 
 def layer_arrays(
@@ -115,10 +149,9 @@ def layer_arrays(
         arrays["shift"] = np.stack([one.shift for one in factors])
         values = [side.T.ravel() for one in factors for side in (one.queries, one.keys)]
         arrays |= planes(np.concatenate(values))
-        biases = [analysis.trace.bias(layer, head) for head in heads]
-        if any(bias is not None for bias in biases):
-            empty = np.zeros((analysis.n_tokens, analysis.n_tokens), dtype=np.float32)
-            arrays["bias"] = np.stack([empty if bias is None else bias for bias in biases])
+        bias = stacked([analysis.trace.bias(layer, head) for head in heads], analysis.n_tokens)
+        if bias is not None:
+            arrays["bias"] = bias
     allowed = analysis.trace.allowed(layer)
     if allowed is not None:
         arrays["allowed"] = allowed.astype(np.uint8)

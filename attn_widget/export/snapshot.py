@@ -20,7 +20,7 @@ from attn_widget.export.chunks import (
     WAYS,
     Code,
     best_way,
-    code_head,
+    code_heads,
     layer_arrays,
     weight_arrays,
 )
@@ -118,7 +118,7 @@ def snapshot(
         score_errors: list[float] = []
         means: list[Float32] = []
         for layer in kept_layers:
-            coded = [code_head(analysis, layer, head, way) for head in kept_heads]
+            coded = code_heads(analysis, layer, kept_heads, way)
             errors += [one.error for one in coded]
             score_errors += [one.score_error for one in coded if isinstance(one, CodedFactors)]
             arrays = layer_arrays(analysis, layer, kept_heads, coded)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.export.chunks import layer_arrays
+from attn_widget.export.chunks import code_heads, layer_arrays
 from attn_widget.export.codec import (
+    WORST_SCORE,
     CodedFactors,
     CodedWeights,
-    code_factors,
     code_weights,
     decode_scores,
 )
@@ -35,17 +35,7 @@ def golden() -> list[dict[str, Any]]:
     coded: dict[str, list[CodedWeights | CodedFactors]] = {
         "weights": [code_weights(run.attention(LAYER, head)) for head in HEADS],
         "fine": [code_weights(run.attention(LAYER, head), 65535) for head in HEADS],
-        "qk": [
-            code_factors(
-                run.queries(LAYER, head),
-                run.keys(LAYER, head),
-                0.5,
-                scores=run.scores(LAYER, head),
-                weights=run.attention(LAYER, head),
-                bias=run.trace.bias(LAYER, head),
-            )
-            for head in HEADS
-        ],
+        "qk": code_heads(run, LAYER, HEADS, ("qk", WORST_SCORE)),
     }
     entries: list[dict[str, Any]] = []
     for name, heads in coded.items():

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 import attn_widget as aw
 from attn_widget.export.codec import (
     WORST_SCORE,
-    CodedFactors,
-    code_factors,
     code_weights,
     decode_scores,
     error_of_weight,
     weight_error,
 )
+from attn_widget.export.factors import code_factors
+from attn_widget.export.scores import code_scores
 from attn_widget.export.snapshot import Snapshot, snapshot
 from attn_widget.widget.pack import unpack
 from tests.golden.make import analysis as causal_analysis
@@ -68,42 +68,84 @@ def test_no_decoded_weight_is_off_by_more_than_is_said(
     assert ((coded.shown > 0) >= (weights > coded.largest / 4 / levels**2)).all()
 
 
+MASKS = ("none", "causal", "window")
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.integers(0, 10**6),
     SIZES,
     st.integers(1, 12),
-    st.floats(0.01, 30),
+    st.lists(st.floats(0.01, 30), min_size=1, max_size=4),
     st.sampled_from([WORST_SCORE, 0.02, 0.005, 0.0002]),
-    st.sampled_from(["none", "causal", "window"]),
+    st.sampled_from(MASKS),
+    st.booleans(),
     st.booleans(),
 )
-def test_no_score_or_weight_of_coded_factors_is_off_by_more_than_is_said(
-    seed: int, n: int, d: int, spread: float, worst_score: float, mask: str, biased: bool
+def test_no_score_or_weight_is_off_by_more_than_is_said(
+    seed: int,
+    n: int,
+    d: int,
+    spreads: list[float],
+    worst_score: float,
+    mask: str,
+    biased: bool,
+    as_scores: bool,
 ) -> None:
     rng = np.random.default_rng(seed)
-    q = (rng.normal(size=(n, d)) * spread).astype(np.float32)
+    heads = len(spreads)
+    q = (rng.normal(size=(heads, n, d)) * np.array(spreads)[:, None, None]).astype(np.float32)
     # Keys with a common part: it moves whole rows of scores and no weight.
-    k = (rng.normal(size=(n, d)) + 5 * rng.normal(size=d)).astype(np.float32)
-    bias = rng.normal(size=(n, n)).astype(np.float32) if biased else None
-    scores = q @ k.T * np.float32(d**-0.5)
+    k = (rng.normal(size=(heads, n, d)) + 5 * rng.normal(size=(heads, 1, d))).astype(np.float32)
+    bias = rng.normal(size=(heads, n, n)).astype(np.float32) if biased else None
+    scores = q @ k.transpose(0, 2, 1) * np.float32(d**-0.5)
     scores += 0 if bias is None else bias
     allowed = mask_of(mask, n)
     if allowed is not None:
-        scores[~allowed] = -np.inf
-    weights = softmax(scores).astype(np.float32)
-    coded = code_factors(
-        q, k, d**-0.5, scores=scores, weights=weights, bias=bias, worst_score=worst_score
-    )
-    possible = np.isfinite(scores)
-    found = decode_scores(coded, bias)
-    assert np.abs(found - scores)[possible].max(initial=0) <= coded.score_error
-    read = softmax(np.where(possible, found, -np.inf))
-    assert np.abs(read - weights).max() <= coded.error <= STATED
-    assert (read[~possible] == 0).all()
-    # The share of a weight that a page takes for its error (js/src/source/precision.ts).
-    shares = weights * np.expm1(2 * coded.score_error) + 1e-7
-    assert (np.abs(read - weights) <= shares).all()
+        scores[:, ~allowed] = -np.inf
+    weights = np.stack([softmax(one) for one in scores]).astype(np.float32)
+    shown: dict[str, Any] = {"scores": scores, "weights": weights, "bias": bias}
+    if as_scores:
+        coded = code_scores(q, k, d**-0.5, **shown, worst_score=worst_score)
+    else:
+        coded = [
+            code_factors(q[h], k[h], d**-0.5, **part_of(shown, h), worst_score=worst_score)
+            for h in range(heads)
+        ]
+    for head, one in enumerate(coded):
+        possible = np.isfinite(scores[head])
+        found = decode_scores(one, None if bias is None else bias[head])
+        assert np.abs(found - scores[head])[possible].max(initial=0) <= one.score_error
+        read = softmax(np.where(possible, found, -np.inf))
+        assert np.abs(read - weights[head]).max() <= one.error <= STATED
+        assert np.abs(read - one.shown).max() <= 1e-7
+        assert (read[~possible] == 0).all()
+        # The share of a weight that a page takes for its error (js/src/source/precision.ts).
+        shares = weights[head] * np.expm1(2 * one.score_error) + 1e-7
+        assert (np.abs(read - weights[head]) <= shares).all()
+
+
+def part_of(arrays: dict[str, Any], head: int | slice) -> dict[str, Any]:
+    return {name: None if array is None else array[head] for name, array in arrays.items()}
+
+
+def test_a_head_is_coded_in_company_as_it_is_alone() -> None:
+    found = real("embedded")
+    trace = found.trace
+    layer = [[of(2, head) for head in range(found.n_heads)] for of in (found.queries, found.keys)]
+    q, k = (np.stack(one) for one in layer)
+    shown: dict[str, Any] = {
+        "scores": trace.layer_scores(2),
+        "weights": trace.layer_weights(2),
+    }
+    together = code_scores(q, k, trace.scaling(2), **shown)
+    assert len({one.step for one in together}) > 1
+    for head, one in enumerate(together):
+        part = slice(head, head + 1)
+        cut = part_of(shown, part)
+        (alone,) = code_scores(q[part], k[part], trace.scaling(2), **cut)
+        assert alone.step == one.step
+        np.testing.assert_array_equal(alone.queries, one.queries)
 
 
 @settings(max_examples=50, deadline=None)
@@ -298,12 +340,16 @@ def test_a_snapshot_of_some_heads_selects_one_of_them() -> None:
     assert "weights" not in arrays
 
 
-def test_coded_factors_are_whole_numbers_that_three_bytes_hold() -> None:
+def test_codes_are_whole_numbers_that_three_bytes_hold() -> None:
     found = real("embedded")
     q, k = 1000 * found.queries(0, 0), 1000 * found.keys(0, 0)
     scaling = found.trace.scaling(0)
     scores = q @ k.T * np.float32(scaling)
-    coded = code_factors(q, k, scaling, scores=scores, weights=softmax(scores).astype(np.float32))
-    assert isinstance(coded, CodedFactors)
-    assert coded.queries.dtype == coded.keys.dtype == np.int32
-    assert max(np.abs(coded.queries).max(), np.abs(coded.keys).max()) < 2**23
+    weights = softmax(scores).astype(np.float32)
+    both = [
+        code_factors(q, k, scaling, scores=scores, weights=weights),
+        *code_scores(q[None], k[None], scaling, scores=scores[None], weights=weights[None]),
+    ]
+    for coded in both:
+        assert coded.queries.dtype == coded.keys.dtype == np.int32
+        assert max(np.abs(coded.queries).max(), np.abs(coded.keys).max()) < 2**23
