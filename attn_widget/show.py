@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.checks import check_flag
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.quiet import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,8 +146,9 @@ def run_text(
     from attn_widget.capture import capture
     from attn_widget.run import Run
 
-    encoding = encoder.encode(text, text_pair, truncation=truncation)
-    trace = capture(encoder, encoding, progress=progress)
+    with quiet.broken():
+        encoding = encoder.encode(text, text_pair, truncation=truncation)
+        trace = capture(encoder, encoding, progress=progress)
     return Analysis(trace, run=Run(encoder, encoding, trace), tagger=tagger)
 
 
@@ -211,11 +213,12 @@ def show(
 
     from attn_widget.widget import AttentionWidget
 
-    analysis = analyze(text, text_pair, **options)
-    if "view" not in traits and analysis.classification is not None:
-        traits["view"] = "task"
-    widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
-    widget.display()
+    with quiet.broken():
+        analysis = analyze(text, text_pair, **options)
+        if "view" not in traits and analysis.classification is not None:
+            traits["view"] = "task"
+        widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
+        widget.display()
     return widget
 
 

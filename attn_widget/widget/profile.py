@@ -220,6 +220,9 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
+        return self._reply(request)
+
+    def _reply(self, request: object) -> protocol.Reply:
         return protocol.respond(self._answers, request, HANDLERS)
 
     @t.validate("layer")

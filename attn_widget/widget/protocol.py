@@ -1,7 +1,8 @@
 """Questions from the page, checked and answered: ``invoke("slice", request)``.
 
 Every reply is ``{ok: true, data, arrays}`` with buffers, or ``{ok: false, error, hint}``; no
-exception leaves `answer`, because the page would see it only as a time-out.
+exception leaves `answer`, because the page would see it only as a time-out. ``{ok: false, later: ms}`` bids
+the page ask again: the kernel has its hands free for the next cell while something is loaded aside.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("attn_widget")
 
 MAX_REPLY_BYTES = 8_000_000
+LATER_MS = 200
+# of kinds that read tags of words: the tagger takes seconds to load
+TAGGED = frozenset(["language", "specialization", "roles", "sentences", "drill", "beside"])
 MAX_SAID = 500  # characters of an error, which may repeat what was asked
 Asked = TypeVar("Asked")
 
@@ -48,6 +52,17 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
     """
     asks_for_code = isinstance(request, Mapping) and request.get("kind") == "code"
     return respond(analysis, request, {"code": later_views} if asks_for_code else HANDLERS)
+
+
+def later(analysis: Analysis | None, request: object) -> Reply | None:
+    """What to tell the page instead of an answer that has to wait for a tagger; None where none has."""
+    if analysis is None or not isinstance(request, Mapping):
+        return None
+    kind = request.get("kind")
+    if not isinstance(kind, str) or kind not in TAGGED or analysis.has_tagger_ready:
+        return None
+    said = {"error": "The tagger is still being loaded.", "hint": "Ask again in a moment."}
+    return {"ok": False, "later": LATER_MS, **said}, []
 
 
 def respond(

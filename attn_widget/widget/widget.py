@@ -144,6 +144,9 @@ class AttentionWidget(Exports, RunningWidget):
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
+        return protocol.later(self._analysis, request) or self._reply(request)
+
+    def _reply(self, request: object) -> protocol.Reply:
         return protocol.answer(self._analysis, request)
 
     def _head_in(self, analysis: Analysis) -> tuple[int, Head]:

@@ -186,6 +186,42 @@ describe("a reply", () => {
   });
 });
 
+describe("a kernel that is not ready to answer", () => {
+  const later = { ok: false, later: 5, error: "The tagger is still being loaded.", hint: "Wait." };
+
+  function unready(times: number) {
+    let asked = 0;
+    const invoke: Invoke = () =>
+      Promise.resolve([asked++ < times ? later : { ok: true, data: { words: 3 } }, []]);
+    return { invoke, asked: () => asked };
+  }
+
+  test("is asked again until it is", async () => {
+    const { invoke, asked } = unready(3);
+    const source = new KernelSource(pack, invoke);
+    expect((await source.slice({ kind: "language" })).data).toEqual({ words: 3 });
+    expect(asked()).toBe(4);
+  });
+
+  test("is not asked for ever", async () => {
+    const { invoke } = unready(Number.POSITIVE_INFINITY);
+    const source = new KernelSource(pack, invoke, { timeoutMs: 40 });
+    await expect(source.slice({ kind: "language" })).rejects.toThrow(/still being loaded/);
+  });
+
+  test("is left alone once nobody waits", async () => {
+    const { invoke, asked } = unready(Number.POSITIVE_INFINITY);
+    const leaving = new AbortController();
+    const source = new KernelSource(pack, invoke);
+    const answer = source.slice({ kind: "language" }, { signal: leaving.signal });
+    leaving.abort();
+    await expect(answer).rejects.toThrow(/Nobody waits/);
+    const before = asked();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(asked()).toBe(before);
+  });
+});
+
 describe("the cache", () => {
   test("forgets what was least recently used", () => {
     const cache = new ByteCache<number>(30);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -14,8 +16,12 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.language import taggers
+from attn_widget.quiet import quiet
+from attn_widget.widget import protocol
 from attn_widget.widget import widget as module
 from attn_widget.widget.pack import unpack
+from scripts.probe import sentiment
 
 TEXT = "the cat sat on the mat"
 
@@ -158,6 +164,64 @@ def test_closing_frees_the_run_and_is_said() -> None:
     }
     with pytest.raises(InputError, match="closed"):
         _ = shown.analysis
+
+
+def test_a_tagger_that_is_not_loaded_keeps_no_cell_waiting(
+    widget: aw.AttentionWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taggers, "_default", None)
+    monkeypatch.setattr(taggers, "_loader", None)
+    begun, held, load = threading.Event(), threading.Event(), taggers._load_default
+
+    def hold() -> Any:
+        begun.set()
+        held.wait(60)
+        return load()
+
+    monkeypatch.setattr(taggers, "_load_default", hold)
+    switch = sys.getswitchinterval()
+    with quiet.broken():
+        for kind in ("language", "specialization", "language"):
+            reply, buffers = widget.slice({"kind": kind}, [])
+            assert (reply["ok"], buffers) == (False, []) and 50 <= reply["later"] <= 1000
+        assert widget.slice({"kind": "weights", "layer": 0, "head": 0}, [])[0]["ok"]
+        assert not begun.wait(2 * taggers.QUIET_S)
+    assert begun.wait(60)
+    assert sys.getswitchinterval() < switch
+    held.set()
+    assert taggers._loader is not None
+    taggers._loader.join(60)
+    reply, _ = widget.slice({"kind": "language"}, [])
+    assert reply["ok"] and reply["data"]["token_pos"][2] is not None
+    assert sys.getswitchinterval() == switch
+
+
+def test_what_is_answered_at_once_needs_no_tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    asked = {
+        "layer": 0, "head": 0, "position": 1, "token": 1, "mode": "as_is", "top_k": 5, "tau": 0.01, "name": "value",
+        "label": 0,
+    }  # fmt: skip
+    monkeypatch.setattr(taggers, "_default", None)
+    model = sentiment()
+    for kind in protocol.HANDLERS:
+        monkeypatch.setattr(
+            taggers, "_load_default", lambda kind=kind: (loaded.append(kind), (None, "none"))[1]
+        )
+        analysis = aw.analyze(TEXT, model=model, progress=False)
+        protocol.answer(analysis, {"kind": kind, **asked})
+    assert {"language", "specialization", "beside"} <= set(loaded) <= protocol.TAGGED
+
+
+def test_where_there_is_nothing_to_load_the_page_is_not_put_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(taggers, "_default", None)
+    monkeypatch.setattr(taggers, "SPACY_PACKAGES", ("no_such_pipeline",))
+    shown = aw.show(TEXT, progress=False)
+    reply, _ = shown.slice({"kind": "language"}, [])
+    assert reply["ok"] and "attn-widget[linguistics]" in reply["data"]["notes"][0]
+    shown.close()
 
 
 @pytest.mark.parametrize(

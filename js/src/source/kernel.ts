@@ -80,6 +80,27 @@ export function readReply(
   };
 }
 
+/** After how long to ask again; null where the reply is an answer. */
+function laterMs(reply: unknown): number | null {
+  const { ok, later } = (reply ?? {}) as Record<string, unknown>;
+  return ok === false && typeof later === "number" && later > 0 ? later : null;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}
+
 /** Put pieces of consecutive rows back together. */
 export function joinRows(pieces: readonly Slice[]): Slice {
   const [first] = pieces;
@@ -194,15 +215,22 @@ export class KernelSource implements Source {
     return joinRows(pieces);
   }
 
-  #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
-    return this.#invokeChecked("slice", request, signal);
+  /** Asks again as long as the kernel says that it is about to be able to answer. */
+  async #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+    const until = Date.now() + this.#options.timeoutMs;
+    for (;;) {
+      const answer = await this.#invokeChecked("slice", request, signal);
+      const wait = laterMs(answer[0]);
+      if (wait === null || Date.now() + wait > until) return readReply(...answer);
+      await pause(wait, signal);
+    }
   }
 
   async #invokeChecked(
     name: string,
     request: SliceRequest | Action,
     signal: AbortSignal,
-  ): Promise<Slice> {
+  ): Promise<Awaited<ReturnType<Invoke>>> {
     const timeout = AbortSignal.timeout(this.#options.timeoutMs);
     let answer: Awaited<ReturnType<Invoke>>;
     try {
@@ -216,11 +244,11 @@ export class KernelSource implements Source {
       throw failure;
     }
     this.#options.contact(null);
-    return readReply(...answer);
+    return answer;
   }
 
   /** Start something in the kernel; the answer comes by the widget's traits. */
   async act(action: Action): Promise<void> {
-    await this.#invokeChecked("act", action, new AbortController().signal);
+    readReply(...(await this.#invokeChecked("act", action, new AbortController().signal)));
   }
 }
