@@ -49,7 +49,9 @@ def cells(page: Page, n: int) -> np.ndarray:
     table = part(page, "table")
     if table.get_attribute("open") is None:
         table.locator("summary").click()
-    return np.array(values(table.locator("tbody [data-aw-value]"))).reshape(n, n)
+    found = table.locator("tbody [data-aw-value]")
+    expect(found).to_have_count(n * n)
+    return np.array(values(found)).reshape(n, n)
 
 
 def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None:
@@ -81,6 +83,32 @@ def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None
         token = int(button.get_attribute("data-token") or -1)
         _, flow = values(button.locator("[data-aw-value]"))
         assert flow == pytest.approx(expected[token], abs=ERROR)
+    widget.close()
+
+
+def test_a_long_word_is_cut_before_its_position_in_the_list_of_keys(page: Page) -> None:
+    text = " ".join(["a misunderstanding"] * 60)
+    widget = aw.show(text, layer=0, head=0, progress=False)
+    mount(page, widget, width=700)
+    names = part(page, "focus-keys").locator(".aw-rowkey-name")
+    repeated = names.filter(has_text="misunderstanding").filter(has=page.locator(".aw-nth"))
+    expect(repeated).not_to_have_count(0)
+    for name in repeated.all():
+        name_box, position = name.bounding_box(), name.locator(".aw-nth").bounding_box()
+        assert name_box is not None and position is not None
+        assert position["x"] + position["width"] <= name_box["x"] + name_box["width"] + 0.5
+        assert name_box["height"] <= 24  # of its row: one line
+        assert name.locator("bdi").evaluate("word => word.scrollWidth > word.clientWidth")
+    widget.close()
+
+
+def test_the_smallest_weights_fit_into_the_list_of_keys(page: Page) -> None:
+    widget = aw.show("Time flies like an arrow.", layer=3, head=5, token=3, progress=False)
+    mount(page, widget, width=700)
+    numbers = part(page, "focus-keys").locator(".aw-rowkey .aw-number")
+    expect(numbers.filter(has_text="×10")).not_to_have_count(0)
+    for number in numbers.all():
+        assert number.evaluate("number => number.scrollWidth <= number.clientWidth")
     widget.close()
 
 
