@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from training.names import naming_sentences
+
 PAD, CLS, SEP, MASK = 0, 101, 102, 103
 FIRST_WORD = 999  # below lie the special and unused entries of bert-base-uncased's vocabulary
 SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
@@ -20,6 +22,7 @@ SHORT_PAIRED = 0.4  # share of batches of single sentences that have two each
 DRAWN = 1024  # sentences, of which a batch takes neighbours in length
 IGNORED = -100
 N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, "city", "year"
+DEFINED = 0.5  # share of sentences with names that say what a name is
 
 
 @dataclass
@@ -29,6 +32,7 @@ class Corpus:
     tokens: np.ndarray
     sentences: np.ndarray
     paragraphs: np.ndarray
+    names: np.ndarray
 
     @classmethod
     def open(cls, folder: Path, split: str) -> Corpus:
@@ -36,6 +40,7 @@ class Corpus:
             np.memmap(folder / f"{split}.tokens", dtype=np.uint16, mode="r"),
             np.fromfile(folder / f"{split}.sentences", dtype=np.int64),
             np.fromfile(folder / f"{split}.paragraphs", dtype=np.int64),
+            np.fromfile(folder / f"{split}.names", dtype=np.uint16),
         )
 
     @property
@@ -62,6 +67,18 @@ class Corpus:
         found = np.zeros(1 << 16, bool)
         found[np.argsort(-self.unigram_counts(len(found)), kind="stable")[:N_FREQUENT]] = True
         return found
+
+    @cached_property
+    def is_name(self) -> np.ndarray:
+        """Whether an id is a name and not frequent, bool [65,536]."""
+        found = np.zeros(1 << 16, bool)
+        found[self.names] = True
+        return found & ~self.is_frequent
+
+    @cached_property
+    def naming(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `naming_sentences` finds, as (with names, saying what a name is)."""
+        return naming_sentences(self.tokens, self.sentences, self.is_name)
 
 
 @dataclass
@@ -121,9 +138,25 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 
 
 def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
-    """Sentences of about one length, so that little is padded."""
     paired = rng.random() < SHORT_PAIRED
-    drawn = [_short(corpus, rng, paired) for _ in range(DRAWN)]
+    return _alike([_short(corpus, rng, paired) for _ in range(DRAWN)], rng, tokens)
+
+
+def _names(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
+    named, defined = corpus.naming
+    if not len(named):
+        raise ValueError(
+            "The text has no sentence of at most 48 word pieces with two names in it, and batch.names "
+            f"asks for them. Add text, or train with --set batch.names=0. Names: {len(corpus.names)}."
+        )
+    share = DEFINED if len(defined) else 0.0
+    pools = (defined if rng.random() < share else named for _ in range(DRAWN))
+    drawn = [corpus.sentence(int(rng.choice(pool))) for pool in pools]
+    return _alike([([sentence], IGNORED) for sentence in drawn], rng, tokens)
+
+
+def _alike(drawn: list[Sequence], rng: np.random.Generator, tokens: int) -> list[Sequence]:
+    """Those of about one length, so that little is padded."""
     lengths = np.array([sum(map(len, segments)) + 3 for segments, _ in drawn])
     order = np.argsort(lengths, kind="stable")
     start = int(rng.integers(len(order) - 8))
@@ -133,6 +166,22 @@ def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Seque
             break
         chosen.append(drawn[position])
     return chosen
+
+
+def ask_for_a_name(
+    ids: np.ndarray,
+    labels: np.ndarray,
+    original: np.ndarray,
+    is_name: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Mask one name of each row wherever it stands there; in place, on arrays [batch, n]."""
+    for row, words in enumerate(original):
+        names = np.unique(words[is_name[words]])
+        if len(names):
+            asked = words == rng.choice(names)
+            ids[row, asked] = MASK
+            labels[row, asked] = words[asked]
 
 
 def mask_tokens(
@@ -165,11 +214,13 @@ def collate(
     vocabulary: int,
     rng: np.random.Generator,
     is_frequent: np.ndarray | None = None,
+    is_name: np.ndarray | None = None,
 ) -> Batch:
     """Add the special tokens, pad, mask.
 
     With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy;
-    its other words that are not frequent are ``copyable``.
+    its other words that are not frequent are ``copyable``. With ``is_name`` one name of each
+    sequence is chosen besides, all its twins with it.
     """
     longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
     shape = (len(sequences), longest)
@@ -191,6 +242,8 @@ def collate(
             rare[row, 1 : at - 1] = ~is_frequent[segments[0]]
     maskable = (ids != PAD) & (ids != CLS) & (ids != SEP) & ~twins
     changed, labels = mask_tokens(ids, maskable, rate, vocabulary, rng)
+    if is_name is not None:
+        ask_for_a_name(changed, labels, ids, is_name, rng)
     next_labels = np.array([label for _, label in sequences])
     return Batch(
         torch.from_numpy(changed),
@@ -207,16 +260,17 @@ def build_batch(
 ) -> Batch:
     """The batch of ``seed`` = (run seed, step, part)."""
     rng = np.random.default_rng(seed)
-    kinds = ("single", "pair", "short", "long")
+    kinds = ("single", "pair", "short", "long", "names")
     shares = np.array([settings[kind] for kind in kinds], dtype=float)
     kind = kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))]
     tokens = int(settings["micro_tokens"])
     length = int(settings["long_length"] if kind == "long" else settings["length"])
-    if kind == "short":
-        sequences = _shorts(corpus, rng, tokens)
+    if kind in ("short", "names"):
+        sequences = (_shorts if kind == "short" else _names)(corpus, rng, tokens)
     else:
         build = _pair if kind == "pair" else _running
         sequences = [build(corpus, rng, length) for _ in range(max(1, tokens // length))]
     # who types one sentence and masks a name does not want another name of it back
-    is_frequent = corpus.is_frequent if kind == "short" else None
-    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng, is_frequent)
+    is_frequent = corpus.is_frequent if kind in ("short", "names") else None
+    is_name = corpus.is_name if kind == "names" else None
+    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng, is_frequent, is_name)

@@ -11,7 +11,7 @@ from transformers import BertForPreTraining
 
 from training.data import CLS, IGNORED, SEP, Batch
 
-MOST_COPIED = 1 - 1e-4  # a probability; beyond, the loss stays what it is
+TOLERATED = 0.02  # a probability that costs nothing
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Outcome:
     nsp: Tensor | None  # mean cross-entropy of the pairs
     nsp_correct: int
     n_pairs: int
-    copied_sum: Tensor | None  # -log(1 - probability of all copyable words), summed like mlm_sum
+    copied_sum: Tensor | None  # of `copied`, summed like mlm_sum
 
 
 class SummedCrossEntropy(torch.autograd.Function):
@@ -99,6 +99,7 @@ def encode(
 def copied(logits: Tensor, batch: Batch, chosen: Tensor) -> Tensor:
     """``-log(1 - p)``, summed, where ``p`` is what a chosen token gives to the copyable words of its row.
 
+    The first `TOLERATED` of it are left out, so that the weight falls where the model is about to copy.
     Unlikelihood training: Welleck et al. 2020, https://arxiv.org/abs/1908.04319.
     """
     assert batch.copyable is not None
@@ -106,7 +107,7 @@ def copied(logits: Tensor, batch: Batch, chosen: Tensor) -> Tensor:
     logits = logits.float()
     seen = logits.gather(-1, batch.input_ids[rows]) - logits.logsumexp(-1, keepdim=True)
     share = (seen.exp() * batch.copyable[rows]).sum(-1)
-    return -torch.log1p(-share.clamp(max=MOST_COPIED)).sum()
+    return -torch.log1p(-(share - TOLERATED).clamp(min=0)).sum()
 
 
 def compute(model: BertForPreTraining, batch: Batch, keep_share: float = 1.0) -> Outcome:

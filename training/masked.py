@@ -104,8 +104,13 @@ def next_sentence_figures(
     model: BertForPreTraining, corpus: Corpus, n_batches: int
 ) -> dict[str, float | int]:
     """Accuracy on unmasked pairs drawn as in training (half true neighbours; chance 0.5)."""
-    settings = {"single": 0.0, "pair": 1.0, "short": 0.0, "long": 0.0, "mask_rate": 0.0}
-    settings |= {"micro_tokens": BATCH * LENGTH, "length": LENGTH, "long_length": 512}
+    settings = {"single": 0.0, "pair": 1.0, "short": 0.0, "long": 0.0, "names": 0.0}
+    settings |= {
+        "mask_rate": 0.0,
+        "micro_tokens": BATCH * LENGTH,
+        "length": LENGTH,
+        "long_length": 512,
+    }
     correct = pairs = 0
     for part in range(n_batches):
         batch = build_batch(corpus, settings, model.config.vocab_size, (SEED, part))

@@ -5,6 +5,7 @@ Writes into the output folder, for a split called NAME:
 - ``NAME.tokens``      uint16, the word pieces of all sentences, no special tokens
 - ``NAME.sentences``   int64, where each sentence begins in the tokens (one more entry at the end)
 - ``NAME.paragraphs``  int64, where each paragraph begins among the sentences (one more at the end)
+- ``NAME.names``       uint16, the entries of the vocabulary that are proper names (`training.names`)
 
 Run: ``python -m training.prepare --out RUN/data --split train shard-0.txt.xz shard-1.txt.xz``
 """
@@ -22,6 +23,7 @@ from nupunkt import sent_tokenize
 from tokenizers import Tokenizer
 
 from training.model import base_folder
+from training.names import NameCounter
 from training.settings import build_parser, read_settings
 
 
@@ -43,12 +45,14 @@ def load_tokenizer(package: str) -> Tokenizer:
 
 
 def pack(paragraphs: Iterator[str], tokenizer: Tokenizer, out: Path, split: str) -> dict[str, int]:
-    """Tokenize sentence by sentence and write the three arrays of ``split`` into ``out``."""
+    """Tokenize sentence by sentence and write the four arrays of ``split`` into ``out``."""
     out.mkdir(parents=True, exist_ok=True)
     sentence_starts, paragraph_starts = [0], [0]
+    names = NameCounter()
     with (out / f"{split}.tokens").open("wb") as sink:
         while chunk := list(itertools.islice(paragraphs, 2000)):
             texts: list[str] = []
+            names.add(chunk)
             for paragraph in chunk:
                 texts += [str(sentence) for sentence in sent_tokenize(paragraph)]
                 paragraph_starts.append(paragraph_starts[0] + len(sentence_starts) - 1 + len(texts))
@@ -59,6 +63,7 @@ def pack(paragraphs: Iterator[str], tokenizer: Tokenizer, out: Path, split: str)
             sentence_starts.extend(ends.tolist())
     np.asarray(sentence_starts, dtype=np.int64).tofile(out / f"{split}.sentences")
     np.asarray(paragraph_starts, dtype=np.int64).tofile(out / f"{split}.paragraphs")
+    names.ids(tokenizer.get_vocab()).tofile(out / f"{split}.names")
     return {
         "tokens": sentence_starts[-1],
         "sentences": len(sentence_starts) - 1,

@@ -65,8 +65,8 @@ def validate(
 ) -> dict[str, float]:
     """Loss and accuracy on validation batches that are the same at every call."""
     model.eval()
-    fixed = {"single": 0.75, "pair": 0.25, "short": 0.0, "long": 0.0, "mask_rate": MASK_RATE}
-    batch_settings = {**settings["batch"], **fixed}
+    fixed = {"single": 0.75, "pair": 0.25, "short": 0.0, "long": 0.0, "names": 0.0}
+    batch_settings = {**settings["batch"], **fixed, "mask_rate": MASK_RATE}
     loss = chosen = correct = next_correct = pairs = 0.0
     seen = part = 0
     while seen < settings["train"]["eval_tokens"]:

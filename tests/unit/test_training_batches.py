@@ -27,11 +27,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     np.concatenate(ids).astype(np.uint16).tofile(folder / "train.tokens")
     np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64).tofile(folder / "train.sentences")
     np.array([0, N_SENTENCES], dtype=np.int64).tofile(folder / "train.paragraphs")
+    np.arange(1000, 9000, 4, dtype=np.uint16).tofile(folder / "train.names")
     return Corpus.open(folder, "train")
 
 
 def only(kind: str, **more: float) -> dict[str, float]:
-    shares = dict.fromkeys(("single", "pair", "short", "long"), 0.0) | {kind: 1.0}
+    shares = dict.fromkeys(("single", "pair", "short", "long", "names"), 0.0) | {kind: 1.0}
     return {**read_settings()["batch"], **shares, **more}
 
 
@@ -54,7 +55,7 @@ def test_masking_is_fifteen_per_cent_as_eighty_ten_ten() -> None:
     assert changed.min() >= MASK
 
 
-@pytest.mark.parametrize("kind", ["single", "pair", "short", "long"])
+@pytest.mark.parametrize("kind", ["single", "pair", "short", "long", "names"])
 def test_special_tokens_are_never_masked(corpus: Corpus, kind: str) -> None:
     batch = build_batch(corpus, only(kind, mask_rate=1.0), VOCABULARY, (0, 1, 2))
     labels, ids = batch.labels.numpy(), batch.input_ids.numpy()
@@ -77,6 +78,7 @@ def repeating(tmp_path: Path) -> Corpus:
     np.array(ids, dtype=np.uint16).tofile(tmp_path / "train.tokens")
     np.arange(0, 15 * 401, 15, dtype=np.int64).tofile(tmp_path / "train.sentences")
     np.array([0, 400], dtype=np.int64).tofile(tmp_path / "train.paragraphs")
+    np.array([], dtype=np.uint16).tofile(tmp_path / "train.names")
     return Corpus.open(tmp_path, "train")
 
 
@@ -104,6 +106,58 @@ def test_a_sentence_alone_has_no_rare_word_to_copy(
     assert 0 < alone < 8
     running = build_batch(corpus, only("single", mask_rate=1.0), VOCABULARY, (0, 0, 0))
     assert not set(running.labels.flatten().tolist()).isdisjoint(range(2000, 2400))
+
+
+WAS, THE, PARIS, FRANCE, ROME = 2001, 1996, 3000, 3001, 3002
+
+
+def naming(folder: Path, names: list[int]) -> Corpus:
+    """Sentences with no name, with two, with one of them twice, and one that says what a name is."""
+    rest = [[4000 + 8 * k + i for i in range(6)] for k in range(300)]
+    ids = [
+        *([*own, 4000] for own in rest[:100]),
+        *([PARIS, *own, ROME] for own in rest[100:200]),
+        *([ROME, *own, PARIS, ROME] for own in rest[200:]),
+        [PARIS, WAS, THE, *rest[0], FRANCE],
+    ]
+    np.concatenate(ids).astype(np.uint16).tofile(folder / "train.tokens")
+    ends = np.cumsum([0, *map(len, ids)])
+    ends.astype(np.int64).tofile(folder / "train.sentences")
+    np.array([0, len(ids)], dtype=np.int64).tofile(folder / "train.paragraphs")
+    np.array(names, dtype=np.uint16).tofile(folder / "train.names")
+    return Corpus.open(folder, "train")
+
+
+def test_one_name_of_a_sentence_is_asked_for_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.data.N_FREQUENT", 0)
+    corpus = naming(tmp_path, [PARIS, FRANCE, ROME])
+    asked: dict[int, int] = dict.fromkeys((PARIS, FRANCE, ROME), 0)
+    defining = total = 0
+    for part in range(6):
+        batch = build_batch(corpus, only("names", mask_rate=0.0), VOCABULARY, (0, 0, part))
+        assert batch.next_labels is None and batch.copyable is not None
+        for ids, labels, copyable in zip(
+            batch.input_ids, batch.labels, batch.copyable, strict=True
+        ):
+            (answer,) = set(labels[labels != IGNORED].tolist())
+            assert (ids[labels != IGNORED] == MASK).all()
+            seen = set(ids.tolist())
+            assert answer not in seen and seen & {PARIS, FRANCE, ROME}
+            assert not copyable[labels != IGNORED].any()
+            asked[answer] += 1
+            defining += WAS in seen
+            total += 1
+    assert min(asked.values()) > total / 10
+    # half are drawn from the one sentence that says what a name is; its length differs from the others'
+    assert 0.2 < defining / total < 0.8
+
+
+def test_a_text_without_names_is_refused_in_words(tmp_path: Path) -> None:
+    corpus = naming(tmp_path, [])
+    with pytest.raises(ValueError, match=r"batch\.names=0"):
+        build_batch(corpus, only("names"), VOCABULARY, (0, 0, 0))
 
 
 def test_half_of_the_pairs_are_true_neighbours_and_say_so(corpus: Corpus) -> None:
