@@ -1,6 +1,7 @@
 """A run's checkpoint to a folder that `transformers` loads: float16 weights, config, tokenizer.
 
-Run: ``python -m training.export --run RUN --out attn_widget/mini``
+Run: ``python -m training.export --run RUN --out attn_widget/mini``. With ``--average FOLDER`` it writes the mean
+of the run's weights and those of an earlier export from which the run began.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from safetensors.torch import save as serialize
 from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
-from training.model import TIED, base_folder, load_checkpoint
+from training.model import TIED, base_folder, build_config, load_checkpoint, load_exported
 from training.settings import Settings, build_parser, read_settings
 
 MAX_BYTES = 48_000_000  # what the repository is willing to carry
@@ -66,8 +67,32 @@ def logits_of(model: BertForPreTraining, package: str) -> torch.Tensor:
     return model(input_ids=ids).prediction_logits
 
 
-def export(run: Path, out: Path, settings: Settings) -> Exported:
+@torch.no_grad()
+def average(model: BertForPreTraining, folder: Path, share: float, settings: Settings) -> None:
+    """Move ``model`` towards the exported one in ``folder``, which gets ``share`` of every weight.
+
+    Weights on one path of training are often better averaged than either end: Izmailov et al. 2018,
+    https://arxiv.org/abs/1803.05407; Wortsman et al. 2022, https://arxiv.org/abs/2203.05482.
+
+    Raises
+    ------
+    ValueError
+        If ``share`` is not between 0 and 1, or the folder holds a model of another shape.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share {share}: expected a number between 0 and 1")
+    earlier = BertForPreTraining(build_config(settings["model"]))
+    load_exported(earlier, folder)
+    for own, other in zip(model.parameters(), earlier.parameters(), strict=True):
+        own.lerp_(other, share)
+
+
+def export(
+    run: Path, out: Path, settings: Settings, earlier: tuple[Path, float] | None = None
+) -> Exported:
     """Write ``config.json``, ``model.safetensors`` and the tokenizer's files into ``out``.
+
+    With ``earlier``, a folder and its share, the weights are averaged first; see `average`.
 
     The weights are stored in float16 but ``config.json`` says float32, so that `from_pretrained`
     computes in float32 on a CPU. The step and tokens go into the weights file's metadata.
@@ -78,6 +103,8 @@ def export(run: Path, out: Path, settings: Settings) -> Exported:
         If the weights take more than 48 MB.
     """
     model, step, tokens = load_checkpoint(run, settings["model"])
+    if earlier is not None:
+        average(model, *earlier, settings)
     out.mkdir(parents=True, exist_ok=True)
     weights = half_weights(model)
     n_bytes = sum(value.numel() * value.element_size() for value in weights.values())
@@ -102,8 +129,15 @@ def main() -> None:
     parser = build_parser(__doc__)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--average", type=Path, metavar="FOLDER", help="an earlier export")
+    parser.add_argument("--share", type=float, default=0.5, help="of the earlier one's weights")
     arguments = parser.parse_args()
-    done = export(arguments.run, arguments.out, read_settings(arguments.config, arguments.set))
+    done = export(
+        arguments.run,
+        arguments.out,
+        read_settings(arguments.config, arguments.set),
+        None if arguments.average is None else (arguments.average, arguments.share),
+    )
     print(
         f"step {done.step}, {done.tokens:,} tokens: {done.n_bytes / 1e6:.1f} MB; "
         f"largest change of a logit by float16: {done.max_logit_error:.1e}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,6 +57,7 @@ TINY = [
     "batch.single=0.42",
     "batch.pair=0.38",
     "batch.short=0.15",
+    "batch.names=0",
 ]
 TOTAL, DECAY, STEP = 12_000, 6_000, 512  # tokens
 SHORT = [*TINY, f"train.total_tokens={TOTAL}", 'train.optimizer="muon"']  # and its state is kept
@@ -126,6 +128,19 @@ def short_run(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
     return run
 
 
+def test_names_are_the_words_that_keep_their_capital_inside_a_sentence(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(BASE)
+    prose = ["The Turkey sandwich of Paris was cold, and a turkey ran to Rome. May it rest."] * 5
+    pack(
+        iter([*prose, "He went to Oslo once, and he may go to Paris in May."]),
+        tokenizer,
+        tmp_path,
+        "t",
+    )
+    names = [tokenizer.id_to_token(int(i)) for i in np.fromfile(tmp_path / "t.names", np.uint16)]
+    assert sorted(names) == ["paris", "rome"]
+
+
 def test_a_killed_run_ends_with_the_parameters_of_one_that_was_not(
     tmp_path: Path, data: Path, short_run: Path
 ) -> None:
@@ -190,6 +205,16 @@ def test_a_second_run_begins_with_an_exported_model_and_warms_up_anew(
     assert [stretch["begun"] for stretch in both["stretches"]] == [0, done.tokens]
     assert sum(stretch["steps"] for stretch in both["stretches"]) == both["steps"] == step
     assert len(both["validation"]) == len(first["validation"]) + 2
+
+    export(run, tmp_path / "mean", settings, (tmp_path / "first", 0.25))
+    stored, _, _ = load_checkpoint(run, settings["model"])
+    ends = (BertForPreTraining.from_pretrained(tmp_path / name) for name in ("first", "mean"))
+    begun, mean = (dict(end.named_parameters()) for end in ends)
+    for name, value in stored.named_parameters():
+        wanted = 0.75 * value + 0.25 * begun[name]
+        torch.testing.assert_close(mean[name], wanted, rtol=2**-10, atol=1e-6)
+    with pytest.raises(ValueError, match=r"share 1\.0: expected a number between 0 and 1"):
+        export(run, tmp_path / "mean", settings, (tmp_path / "first", 1.0))
     told = training_section(both)
     assert "Muon for the layers' matrices" in told and "AdamW, peak rate 0.005, schedule" in told
     with pytest.raises(ValueError, match="does not fit"):
@@ -299,6 +324,21 @@ def test_validation_masks_fifteen_per_cent_whatever_training_does(data: Path) ->
 def test_an_unknown_setting_is_named_with_the_known_ones() -> None:
     with pytest.raises(KeyError, match=r"no setting 'train.speed'.*train\.peak_lr"):
         read_settings(overrides=["train.speed=3"])
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("train.compile=1", "true or false"),
+        ("train.total_tokens=2.5", "a whole number"),
+        ("train.total_tokens=true", "a whole number"),
+        ("train.peak_lr=fast", "a number"),
+        ("train.schedule=3", "a string"),
+    ],
+)
+def test_a_setting_of_the_wrong_kind_is_refused(override: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"{re.escape(override)}: expected {expected}, as in"):
+        read_settings(overrides=[override])
 
 
 @pytest.mark.parametrize("schedule", ["trapezoid", "linear", "cosine"])
