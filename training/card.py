@@ -82,11 +82,20 @@ def _stretch(stretch: dict[str, Any]) -> str:
             f" Weight {train['copy_weight']:g} against copying in a sentence that stands alone "
             "(unlikelihood training, Welleck et al. 2020)."
         )
+    names = ""
+    if batch.get("names"):
+        names = (
+            f" {batch['names']:.0%} of the batches are sentences one of whose names is asked for (salient "
+            "span masking, Guu et al. 2020)."
+        )
+    decay = ""
+    if train["schedule"] == "trapezoid":
+        decay = f", the last {train['decay_tokens'] / 1e6:.1f} M tokens down to zero"
     return (
         f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "
         f"about {batch['step_tokens']:,} tokens, {stretch['hours']:.1f} hours of computing at a median "
-        f'{stretch["tokens_per_second"]:,.0f} tokens/s, {masked}. {optimizer}, schedule "{train["schedule"]}", the last '
-        f"{train['decay_tokens'] / 1e6:.1f} M tokens down to zero.{dropping}{copying}"
+        f'{stretch["tokens_per_second"]:,.0f} tokens/s, {masked}. {optimizer}, schedule "{train["schedule"]}"{decay}.'
+        f"{dropping}{copying}{names}"
     )
 
 
