@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -221,6 +222,28 @@ def values(found: Locator) -> list[float]:
     """The numbers behind all texts that ``found`` matches, with all their digits."""
     texts: list[str] = found.evaluate_all("all => all.map(element => element.dataset.awValue)")
     return [float(text) for text in texts]
+
+
+def agree(
+    found: Locator, expected: Any, *, rtol: float = 0.0, atol: float = 0.0, head: bool = False
+) -> None:
+    """Wait until the numbers behind ``found`` are those expected; of a ``head``, as many as are shown.
+
+    A view may stand there before its numbers do: what is read once is read too early on a busy machine.
+    """
+    wanted = np.asarray(expected, dtype=np.float64).ravel()
+    deadline = time.monotonic() + STEP_MS / 1000
+    while True:
+        shown = values(found)
+        compared = wanted[: len(shown)] if head and shown else wanted
+        close = len(shown) == len(compared) and np.allclose(
+            shown, compared, rtol=rtol, atol=atol, equal_nan=True
+        )
+        if close:
+            return
+        if time.monotonic() > deadline:
+            np.testing.assert_allclose(shown, compared, rtol=rtol, atol=atol)
+        found.page.wait_for_timeout(1000 * POLL_S)
 
 
 class Notebook:

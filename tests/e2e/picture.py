@@ -12,7 +12,9 @@ LIGHTEST, DARKEST = 0.975, 0.25
 # Half a step of the 256-step ramp, and a colour channel rounded to 8 bits.
 RAMP_ERROR = 0.5 / 255 + 0.008
 
-CENTRES = """(map, n) => {
+CENTRES = """async (map, n) => {
+    // What was asked for a moment ago is drawn with the next frame.
+    for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame);
     const canvas = map.querySelector('.aw-map-base');
     const frame = map.getBoundingClientRect();
     const pane = map.querySelector('.aw-map-pane').getBoundingClientRect();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import attn_widget as aw
+from scripts.lab import POLL_S, STEP_MS
 from scripts.page import DRAWN, mount
 
 SOURCES = ("live", "saved")
@@ -37,15 +39,25 @@ class Opened:
     requests: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def agree(self, found: Locator, expected: Any, rel: float = 0.0) -> None:
-        """Every number behind ``found`` is Python's; of a saved page, to its own last digit."""
-        found.first.wait_for(state="attached")
-        texts: list[str] = found.evaluate_all("all => all.map(one => one.dataset.awValue)")
-        wanted = np.atleast_1d(np.asarray(expected, dtype=np.float64))
-        assert len(texts) == len(wanted) > 0
-        for text, value in zip(texts, wanted, strict=True):
-            off = FLOAT32 + rel * abs(value)
-            assert abs(float(text) - value) <= max(off, self.unit(text)), (text, value)
+    def agree(self, found: Locator, expected: Any, rel: float = 0.0, *, head: bool = False) -> None:
+        """Wait until every number behind ``found`` is Python's; of a saved page, to its own last digit.
+
+        Of a ``head`` of numbers as many are compared as are shown.
+        """
+        wanted = np.asarray(expected, dtype=np.float64).ravel()
+        deadline = time.monotonic() + STEP_MS / 1000
+        while True:
+            texts: list[str] = found.evaluate_all("all => all.map(one => one.dataset.awValue)")
+            compared = wanted[: len(texts)] if head and texts else wanted
+            off = [
+                (text, value)
+                for text, value in zip(texts, compared, strict=False)
+                if not abs(float(text) - value) <= max(FLOAT32 + rel * abs(value), self.unit(text))
+            ]
+            if len(texts) == len(compared) > 0 and not off:
+                return
+            assert time.monotonic() < deadline, (len(texts), len(compared), off[:5])
+            self.page.wait_for_timeout(1000 * POLL_S)
 
     def unit(self, text: str) -> float:
         """Of the last digit of a saved page's number; a live one has all digits of float32."""
@@ -65,6 +77,7 @@ def opened(
         viewport={"width": 1200, "height": 1100}, reduced_motion="reduce", accept_downloads=True
     )
     page = context.new_page()
+    page.set_default_timeout(STEP_MS)
     one = Opened(page, widget, source)
     try:
         if source == "live":

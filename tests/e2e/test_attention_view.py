@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import values
+from scripts.lab import agree
 from scripts.page import mount
 
 TEXT = "The trophy does not fit into the suitcase because it is too large. It is red."
@@ -44,45 +44,40 @@ def quantity(page: Page, name: str) -> Locator:
     return part(page, "quantity").locator(f'[data-quantity="{name}"]')
 
 
-def cells(page: Page, n: int) -> np.ndarray:
-    """The table twin, ``[n, n]``; all of a short text."""
+def cells(page: Page) -> Locator:
+    """The table twin, row by row; all of a short text."""
     table = part(page, "table")
     if table.get_attribute("open") is None:
         table.locator("summary").click()
-    found = table.locator("tbody [data-aw-value]")
-    expect(found).to_have_count(n * n)
-    return np.array(values(found)).reshape(n, n)
+    return table.locator("tbody [data-aw-value]")
 
 
 def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None:
     widget = aw.show(TEXT, layer=3, head=5, theme="light", progress=False)
     analysis = widget.analysis
     mount(page, widget, width=1200)
-    n = analysis.n_tokens
-    np.testing.assert_allclose(cells(page, n), analysis.attention(3, 5), atol=ERROR)
+    agree(cells(page), analysis.attention(3, 5), atol=ERROR)
 
     quantity(page, "scores").click()
     expect(part(page, "score-legend")).to_be_visible()
     expect(part(page, "table").locator("caption")).to_contain_text("Scaled scores")
-    np.testing.assert_allclose(cells(page, n), analysis.scores(3, 5), atol=10 * ERROR)
-    (most,) = values(part(page, "score-legend").locator("[data-aw-value]"))
-    assert most == pytest.approx(np.abs(analysis.scores(3, 5)).max())
+    agree(cells(page), analysis.scores(3, 5), atol=10 * ERROR)
+    most = np.abs(analysis.scores(3, 5)).max()
+    agree(part(page, "score-legend").locator("[data-aw-value]"), most, rtol=1e-6)
 
     quantity(page, "rollout").click()
     expect(part(page, "head-name")).to_have_text("rollout, layers 0–3")
-    np.testing.assert_allclose(cells(page, n), analysis.rollout(3), atol=ERROR)
+    agree(cells(page), analysis.rollout(3), atol=ERROR)
     part(page, "ribbon").locator('[data-token="9"]').click()
     row = np.sort(analysis.rollout(3)[9])[::-1]
-    listed = values(part(page, "focus-keys").locator("[data-aw-value]"))
-    np.testing.assert_allclose(listed, row[: len(listed)], atol=ERROR)
+    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, atol=ERROR, head=True)
     part(page, "focus-flow").get_by_role("button").click()
     flows = part(page, "focus-keys").locator(".aw-rowkey")
     expect(flows.first.locator("[data-aw-value]")).to_have_count(2)
     expected = analysis.flow(9)
     for button in flows.all():
         token = int(button.get_attribute("data-token") or -1)
-        _, flow = values(button.locator("[data-aw-value]"))
-        assert flow == pytest.approx(expected[token], abs=ERROR)
+        agree(button.locator("[data-aw-value]").nth(1), expected[token], atol=ERROR)
     widget.close()
 
 
@@ -144,9 +139,9 @@ def test_adds_up_tokens_gathered_by_pointer_and_by_keyboard(page: Page) -> None:
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Shift+Space")
     expect(group).to_contain_text("2 tokens: trophy, suitcase")
-    row, mean = values(group.locator("[data-aw-value]"))[:2]
-    assert row == pytest.approx(weights[4, [2, 8]].sum(), abs=ERROR)
-    assert mean == pytest.approx(weights[:, [2, 8]].sum(axis=1).mean(), abs=ERROR)
+    sums = group.locator("[data-aw-value]")
+    agree(sums.nth(0), weights[4, [2, 8]].sum(), atol=ERROR)
+    agree(sums.nth(1), weights[:, [2, 8]].sum(axis=1).mean(), atol=ERROR)
     page.keyboard.press("Escape")  # the cursor
     page.keyboard.press("Escape")  # the group
     expect(group).to_be_empty()
@@ -160,9 +155,8 @@ def test_what_it_attends_to_in_layer_4_takes_two_actions(page: Page) -> None:
     part(page, "heads").locator('[data-layer="4"][data-head="0"]').click()
     expect(part(page, "focus")).to_contain_text("it attends to")
     expect(part(page, "head-name")).to_contain_text("L4")
-    listed = values(part(page, "focus-keys").locator("[data-aw-value]"))
     row = np.sort(widget.analysis.attention(4, 0)[10])[::-1]
-    np.testing.assert_allclose(listed, row[: len(listed)], atol=ERROR)
+    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, atol=ERROR, head=True)
     widget.close()
 
 
@@ -175,10 +169,10 @@ def test_who_gets_the_most_attention_in_the_last_layer_takes_two_actions(page: P
     part(page, "mean").click()
     expect(part(page, "head-name")).to_have_text(f"L{last} · mean")
     means = analysis.attention(last, "mean").astype(np.float64).mean(axis=0)
-    listed = values(part(page, "received").locator("[data-aw-value]"))
-    np.testing.assert_allclose(listed, np.sort(means)[::-1][: len(listed)], atol=ERROR)
+    listed = part(page, "received").locator("[data-aw-value]")
+    agree(listed, np.sort(means)[::-1], atol=ERROR, head=True)
     first = part(page, "received").locator("button").first
-    assert int(first.get_attribute("data-token") or -1) == means.argmax()
+    expect(first).to_have_attribute("data-token", str(means.argmax()))
     widget.close()
 
 

@@ -19,8 +19,6 @@ from scripts.page import mount
 CAT = "the cat sat on the mat"
 LONG = "The committee met in Paris, and nobody expected that the vote would be unanimous. " * 6
 
-expect.set_options(timeout=STEP_MS)
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
@@ -70,7 +68,7 @@ def test_a_text_that_is_refused_stays_typed_and_the_picture_stays(page: Page) ->
     run(page, "   ")
     expect(part(page, "error")).to_contain_text("only white space")
     expect(part(page, "run-text")).to_have_value("   ")
-    assert token(page, 3).inner_text() == "sat"
+    expect(token(page, 3)).to_have_text("sat")
     assert widget.text == CAT
     widget.close()
 

@@ -12,9 +12,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.widget.profile import ProfileWidget
-from scripts.lab import values
+from scripts.lab import agree
 from scripts.page import mount
 
+FLOAT32 = float(np.finfo(np.float32).eps)
 TEXT = "The cat sat on the mat, and the dog saw it in Paris; it ran away, but nobody knew why."
 TEXTS = [
     TEXT,
@@ -54,10 +55,12 @@ def part(page: Page, name: str) -> Locator:
     return page.locator(f'[data-aw-part="{name}"]')
 
 
-def chosen(page: Page) -> tuple[int, int]:
-    """Layer and head that the page has written to the traits."""
-    layer, head = page.evaluate("() => [window.aw.values.layer, window.aw.values.head]")
-    return int(layer), int(head)
+def chosen(page: Page, layer: int, head: int) -> None:
+    """Wait until the page has written this head to the traits."""
+    page.wait_for_function(
+        "([layer, head]) => window.aw.values.layer === layer && window.aw.values.head === head",
+        arg=[layer, head],
+    )
 
 
 def head_of_largest(figures: np.ndarray) -> tuple[int, int]:
@@ -74,9 +77,8 @@ def test_which_head_is_answered_in_two_actions(
     part(page, "grid-most").click()
     a = widget.analysis
     figures = a.patterns.previous if key == "previous" else a.specialization.punctuation
-    assert chosen(page) == head_of_largest(figures)
-    shades = values(part(page, "heads").locator(".aw-grid-head"))
-    assert np.array_equal(np.array(shades, np.float32), figures.ravel())
+    chosen(page, *head_of_largest(figures))
+    agree(part(page, "heads").locator(".aw-grid-head"), figures, rtol=FLOAT32)
 
 
 def test_numbers_beside_the_radar_are_those_of_python(
@@ -90,9 +92,9 @@ def test_numbers_beside_the_radar_are_those_of_python(
     for key in specialization.KEYS:
         row = table.locator(f'tr[data-key="{key}"]')
         for column, figures in forms.items():
-            shown = values(row.locator(f'[data-column="{column}"]'))
-            assert np.float32(shown[0]) == figures[key][3, 5], (key, column)
-        assert values(row.locator('[data-column="chance"]')) == [found.chance[key]]
+            shown = row.locator(f'[data-column="{column}"]').first
+            agree(shown, figures[key][3, 5], rtol=FLOAT32)
+        agree(row.locator('[data-column="chance"]'), found.chance[key], rtol=FLOAT32)
 
 
 def test_roles_are_shown_on_the_map_and_on_the_grid(page: Page, widget: aw.AttentionWidget) -> None:
@@ -102,18 +104,22 @@ def test_roles_are_shown_on_the_map_and_on_the_grid(page: Page, widget: aw.Atten
     dots = part(page, "roles-map").get_by_role("button")
     expect(dots).to_have_count(72, timeout=60_000)
     roles = widget.analysis.roles()
-    seen = dots.evaluate_all("all => all.map(dot => Number(dot.dataset.role))")
-    assert seen == roles.labels.ravel().tolist()
+    seen = roles.labels.ravel().tolist()
+    for dot, role in zip(dots.all(), seen, strict=True):
+        expect(dot).to_have_attribute("data-role", str(role))
     dots.nth(40).focus()
     page.keyboard.press("Enter")
-    assert chosen(page) == (3, 4)
+    chosen(page, 3, 4)
     page.keyboard.press("ArrowLeft")
-    focused = page.evaluate("() => document.activeElement.dataset")
-    assert (focused["layer"], focused["head"]) != ("3", "4")
+    page.wait_for_function(
+        "() => { const {layer, head} = document.activeElement.dataset;"
+        " return layer !== undefined && `${layer} ${head}` !== '3 4'; }"
+    )
     part(page, "metric").select_option("role")
     on_grid = part(page, "heads").locator(".aw-grid-head[data-aw-role]")
     expect(on_grid).to_have_count(72)
-    assert on_grid.evaluate_all("all => all.map(b => Number(b.dataset.awRole))") == seen
+    for button, role in zip(on_grid.all(), seen, strict=True):
+        expect(button).to_have_attribute("data-aw-role", str(role))
 
 
 def test_a_click_on_an_outline_selects_its_head(page: Page, widget: aw.AttentionWidget) -> None:
@@ -144,7 +150,7 @@ def test_a_click_on_an_outline_selects_its_head(page: Page, widget: aw.Attention
         [list(specialization.KEYS).index(axis), share],
     )
     page.mouse.click(*at)
-    assert chosen(page) == (2, head)
+    chosen(page, 2, head)
     radio = part(page, "radar-heads").get_by_role("radio", checked=True)
     expect(radio).to_have_text(f"H{head}")
 
@@ -157,23 +163,20 @@ def test_a_profile_is_shown_with_its_own_numbers(page: Page, profile: aw.Profile
     expect(page.get_by_role("tab")).to_have_text(["Heads"])
     for key in ("confidence_avg", "focus_entropy", "uniformity"):
         card = page.locator(f'.aw-card[data-metric="{key}"]')
-        assert np.float32(values(card.locator(".aw-card-value"))[0]) == profile.mean[key][3, 5]
+        agree(card.locator(".aw-card-value").first, profile.mean[key][3, 5], rtol=FLOAT32)
     part(page, "specialization").wait_for()
     table = page.locator(".aw-heads-all tbody")
     cards = ("confidence_max", "confidence_avg", "focus_entropy", "sparsity",
              "distribution_median", "uniformity")  # fmt: skip
     assert set(cards) < set(metrics.KEYS)
     for key in (*cards, *specialization.KEYS, *patterns.KEYS):
-        found = values(table.locator(f'tr[data-index="41"] [data-metric="{key}"]'))
-        assert np.float32(found[0]) == profile.mean[key][3, 5], key
+        cell = table.locator(f'tr[data-index="41"] [data-metric="{key}"]').first
+        agree(cell, profile.mean[key][3, 5], rtol=FLOAT32)
     part(page, "roles").scroll_into_view_if_needed()
     dots = part(page, "roles-map").get_by_role("button")
     expect(dots).to_have_count(72, timeout=60_000)
-    assert (
-        dots.evaluate_all("all => all.map(dot => Number(dot.dataset.role))")
-        == profile.roles().labels.ravel().tolist()
-    )
+    for dot, role in zip(dots.all(), profile.roles().labels.ravel().tolist(), strict=True):
+        expect(dot).to_have_attribute("data-role", str(role))
     part(page, "metric").select_option("self")
-    shades = values(part(page, "heads").locator(".aw-grid-head"))
-    assert np.array_equal(np.array(shades, np.float32), profile.mean["self"].ravel())
+    agree(part(page, "heads").locator(".aw-grid-head"), profile.mean["self"], rtol=FLOAT32)
     shown.close()

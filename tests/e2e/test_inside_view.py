@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from scripts.lab import agree, values
 from scripts.page import mount
 from tests.e2e.views import part
 from tests.unit import tiny_models
@@ -41,21 +42,14 @@ def open_stage(page: Page, stage: str) -> None:
     expect(part(page, "stage-panel")).to_have_attribute("data-stage", stage)
 
 
-def at_cursor(page: Page) -> list[float]:
-    texts: list[str] = (
-        part(page, "chain")
-        .locator("[data-aw-value]")
-        .evaluate_all("all => all.map(element => element.dataset.awValue)")
-    )
-    return [float(text) for text in texts]
-
-
 @pytest.mark.parametrize("family", ["bert", "distilbert", "albert", "modernbert", "mobilebert"])
 def test_sums_close_in_every_family(page: Page, family: str) -> None:
     show(page, family)
     for stage in ("attention_sum", "ffn_sum"):
         open_stage(page, stage)
-        given, output, total = at_cursor(page)[:3]
+        figures = part(page, "chain").locator("[data-aw-value]")
+        expect(figures.nth(2)).to_be_visible()
+        given, output, total = values(figures)[:3]
         assert given + output == pytest.approx(total, abs=TOLERANCE)
 
 
@@ -68,9 +62,9 @@ def test_what_a_family_lacks_is_there_with_its_reason(
 ) -> None:
     show(page, family)
     absent = page.locator(".aw-stage.is-absent")
-    found = absent.evaluate_all("all => all.map(element => element.dataset.stage)")
-    assert found == lacking
-    for stage in lacking:
+    expect(absent).to_have_count(len(lacking))
+    for place, stage in enumerate(lacking):
+        expect(absent.nth(place)).to_have_attribute("data-stage", stage)
         open_stage(page, stage)
         expect(part(page, "stage-panel")).to_contain_text(f"No {stage} embeddings")
 
@@ -79,9 +73,7 @@ def test_the_strips_are_the_model_s_tensors(page: Page) -> None:
     widget = show(page, "bert")
     open_stage(page, "qkv")
     cells = page.locator('[data-tensor="query"] rect[data-dimension]')
-    drawn = cells.evaluate_all("all => all.map(cell => Number(cell.dataset.awValue))")
-    expected = widget.analysis.queries(1, 1)[2]
-    np.testing.assert_array_equal(np.array(drawn, dtype=np.float32), expected)
+    agree(cells, widget.analysis.queries(1, 1)[2], rtol=float(np.finfo(np.float32).eps))
 
 
 def test_a_walk_passes_every_layer_and_keeps_the_focus(page: Page) -> None:

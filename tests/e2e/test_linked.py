@@ -7,14 +7,13 @@ import json
 import pytest
 from playwright.sync_api import Locator, expect
 
-from scripts.lab import ROOT, STEP_MS, Lab, Notebook, OpenNotebook
+from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
 LOOK_MS, MOST_LOOKS = 200, 50
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 
 pytestmark = pytest.mark.timeout(900)
-expect.set_options(timeout=STEP_MS)
 
 
 @pytest.fixture(scope="module")

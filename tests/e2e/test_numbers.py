@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import values
+from scripts.lab import agree, values
 from scripts.page import mount
 from scripts.probe import sentiment
 from tests.e2e.views import choose, part
@@ -80,7 +80,7 @@ def test_the_tree_has_the_weights_of_python(page: Page) -> None:
     for node in nodes.all():
         weight = expected[node.get_attribute("data-path") or ""]
         if weight is not None:
-            assert values(node.locator("[data-aw-value]")) == pytest.approx([weight], abs=ERROR)
+            agree(node.locator("[data-aw-value]"), weight, atol=ERROR)
     widget.close()
 
 
@@ -103,12 +103,7 @@ def test_sentences_have_the_attention_of_python(page: Page, aggregation: str, sc
     expected = widget.analysis.sentences.matrix(aggregation, **of)  # type: ignore[arg-type]
     cells = panel.locator(".aw-isa-cell[data-aw-value]")
     expect(cells).to_have_count(expected.size)
-    page.wait_for_function(
-        "([value]) => Math.abs(Number(document.querySelector('.aw-isa-cell').dataset.awValue)"
-        " - value) < 1e-5",
-        arg=[float(expected[0, 0])],
-    )
-    np.testing.assert_allclose(values(cells), expected.ravel(), atol=ERROR)
+    agree(cells, expected, atol=ERROR)
     widget.close()
 
 
@@ -121,13 +116,9 @@ def test_predictions_have_the_probabilities_of_python(page: Page, mode: str) -> 
     expected = widget.analysis.predictions(mode=mode)  # type: ignore[arg-type]
     guesses = panel.locator(".aw-prediction")
     expect(guesses).to_have_count(expected.probabilities.size)
-    np.testing.assert_allclose(
-        values(guesses), expected.probabilities.ravel(), rtol=1e-4, atol=ERROR
-    )
+    agree(guesses, expected.probabilities, rtol=1e-4, atol=ERROR)
     originals = panel.locator(".aw-original")
-    np.testing.assert_allclose(
-        values(originals), expected.original_probability, rtol=1e-4, atol=ERROR
-    )
+    agree(originals, expected.original_probability, rtol=1e-4, atol=ERROR)
     widget.close()
 
 
@@ -174,7 +165,7 @@ def test_cards_and_grid_have_the_metrics_of_python(page: Page) -> None:
     panel = choose(page, "heads")
     metrics = widget.analysis.metrics
     grid = part(page, "heads").locator(".aw-grid-head")
-    np.testing.assert_allclose(values(grid), metrics.sparsity.ravel(), atol=ERROR)
+    agree(grid, metrics.sparsity, atol=ERROR)
     for key in (
         "confidence_max", "confidence_avg", "focus_entropy", "sparsity", "distribution_median",
         "uniformity",

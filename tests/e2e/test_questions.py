@@ -99,9 +99,9 @@ def test_what_does_it_attend_to_in_layer_4(reader: Reader) -> None:
     position = reader.token("it")
     row = reader.analysis.attention(4, "mean")[position]
     keys = reader.part("focus-keys").locator("[data-token]")
-    assert int(keys.first.get_attribute("data-token") or -1) == int(row.argmax())
+    expect(keys.first).to_have_attribute("data-token", str(int(row.argmax())))
     listed = reader.part("focus-keys").locator("[data-aw-value]")
-    reader.agree(listed, np.sort(row)[::-1][: listed.count()])
+    reader.agree(listed, np.sort(row)[::-1], head=True)
 
 
 def test_which_sentence_draws_the_attention_of_sentence_2(reader: Reader) -> None:
@@ -140,7 +140,7 @@ def test_what_did_the_ffn_do_to_bank(reader: Reader) -> None:
     units = reader.part("top-units").locator("[data-unit]")
     expect(units.first).to_be_visible()
     activation = reader.analysis.ffn(reader.widget.layer)[position]
-    assert int(units.first.get_attribute("data-unit") or -1) == int(np.abs(activation).argmax())
+    expect(units.first).to_have_attribute("data-unit", str(int(np.abs(activation).argmax())))
     ratio = float(reader.analysis.residuals.ffn[reader.widget.layer, position])
     reader.agree(reader.part("residual").locator("[data-aw-value]").last, ratio)
 
@@ -150,7 +150,7 @@ def test_what_is_the_third_child_of_sat(reader: Reader) -> None:
     reader.open("tree")
     tree = reader.analysis.influence(position, layer=0, head=0)
     node = reader.part("tree-node").and_(reader.page.locator('[aria-level="2"][aria-posinset="3"]'))
-    assert int(node.get_attribute("data-token") or -1) == tree.children[2].token
+    expect(node).to_have_attribute("data-token", str(tree.children[2].token))
 
 
 def test_which_tokens_get_the_most_attention_in_the_last_layer(reader: Reader) -> None:
@@ -159,14 +159,13 @@ def test_which_tokens_get_the_most_attention_in_the_last_layer(reader: Reader) -
     expect(reader.part("head-name")).to_contain_text("L5")
     received = reader.analysis.attention(5, "mean").mean(axis=0)
     shown = reader.part("received").locator("[data-aw-value]")
-    reader.agree(shown, np.sort(received)[::-1][: shown.count()])
+    reader.agree(shown, np.sort(received)[::-1], head=True)
 
 
 def test_what_does_the_softmax_over_the_top_prediction_sum_to(reader: Reader) -> None:
     position = reader.token("cat")
     panel = reader.open("predictions")
     reader.act(panel.locator(f'[data-position="{position}"] [data-rank="1"]').click)
-    text = panel.inner_text()
     opened = reader.analysis.softmax(position)
-    assert re.search(r"100\s*%", text)
-    assert f"{opened.sum_exp:.3g}"[:4] in text
+    expect(panel).to_contain_text(re.compile(r"100\s*%"))
+    expect(panel).to_contain_text(f"{opened.sum_exp:.3g}"[:4])

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from scripts.lab import ROOT, STEP_MS, Lab, Notebook, OpenNotebook, Widget, values
+from scripts.lab import ROOT, Lab, Notebook, OpenNotebook, Widget, agree, values
 from tests.e2e.picture import RAMP_ERROR, drawn_shares
 from tests.e2e.reference import Reference, reference
 
@@ -18,7 +18,6 @@ RESETS, RESET_MS = 20, 300
 WEIGHT_ERROR, SCORE_ERROR, LOGIT_ERROR = 1e-5, 1e-4, 1e-3
 
 pytestmark = pytest.mark.timeout(900)
-expect.set_options(timeout=STEP_MS)
 
 
 @pytest.fixture(scope="module")
@@ -60,21 +59,19 @@ def shows(widget: Widget, layer: int, head: int) -> None:
     expect(widget.head(layer, head)).to_have_attribute("aria-pressed", "true")
 
 
-def table(widget: Widget, n: int) -> np.ndarray:
-    """The matrix as the table below the picture has it."""
+def table(widget: Widget) -> Locator:
+    """The matrix as the table below the picture has it, row by row."""
     part = widget.part("table")
     if part.get_attribute("open") is None:
         part.locator("summary").click()
-    cells = part.locator("tbody td")
-    expect(cells).to_have_count(n * n)
-    return np.array(values(cells)).reshape(n, n)
+    return part.locator("tbody [data-aw-value]")
 
 
 def test_draws_every_head_with_its_largest_weight(widget: Widget, plain: Reference) -> None:
     buttons = widget.part("heads").locator("[data-layer]")
     expect(buttons).to_have_count(plain.weights.shape[0] * plain.weights.shape[1])
     largest = plain.weights.max(axis=(2, 3)).ravel()
-    np.testing.assert_allclose(values(buttons), largest, atol=WEIGHT_ERROR, rtol=0)
+    agree(buttons, largest, atol=WEIGHT_ERROR)
 
 
 def test_draws_the_clicked_head_in_the_colours_of_its_weights(
@@ -85,7 +82,7 @@ def test_draws_the_clicked_head_in_the_colours_of_its_weights(
     widget.leave()
     weights = plain.weights[1, 4]
     n = len(plain.tokens)
-    np.testing.assert_allclose(table(widget, n), weights, atol=WEIGHT_ERROR, rtol=0)
+    agree(table(widget), weights, atol=WEIGHT_ERROR)
     np.testing.assert_allclose(
         drawn_shares(widget, n), weights / weights.max(), atol=RAMP_ERROR, rtol=0
     )
@@ -110,11 +107,9 @@ def test_paints_the_row_of_the_clicked_token(widget: Widget, plain: Reference) -
     expect(widget.token(2)).to_have_attribute("aria-pressed", "true")
     row = plain.weights[3, 5, 2]
     ribbon = widget.part("ribbon").locator("[data-token]")
-    np.testing.assert_allclose(values(ribbon), row, atol=WEIGHT_ERROR, rtol=0)
+    agree(ribbon, row, atol=WEIGHT_ERROR)
     listed = widget.part("focus-keys").locator("[data-aw-value]")
-    np.testing.assert_allclose(
-        values(listed), np.sort(row)[::-1][: listed.count()], atol=WEIGHT_ERROR, rtol=0
-    )
+    agree(listed, np.sort(row)[::-1], atol=WEIGHT_ERROR, head=True)
 
 
 @pytest.mark.parametrize(("query", "key"), [(1, 0), (2, 7), (6, 3)])
@@ -165,10 +160,8 @@ def test_shows_the_six_metrics_of_the_selected_head(widget: Widget, plain: Refer
     widget.tab("heads").click()
     for key, expected in plain.metrics(4, 11).items():
         card = widget.element.locator(f'article[data-metric="{key}"]')
-        expect(card).to_have_count(1)
-        (shown,) = values(card.locator(".aw-card-value"))
         # The entropy is a sum over n * n cells.
-        assert shown == pytest.approx(expected, abs=WEIGHT_ERROR, rel=1e-5), key
+        agree(card.locator(".aw-card-value"), expected, atol=WEIGHT_ERROR, rtol=1e-5)
 
 
 def test_shows_the_predictions_of_every_position(widget: Widget, plain: Reference) -> None:
@@ -178,17 +171,16 @@ def test_shows_the_predictions_of_every_position(widget: Widget, plain: Referenc
     for position in range(len(plain.tokens)):
         probabilities = plain.probabilities(position)
         cells = rows.nth(position).locator("[data-rank]")
+        expect(cells).to_have_count(5)
         ids = cells.evaluate_all("all => all.map(cell => Number(cell.dataset.tokenId))")
         expected = np.sort(probabilities)[::-1][: len(ids)]
-        assert len(ids) == 5
-        np.testing.assert_allclose(values(cells), expected, atol=WEIGHT_ERROR, rtol=0)
+        agree(cells, expected, atol=WEIGHT_ERROR)
         np.testing.assert_allclose(probabilities[ids], expected, atol=WEIGHT_ERROR, rtol=0)
         original = rows.nth(position).locator(".aw-original")
         probability = probabilities[plain.ids[position]]
-        assert values(original) == pytest.approx([probability], abs=WEIGHT_ERROR)
-        assert original.get_attribute("data-aw-rank") == str(
-            1 + int((probabilities > probability).sum())
-        )
+        agree(original, probability, atol=WEIGHT_ERROR)
+        rank = 1 + int((probabilities > probability).sum())
+        expect(original).to_have_attribute("data-aw-rank", str(rank))
 
 
 def test_opens_the_softmax_of_the_clicked_prediction(widget: Widget, plain: Reference) -> None:
@@ -219,8 +211,7 @@ def test_follows_python(widget: Widget, notebook: Notebook, plain: Reference) ->
     notebook.python("w.head = 10; w.token = 6")
     shows(widget, 0, 10)
     expect(widget.token(6)).to_have_attribute("aria-pressed", "true")
-    n = len(plain.tokens)
-    np.testing.assert_allclose(table(widget, n), plain.weights[0, 10], atol=WEIGHT_ERROR, rtol=0)
+    agree(table(widget), plain.weights[0, 10], atol=WEIGHT_ERROR)
 
 
 def test_keeps_two_views_of_one_widget_in_step(widget: Widget, notebook: Notebook) -> None:

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from scripts.lab import agree, values
 from scripts.page import mount
 from scripts.probe import sentiment
 from tests.e2e.test_accessibility import violations
@@ -41,15 +42,8 @@ def classifier() -> tuple[Any, Any]:
     return sentiment()
 
 
-def numbers(cells: Locator) -> list[float]:
-    return cells.evaluate_all("all => all.map(e => Number(e.dataset.awValue))")
-
-
-def rows(page: Page, name: str) -> list[list[float]]:
-    return part(page, name).evaluate(
-        """root => [...root.querySelectorAll('.aw-first-row')].map(row =>
-            [...row.querySelectorAll('.aw-first-token')].map(e => Number(e.dataset.awValue)))"""
-    )
+def rows(page: Page, name: str) -> Locator:
+    return part(page, name).locator(".aw-first-row .aw-first-token")
 
 
 @pytest.mark.parametrize("head", ["mean", 3])
@@ -66,27 +60,24 @@ def test_every_figure_of_a_text_classifier_is_pythons(
     assert found is not None
     cells = part(page, "classes").locator("tbody td[data-aw-value]")
     expected = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
-    np.testing.assert_allclose(numbers(cells), expected.ravel(), rtol=ERROR)
+    agree(cells, expected, rtol=ERROR)
 
     looks = analysis.first_token(head)
-    np.testing.assert_allclose(rows(page, "first-layers"), looks.weights, atol=ERROR)
-    special = numbers(page.locator(".aw-first-special [data-aw-value]"))
-    np.testing.assert_allclose(special, looks.special, atol=ERROR)
+    agree(rows(page, "first-layers"), looks.weights, atol=ERROR)
+    agree(page.locator(".aw-first-special [data-aw-value]"), looks.special, atol=ERROR)
 
     one, other = np.argsort(-found.logits)[:2].tolist()
     slopes = [analysis.class_gradient(label, words=True)[4] for label in (one, other)]
     by_head = [s.sum(axis=0) if head == "mean" else s[head] for s in slopes]
     difference = [by_head[0] - by_head[1]]
-    np.testing.assert_allclose(rows(page, "gradient-rows"), [*by_head, *difference], atol=ERROR)
+    agree(rows(page, "gradient-rows"), [*by_head, *difference], atol=ERROR)
 
     for index, text in enumerate(analysis.beside, start=1):
         shown = page.locator(f'.aw-beside-row[data-text="{index}"]')
         best = int(np.argmax(text.classification.logits))
         value = shown.locator(f'[data-class="{best}"] [data-aw-value]')
-        assert numbers(value) == [pytest.approx(text.classification.probabilities[best], rel=ERROR)]
-        np.testing.assert_allclose(
-            numbers(shown.locator(".aw-first-token")), text.first_token.weights[4], atol=ERROR
-        )
+        agree(value, text.classification.probabilities[best], rtol=ERROR)
+        agree(shown.locator(".aw-first-token"), text.first_token.weights[4], atol=ERROR)
     widget.close()
 
 
@@ -161,7 +152,7 @@ def test_what_applies_to_the_outputs_is_said(
     columns = [found.logits]
     if found.activation != "identity":
         columns += [found.exponentials, found.probabilities]
-    np.testing.assert_allclose(numbers(cells), np.stack(columns, 1).ravel(), rtol=ERROR)
+    agree(cells, np.stack(columns, 1), rtol=ERROR)
     assert page.evaluate("() => window.hit") is None
     overflow = page.evaluate(
         "() => { const v = document.querySelector('[data-aw-part=view]');"
@@ -187,10 +178,9 @@ def test_a_saved_page_compares_the_likeliest_classes_and_the_texts(
     assert found is not None
     one = int(np.argmax(found.logits))
     expected = analysis.class_gradient(one, words=True)[5].sum(axis=0)
-    np.testing.assert_allclose(rows(page, "gradient-rows")[0], expected, atol=ERROR)
-    np.testing.assert_allclose(
-        rows(page, "first-layers"), analysis.first_token().weights, atol=ERROR
-    )
+    first = part(page, "gradient-rows").locator(".aw-first-row").first
+    agree(first.locator(".aw-first-token"), expected, atol=ERROR)
+    agree(rows(page, "first-layers"), analysis.first_token().weights, atol=ERROR)
     expect(page.locator(".aw-beside-row")).to_have_count(4)
     assert problems == []
     context.close()
@@ -238,7 +228,7 @@ def test_a_saved_page_of_it_has_the_guesses_and_the_words_of_python(
     page.goto((tmp_path / "page.html").as_uri())
     panel = choose(page, "predictions")
     found = widget.analysis.predictions(top_k=5)
-    shown = numbers(panel.locator("[data-aw-value]"))
+    shown = values(panel.locator("[data-aw-value]"))
     for probability in found.probabilities[3]:
         assert any(value == pytest.approx(float(probability), rel=1e-4) for value in shown)
     faces = part(page, "ribbon").locator("[data-token]").all_inner_texts()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from scripts.lab import STEP_MS, Lab, Notebook, OpenNotebook, Widget, values
+from scripts.lab import Lab, Notebook, OpenNotebook, Widget, agree, values
 from tests.e2e.reference import reference
 
 FIRST, SECOND = "the cat sat on the mat", "Paris is the capital of France."
 WEIGHT_ERROR = 1e-5
 
 pytestmark = pytest.mark.timeout(900)
-expect.set_options(timeout=STEP_MS)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +30,12 @@ def notebook(lab: Lab, open_notebook: OpenNotebook) -> Notebook:
     return opened
 
 
+def ribbon(widget: Widget) -> Locator:
+    return widget.part("ribbon").locator("[data-token]")
+
+
 def painted(widget: Widget) -> list[float]:
-    return values(widget.part("ribbon").locator("[data-token]"))
+    return values(ribbon(widget))
 
 
 def seen(widget: Widget) -> tuple[str, str, list[float]]:
@@ -46,9 +48,7 @@ def test_each_shows_its_own_text(notebook: Notebook) -> None:
     expect(notebook.page.locator(".attn-widget")).to_have_count(2)
     for index, (text, layer, head, token) in enumerate([(FIRST, 1, 2, 2), (SECOND, 4, 3, 1)]):
         expected = reference(text).weights[layer, head, token]
-        np.testing.assert_allclose(
-            painted(notebook.widget(index)), expected, atol=WEIGHT_ERROR, rtol=0
-        )
+        agree(ribbon(notebook.widget(index)), expected, atol=WEIGHT_ERROR)
 
 
 def test_a_click_in_one_leaves_the_other_as_it_was(notebook: Notebook) -> None:
@@ -69,21 +69,20 @@ def test_closing_one_leaves_the_other_alive(notebook: Notebook) -> None:
     notebook.widget(1).head(2, 6).click()
     expect(notebook.widget(1).part("head-name")).to_have_text("L2 · H6")
     expected = reference(SECOND).weights[2, 6, 1]
-    np.testing.assert_allclose(painted(notebook.widget(1)), expected, atol=WEIGHT_ERROR, rtol=0)
+    agree(ribbon(notebook.widget(1)), expected, atol=WEIGHT_ERROR)
 
 
 def test_a_kernel_restart_leaves_the_picture_and_is_said(notebook: Notebook) -> None:
     widget = notebook.widget(0)
     widget.head(3, 4).click()
     expect(widget.part("head-name")).to_have_text("L3 · H4")
+    agree(ribbon(widget), reference(FIRST).weights[3, 4, 2], atol=WEIGHT_ERROR)
     before = painted(widget)
     notebook.restart_kernel()
     # What was loaded goes on being drawn; what was not is refused in words.
     assert painted(widget) == before
     widget.token(5).click()
-    np.testing.assert_allclose(
-        painted(widget), reference(FIRST).weights[3, 4, 5], atol=WEIGHT_ERROR, rtol=0
-    )
+    agree(ribbon(widget), reference(FIRST).weights[3, 4, 5], atol=WEIGHT_ERROR)
     widget.head(0, 9).click()
     expect(widget.part("kernel")).to_have_text(
         "The kernel is gone: what is loaded stays usable. Run the cell again."
@@ -99,4 +98,4 @@ def test_running_again_after_the_restart_shows_both_anew(notebook: Notebook) -> 
         widget = notebook.widget(index)
         expect(widget.part("head-name")).to_have_text(f"L{layer} · H{head}")
         expected = reference(text).weights[layer, head, token]
-        np.testing.assert_allclose(painted(widget), expected, atol=WEIGHT_ERROR, rtol=0)
+        agree(ribbon(widget), expected, atol=WEIGHT_ERROR)
