@@ -236,13 +236,12 @@ def agree(
     while True:
         shown = values(found)
         compared = wanted[: len(shown)] if head and shown else wanted
-        close = len(shown) == len(compared) and np.allclose(
-            shown, compared, rtol=rtol, atol=atol, equal_nan=True
-        )
-        if close:
+        same_length = len(shown) == len(compared) > 0
+        if same_length and np.allclose(shown, compared, rtol=rtol, atol=atol, equal_nan=True):
             return
         if time.monotonic() > deadline:
             np.testing.assert_allclose(shown, compared, rtol=rtol, atol=atol)
+            raise AssertionError("there are no numbers")
         found.page.wait_for_timeout(1000 * POLL_S)
 
 
