@@ -1,4 +1,4 @@
-"""What a classifier says, opened up: softmax, sigmoid or the plain value (definitions, section 9)."""
+"""What a classifier says, opened up: softmax, sigmoid or the plain value (docs/definitions.md, section 9)."""
 
 from __future__ import annotations
 

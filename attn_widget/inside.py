@@ -1,6 +1,6 @@
 """Inside one layer and the embeddings: real tensors by hooks, in a forward pass of their own.
 
-Names follow definitions, section 8. Nothing here is kept in the trace: it is asked for by layer.
+Names follow docs/definitions.md, section 8. Nothing here is kept in the trace: it is asked for by layer.
 """
 
 from __future__ import annotations

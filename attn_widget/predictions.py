@@ -1,4 +1,4 @@
-"""What the masked-LM head says at every position (definitions, section 7).
+"""What the masked-LM head says at every position (docs/definitions.md, section 7).
 
 The head is ``LayerNorm(GELU(h W + b)) E^T + b_vocab`` (Devlin et al. 2019); its logits come from
 the model, here they become probabilities.

@@ -12,7 +12,7 @@ from attn_widget.analysis.merge import group_tokens
 from attn_widget.tokens import Token
 from attn_widget.trace import Trace
 
-LAST_LAYERS = 6  # definitions, section 9
+LAST_LAYERS = 6  # docs/definitions.md, section 9
 
 
 @dataclass(frozen=True)

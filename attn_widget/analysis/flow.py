@@ -1,4 +1,4 @@
-"""Attention flow: maximum flow through the layers (definitions, section 6; Abnar & Zuidema 2020)."""
+"""Attention flow: maximum flow through the layers (docs/definitions.md, section 6; Abnar & Zuidema 2020)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden states through the layers, residual bars and sinusoidal positions (definitions, section 8)."""
+"""Hidden states through the layers, residual bars and sinusoidal positions (docs/definitions.md, section 8)."""
 
 from __future__ import annotations
 

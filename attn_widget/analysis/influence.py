@@ -1,4 +1,4 @@
-"""The token influence tree (definitions, section 5)."""
+"""The token influence tree (docs/definitions.md, section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Six attention metrics of every head (definitions, section 2; Golshanrad & Faghih 2024)."""
+"""Six attention metrics of every head (docs/definitions.md, section 2; Golshanrad & Faghih 2024)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Head roles: heads clustered by what they attend to (definitions, section 10)."""
+"""Head roles: heads clustered by what they attend to (docs/definitions.md, section 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention rollout, and how much attention changes from layer to layer (definitions, section 6)."""
+"""Attention rollout, and how much attention changes from layer to layer (docs/definitions.md, section 6)."""
 
 from __future__ import annotations
 

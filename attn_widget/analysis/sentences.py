@@ -1,4 +1,4 @@
-"""Inter-sentence attention, ISA (definitions, section 4)."""
+"""Inter-sentence attention, ISA (docs/definitions.md, section 4)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 
 
 class Profile:
-    """The figures of every head (definitions, sections 2 and 3, and patterns) over many texts.
+    """The figures of every head (docs/definitions.md, sections 2 and 3, and patterns) over many texts.
 
     The mean of a figure that grows with the length of a text (``focus_entropy``) is one over these
     lengths; ``focus_normalized`` can be compared between corpora.
@@ -100,7 +100,7 @@ class Profile:
         return {key: (low[k], high[k]) for k, key in enumerate(self.keys)}
 
     def roles(self, seed: int | None = None) -> Roles:
-        """Clusters of heads by their mean specialisation over the texts (definitions, section 10).
+        """Clusters of heads by their mean specialisation over the texts (docs/definitions.md, section 10).
 
         Parameters
         ----------

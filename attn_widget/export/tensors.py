@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from attn_widget.analysis.arrays import Float32
     from attn_widget.inside import LayerParts
 
-WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}  # definitions, section 8
+# docs/definitions.md, section 8
+WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}
 WINDOW_ELSE = 64
 LEAST_POSITIONS, MOST_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer

@@ -26,7 +26,7 @@ def is_punctuation(surface: str) -> bool:
 
 
 def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:
-    """The key positions ``P`` of four specialisation metrics (definitions, section 3).
+    """The key positions ``P`` of four specialisation metrics (docs/definitions.md, section 3).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-/** The influence tree of a token (Definitions, section 5), grown in the page from the matrix on screen. */
+/** The influence tree of a token (docs/definitions.md, section 5), grown in the page from the matrix on screen. */
 
 import {
   edgesOf,
