@@ -110,6 +110,19 @@ describe("a question to the kernel", () => {
     expect(data).toEqual(counting([4, 4]).data);
   });
 
+  test("is split so that a mask of one byte a cell fits beside the weights", async () => {
+    const { asked, invoke } = kernel();
+    // A row has 16 bytes of weights and 4 of a mask: one row fits, two would without the mask.
+    const source = new KernelSource(pack, invoke, { replyBytes: 32 });
+    await source.slice(weights(0));
+    expect(asked.map(({ rows }) => rows)).toEqual([
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [3, 4],
+    ]);
+  });
+
   test("fails in words when the kernel does not answer in time", async () => {
     const { invoke } = kernel({ held: true });
     const source = new KernelSource(pack, invoke, { timeoutMs: 20 });

@@ -291,6 +291,15 @@ def test_a_text_that_was_run_stays_beside_the_next_one_once() -> None:
     widget.close()
 
 
+def test_the_oldest_of_too_many_texts_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attn_widget.analysis.beside.MOST_BESIDE", 2)
+    widget = aw.show("A cat.", model=sequence(), tagger=None, progress=False)
+    for text in ("A dog.", "A bird.", "A mouse."):
+        widget.run(text)
+    assert [one.text for one in widget.analysis.beside] == ["A dog.", "A bird."]
+    widget.close()
+
+
 def test_texts_beside_are_checked_before_anything_runs() -> None:
     model = sequence()
     with pytest.raises(InputTypeError, match=r"expected several texts.*beside=\[text\]"):

@@ -16,7 +16,7 @@ from PIL import Image
 
 import attn_widget as aw
 from attn_widget.errors import InputError
-from attn_widget.export.output import PICTURE_SIDE, CodePlace, outputs, picture_of
+from attn_widget.export.output import MASKED, PICTURE_SIDE, CodePlace, outputs, picture_of
 from attn_widget.widget.pack import unpack
 from tests.unit.tiny_models import build
 
@@ -47,6 +47,18 @@ def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWi
     # Even steps of lightness: no larger weight is lighter, but for rounding of colours.
     assert (np.diff(cells.ravel()[order]) <= 1).all()
     assert cells.ravel()[order[-1]] < 60 < 230 < cells.ravel()[order[0]]
+
+
+def test_the_picture_is_gray_where_the_mask_of_the_model_forbids() -> None:
+    made = aw.show("a cat sat on the mat", model=build("modernbert"), layer=1, head=0,
+                   tagger=None, progress=False)  # fmt: skip
+    allowed = made.analysis.trace.allowed(1)
+    assert allowed is not None and not allowed.all()
+    image = np.asarray(Image.open(io.BytesIO(picture_of(made))).convert("RGB"))
+    side = PICTURE_SIDE // len(allowed)
+    cells = image[side // 2 :: side, side // 2 :: side]
+    np.testing.assert_array_equal((cells == MASKED).all(axis=-1), ~allowed)
+    made.close()
 
 
 def test_the_picture_of_a_long_text_is_small() -> None:

@@ -111,6 +111,7 @@ def test_a_thumbnail_shows_the_largest_weight_of_each_tile_and_hides_none() -> N
     shown = aw.show("a bird and a cat " * 15, progress=False)
     meta, arrays = unpack(shown.first_paint)
     n, side = shown.analysis.n_tokens, meta["thumb"]
+    assert side == min(n, 24)
     weights = shown.analysis.attention(2, 4)
     starts = [k * n // side for k in range(side)] + [n]
     for row in range(side):

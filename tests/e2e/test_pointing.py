@@ -1,0 +1,125 @@
+"""What is under the pointer and the keyboard's cursor is what is painted there."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from scripts.lab import POLL_S, STEP_MS
+from scripts.page import mount
+
+N = 9
+QUERY, KEY = 2, 6
+TOKENS = [f"t{i}" for i in range(N)]
+DARK = 150  # of 255 in each channel; the strongest cell is darker, everything else lighter
+
+
+def one_link() -> np.ndarray:
+    """Uniform weights but for one query that looks at one key alone."""
+    weights = np.full((1, 1, N, N), 1 / N, dtype=np.float32)
+    weights[0, 0, QUERY] = 0
+    weights[0, 0, QUERY, KEY] = 1
+    return weights
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 1000})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shown(page: Page) -> Iterator[aw.AttentionWidget]:
+    analysis = aw.from_attentions(one_link(), TOKENS, tagger=None)
+    widget = aw.AttentionWidget(analysis, theme="light")
+    mount(page, widget, width=1200)
+    yield widget
+    widget.close()
+
+
+def link_of(page: Page, row: int, column: int) -> Locator:
+    """The card of a pair of tokens."""
+    return page.locator(f'[data-aw-part="link"][data-aw-row="{row}"][data-aw-column="{column}"]')
+
+
+def pinned(page: Page, widget: aw.AttentionWidget, row: int, column: int) -> None:
+    """Wait until Python hears of the pair."""
+    deadline = time.monotonic() + STEP_MS / 1000
+    while widget.pair != [row, column]:
+        assert time.monotonic() < deadline, widget.pair
+        page.wait_for_timeout(1000 * POLL_S)
+
+
+def darkest(element: Locator) -> tuple[float, float]:
+    """Center of the dark cell of an element, px of the page."""
+    box = element.bounding_box()
+    assert box is not None
+    shot = np.asarray(Image.open(io.BytesIO(element.screenshot())).convert("RGB"))
+    rows, columns = np.nonzero((shot < DARK).all(axis=-1))
+    scale = shot.shape[1] / box["width"]
+    return box["x"] + float(columns.mean()) / scale, box["y"] + float(rows.mean()) / scale
+
+
+def test_the_pointer_finds_the_cell_that_is_painted_under_it(
+    page: Page, shown: aw.AttentionWidget
+) -> None:
+    x, y = darkest(page.locator(".aw-map-pane"))
+    page.mouse.move(x, y)
+    expect(link_of(page, QUERY, KEY).first).to_contain_text("1.00")
+    page.mouse.click(x, y)
+    expect(page.locator('[data-aw-part="pair"]')).to_contain_text(f"t{QUERY}")
+    expect(page.locator('[data-aw-part="pair"]')).to_contain_text(f"t{KEY}")
+    pinned(page, shown, QUERY, KEY)
+
+
+def test_arrow_keys_move_the_cursor_where_they_point(page: Page, shown: aw.AttentionWidget) -> None:
+    x, y = darkest(page.locator(".aw-map-pane"))
+    page.mouse.click(x, y)
+    for key, (row, column) in {
+        "ArrowRight": (QUERY, KEY + 1),
+        "ArrowDown": (QUERY + 1, KEY + 1),
+        "ArrowLeft": (QUERY + 1, KEY),
+        "ArrowUp": (QUERY, KEY),
+        "Home": (QUERY, 0),
+        "m": (QUERY, KEY),
+        "End": (QUERY, N - 1),
+    }.items():
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        expect(link_of(page, row, column).first).to_be_visible()
+        pinned(page, shown, row, column)
+        page.keyboard.press("Enter")
+
+
+def test_the_grid_is_darkest_at_the_head_with_the_largest_figure(page: Page) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(N), size=(3, 4, N)).astype(np.float32)
+    weights[1, 2] = np.eye(N, dtype=np.float32)
+    analysis = aw.from_attentions(weights, TOKENS, tagger=None)
+    assert analysis.metrics.uniformity.argmax() == 1 * 4 + 2
+    widget = aw.AttentionWidget(analysis, theme="light", metric="uniformity", layer=0, head=0)
+    mount(page, widget, width=1200)
+    shades = {}
+    for layer in range(3):
+        for head in range(4):
+            cell = page.locator(f'.aw-grid-head[data-layer="{layer}"][data-head="{head}"]')
+            box = cell.bounding_box()
+            assert box is not None
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            shot = page.screenshot(clip={"x": x - 2, "y": y - 2, "width": 4, "height": 4})
+            shades[layer, head] = float(
+                np.asarray(Image.open(io.BytesIO(shot)).convert("L")).mean()
+            )
+    figures = analysis.metrics.uniformity
+    ranked = sorted(shades, key=lambda place: figures[place])
+    assert min(shades, key=shades.__getitem__) == ranked[-1]
+    assert max(shades, key=shades.__getitem__) == ranked[0]
+    widget.close()
