@@ -115,6 +115,7 @@ class Lab:
                     f"--IdentityProvider.token={self.token}",
                     f"--ServerApp.root_dir={self.notebooks}",
                     *("--expose-app-in-browser", "--LabApp.extension_manager=readonly"),
+                    "--JupyterNotebookApp.expose_app_in_browser=True",
                     "--LanguageServerManager.autodetect=False",
                 ],
                 cwd=self.notebooks,
@@ -163,9 +164,16 @@ class Lab:
         shutil.copy(path, self.notebooks / path.name)
         return path.name
 
-    def open(self, browser: Browser, name: str, width: int = 1280, height: int = 1600) -> Notebook:
-        """Open a notebook of this server in a new window."""
-        return Notebook(self, browser, name, width, height)
+    def open(
+        self,
+        browser: Browser,
+        name: str,
+        width: int = 1280,
+        height: int = 1600,
+        host: str = "doc/tree",
+    ) -> Notebook:
+        """Open a notebook of this server in a new window: in JupyterLab, or with host "notebooks" in Notebook 7."""
+        return Notebook(self, browser, name, width, height, host)
 
     def close(self) -> None:
         """Stop the server and its kernels."""
@@ -258,7 +266,9 @@ class Notebook:
         Requests that tried to leave this machine; none of them got through.
     """
 
-    def __init__(self, lab: Lab, browser: Browser, name: str, width: int, height: int) -> None:
+    def __init__(
+        self, lab: Lab, browser: Browser, name: str, width: int, height: int, host: str = "doc/tree"
+    ) -> None:
         self.lab = lab
         self.errors: list[str] = []
         self.outside: list[str] = []
@@ -271,7 +281,7 @@ class Notebook:
         self.page.on("pageerror", lambda error: self.errors.append(f"exception: {error}"))
         self.page.on("console", self._listen)
         self.page.on("websocket", lambda socket: self._is_local(socket.url))
-        self.page.goto(f"http://127.0.0.1:{lab.port}/doc/tree/{name}?token={lab.token}")
+        self.page.goto(f"http://127.0.0.1:{lab.port}/{host}/{name}?token={lab.token}")
         self.page.wait_for_function(
             "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady"
         )

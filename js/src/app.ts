@@ -29,6 +29,7 @@ import { bar } from "./views/bar";
 import { caption } from "./views/caption";
 import { focus } from "./views/focus";
 import { headGrid } from "./views/headgrid";
+import { keepHostKeysAway } from "./views/host-keys";
 import { keyList, listenForKeys } from "./views/keys";
 import { createMessages } from "./views/messages";
 import { rememberPlace } from "./views/place";
@@ -97,8 +98,6 @@ export function createFrame(state: State): Frame {
     class: ROOT_CLASS,
     role: "region",
     "aria-label": "Attention of one text",
-    // Notebooks bind single letters and arrows: not while the reader is in here.
-    "data-lm-suppress-shortcuts": "true",
   });
   const runBox = createRunBox({ root, report, clearReport: messages.clearReport });
   const progress = createProgress((busy) => root.classList.toggle("aw-busy", busy));
@@ -164,6 +163,7 @@ export function createFrame(state: State): Frame {
     },
   };
   listenForKeys(root, actions, signal);
+  keepHostKeysAway(root, signal);
 
   const memory = newMemory();
   let current: { readonly source: Source; readonly act: Stage["act"] } | null = null;
