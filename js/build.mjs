@@ -65,13 +65,17 @@ const standalone = await text({
   entryPoints: [join(root, "src", "standalone.ts")],
   format: "iife",
 });
-const css = await text({
-  stdin: {
-    contents: styles.map((name) => `@import "./${name}";`).join("\n"),
-    resolveDir: join(root, "src", "style"),
-    loader: "css",
-  },
-});
+/** Weighs as much as a rule with an id, whatever the host's classes: see src/style/0-isolate.css. */
+const isolated = (sheet) => sheet.replaceAll(/\.attn-widget(?![\w-])/g, ".attn-widget:not(#_)");
+const css = isolated(
+  await text({
+    stdin: {
+      contents: styles.map((name) => `@import "./${name}";`).join("\n"),
+      resolveDir: join(root, "src", "style"),
+      loader: "css",
+    },
+  }),
+);
 
 const packed = deflateRawSync(JSON.stringify({ name, common, script, css }), {
   level: 9,

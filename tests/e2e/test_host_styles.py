@@ -1,0 +1,203 @@
+"""A host's style sheets do not reach into the widget: it looks as in a page of its own.
+
+Every element of a widget in JupyterLab, in Notebook 7 and among the styles of nbconvert's lab template is compared
+with the same element of the same widget on a bare page of the same width, property by property.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from attn_widget.widget.profile import ProfileWidget
+from scripts.lab import ROOT, Lab
+from scripts.page import mount
+from scripts.probe import sentiment
+from tests.e2e.views import READY
+
+TEXT = "The cat sat on the mat. It was tired."
+TEXTS = [TEXT, "Paris is the capital of France.", "She gave him the book because he asked."]
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
+# What follows from where a widget lies on its page, not from a rule.
+PLACED = ("perspective-origin", "transform-origin")
+# One element of each kind, by its own name and its parent's.
+STYLES = """root => {
+    const kindOf = element => `${element.localName}.${element.getAttribute('class') ?? ''}`;
+    const found = {};
+    for (const element of [root, ...root.querySelectorAll('*')]) {
+        const kind = `${kindOf(element.parentElement)} > ${kindOf(element)}`;
+        if (kind in found) continue;
+        const style = getComputedStyle(element);
+        found[kind] = Object.fromEntries([...style].filter(name => !name.startsWith('--'))
+            .map(name => [name, style.getPropertyValue(name)]));
+    }
+    return found;
+}"""
+# The widget takes fonts and two colors from JupyterLab on purpose: the bare page has the same.
+VARIABLES = """() => Object.fromEntries(
+    ['--jp-ui-font-family', '--jp-code-font-family', '--jp-layout-color0', '--jp-content-font-color0']
+        .map(name => [name, getComputedStyle(document.body).getPropertyValue(name)]))"""
+OUTPUT = """() => {
+    document.body.dataset.jpThemeLight = 'true';
+    const output = document.createElement('div');
+    output.className = 'jp-Cell jp-OutputArea jp-OutputArea-output jp-RenderedHTMLCommon jp-RenderedHTML';
+    const holder = document.querySelector('.attn-widget').parentElement;
+    holder.before(output);
+    output.append(holder);
+}"""
+HOST = """variables => {
+    document.body.dataset.jpThemeLight = 'true';
+    for (const [name, value] of Object.entries(variables)) document.body.style.setProperty(name, value);
+}"""
+
+
+def attention(root: Locator) -> None:
+    """The hover card, a pinned pair with its arithmetic, the list of keys, the menu."""
+    page = root.page
+    pane = root.locator(".aw-map-pane")
+    pane.scroll_into_view_if_needed()
+    box = pane.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.3)
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.6)
+    expect(root.locator('[data-aw-part="link"]').first).to_contain_text("q · k")
+    root.locator('[data-aw-part="table"] summary').click()
+    root.locator('[data-aw-part="keys-button"]').click()
+
+
+def inside(root: Locator) -> None:
+    """Every stage of the map, one after the other, ends at the last; its legend of parameters."""
+    root.locator("[data-aw-part=stage]").last.click()
+
+
+def heads(root: Locator) -> None:
+    """The map of roles, which is asked for when it is looked at."""
+    root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
+    expect(root.locator('[data-aw-part="roles-map"] [data-role]').first).to_be_visible()
+
+
+STEPS: dict[str, Callable[[Locator], None]] = {
+    "attention": attention,
+    "heads": heads,
+    "inside": inside,
+}
+
+
+def settle(page: Page) -> None:
+    page.wait_for_function(READY)
+    page.wait_for_timeout(700)  # motion is under 250 ms, a held place 600
+
+
+def differences(host: Locator, bare: Locator) -> list[str]:
+    """Properties that differ, by kind of element."""
+    there: dict[str, dict[str, str]] = host.evaluate(STYLES)
+    here: dict[str, dict[str, str]] = bare.evaluate(STYLES)
+    common = [kind for kind in there if kind in here][1:]  # the root's parent is the host's
+    assert len(common) > 0.9 * max(len(here), len(there)), set(here) ^ set(there)
+    return [
+        f"{kind} {key}: {value!r}, alone {here[kind].get(key)!r}"
+        for kind in common
+        for key, value in there[kind].items()
+        if key not in PLACED and value != here[kind].get(key)
+    ]
+
+
+def compare(host_page: Page, host: Locator, bare_page: Page, view: str) -> list[str]:
+    bare = bare_page.locator(".attn-widget")
+    for page, root in ((host_page, host), (bare_page, bare)):
+        root.locator(f'[role="tab"][data-view="{view}"]').click()
+        settle(page)
+        STEPS.get(view, lambda _: None)(root)
+        settle(page)
+    return differences(host, bare)
+
+
+def bare_like(browser: Browser, host: Locator, widget: aw.AttentionWidget | ProfileWidget) -> Page:
+    """The widget on a page of its own, as wide as it is in its host."""
+    box = host.bounding_box()
+    assert box is not None
+    size = host.page.viewport_size
+    assert size is not None
+    page = browser.new_page(
+        viewport={"width": 1600, "height": size["height"]}, reduced_motion="reduce"
+    )
+    variables = host.page.evaluate(VARIABLES)
+    mount(page, widget, width=1000)
+    page.evaluate(HOST, variables)
+    page.evaluate(
+        "width => { document.querySelector('.attn-widget').parentElement.style.width = `${width}px`; }",
+        box["width"],
+    )
+    page.wait_for_timeout(300)
+    return page
+
+
+CELLS = (
+    f"import sys; sys.path.insert(0, {str(ROOT)!r})\nimport attn_widget as aw",
+    f"w = aw.show({TEXT!r}, layer=3, head=5, token=2, progress=False)",
+    f"from scripts.probe import sentiment\nt = aw.show({TEXT!r}, model=sentiment(), progress=False)",
+    f"p = aw.show(aw.profile({TEXTS!r}, progress=False))",
+)
+
+
+@contextmanager
+def widgets() -> Generator[list[aw.AttentionWidget | ProfileWidget]]:
+    """What the cells above show."""
+    made: list[aw.AttentionWidget | ProfileWidget] = [
+        aw.show(TEXT, layer=3, head=5, token=2, progress=False),
+        aw.show(TEXT, model=sentiment(), progress=False),
+        aw.show(aw.profile(TEXTS, progress=False)),
+    ]
+    yield made
+    for widget in made:
+        widget.close()
+
+
+def views_of(index: int) -> tuple[str, ...]:
+    """What to look at of each widget."""
+    return (VIEWS, ("task",), ("heads",))[index]
+
+
+@pytest.mark.parametrize("where", ["doc/tree", "notebooks"])
+def test_styles_of_a_notebook_stay_outside(lab: Lab, browser: Browser, where: str) -> None:
+    opened = lab.open(browser, lab.write(f"styles-{where[:3]}.ipynb", CELLS), host=where)
+    opened.run_all()
+    found: dict[str, list[str]] = {}
+    with widgets() as made:
+        for index, widget in enumerate(made):
+            host = opened.widget(index).element
+            page = bare_like(browser, host, widget)
+            for view in views_of(index):
+                found[f"{index} {view}"] = compare(opened.page, host, page, view)
+            page.close()
+    opened.close()
+    assert found == {view: [] for view in found}
+
+
+def test_styles_of_an_exported_notebook_stay_outside(browser: Browser) -> None:
+    document, _ = HTMLExporter(template_name="lab").from_notebook_node(nbformat.v4.new_notebook())
+    sheets = re.findall(r"<style[^>]*>(.*?)</style>", document, re.DOTALL)
+    assert any(".jp-RenderedHTMLCommon dt" in sheet for sheet in sheets)
+    found: dict[str, list[str]] = {}
+    with widgets() as made:
+        for index, widget in enumerate(made):
+            page = browser.new_page(
+                viewport={"width": 1400, "height": 1000}, reduced_motion="reduce"
+            )
+            mount(page, widget, width=1000)
+            for sheet in sheets:
+                page.add_style_tag(content=sheet)
+            page.evaluate(OUTPUT)
+            bare = bare_like(browser, page.locator(".attn-widget"), widget)
+            for view in views_of(index):
+                found[f"{index} {view}"] = compare(page, page.locator(".attn-widget"), bare, view)
+            page.close()
+            bare.close()
+    assert found == {view: [] for view in found}
