@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 from attn_widget.checks import stands_at
 from attn_widget.errors import InputTypeError, ModelLoadError
+from attn_widget.loading_notice import current_notice
 
 MINI = Path(__file__).parent / "mini"
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
@@ -146,12 +148,10 @@ def quiet(name: str, progress: bool) -> Generator[None]:
     """Keep the messages of `transformers` to itself; its bar over the weights becomes ours."""
     from huggingface_hub import utils as hub
     from huggingface_hub.utils import logging as hub_logging
-    from tqdm.auto import tqdm
     from transformers.utils import logging
 
     def bar(_factory: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        options = {**kwargs, "desc": f"Loading {name}", "unit": " tensors", "disable": not progress}
-        return tqdm(*args, **options)
+        return loading_bar(name, args, {**kwargs, "unit": " tensors", "disable": not progress})
 
     verbosity, hub_verbosity = logging.get_verbosity(), hub_logging.get_verbosity()
     bars_were_off = hub.are_progress_bars_disabled()
@@ -168,6 +168,22 @@ def quiet(name: str, progress: bool) -> Generator[None]:
         logging.set_tqdm_hook(previous)
         hub_logging.set_verbosity(hub_verbosity)
         logging.set_verbosity(verbosity)
+
+
+def loading_bar(name: str, args: Any, options: dict[str, Any]) -> Any:
+    """A bar over the weights, which is gone once they are loaded: in the notice of a cell, else on stderr."""
+    from tqdm import tqdm
+
+    label = f"Loading {name}"
+    notice = current_notice()
+    if notice is None:
+        return tqdm(*args, **{**options, "desc": label, "leave": False})
+
+    class NoticeBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
+        def display(self, *_: Any, **__: Any) -> None:
+            notice.say(label, self.n / self.total if self.total else None)
+
+    return NoticeBar(*args, **{**options, "file": io.StringIO(), "leave": True})
 
 
 def _cached_config(place: Place) -> str | None:

@@ -20,6 +20,7 @@ from attn_widget.checkpoint import (
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
+from attn_widget.loading_notice import loading_notice, tell
 
 if TYPE_CHECKING:
     import torch
@@ -219,8 +220,34 @@ def load(
             "(model, tokenizer) or an Encoder.",
             "Pass both: model=(model, tokenizer)." if hasattr(model, "config") else "",
         )
+    with loading_notice(progress and not is_loaded(model)):
+        return _loaded(model, tokenizer, device, dtype, revision, progress)
+
+
+def is_loaded(model: Any) -> bool:
+    """Whether `load` has what it needs in memory, as far as can be told without loading anything."""
+    if model is not None and not isinstance(model, (str, Path)):
+        return True
+    try:
+        name = locate(model).name
+    except ModelLoadError:
+        return True  # `load` says what is wrong
+    return any(place.name == name for place, *_ in _LOADED)
+
+
+def _loaded(
+    model: str | Path | None,
+    tokenizer: Any,
+    device: str | torch.device | None,
+    dtype: str | torch.dtype | None,
+    revision: str | None,
+    progress: bool,
+) -> Encoder:
+    """An encoder by name or folder: the one in memory, or a new one."""
+    tell("Loading PyTorch")
     import torch
 
+    tell("Loading transformers")
     where = _device(device)
     kind = _dtype(dtype)
     place = locate(model, revision)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.checks import check_flag
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.loading_notice import loading_notice, tell
 from attn_widget.quiet import quiet
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def run_text(
 
     with quiet.broken():
         encoding = encoder.encode(text, text_pair, truncation=truncation)
+        tell("Running the model")
         trace = capture(encoder, encoding, progress=progress)
     return Analysis(trace, run=Run(encoder, encoding, trace), tagger=tagger)
 
@@ -211,10 +213,13 @@ def show(
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
 
-    from attn_widget.widget import AttentionWidget
+    from attn_widget.encoder import is_loaded
 
-    with quiet.broken():
+    cold = not is_loaded(options.get("model"))
+    with quiet.broken(), loading_notice(cold and options.get("progress", True) is True):
         analysis = analyze(text, text_pair, **options)
+        from attn_widget.widget import AttentionWidget
+
         if "view" not in traits and analysis.classification is not None:
             traits["view"] = "task"
         widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)

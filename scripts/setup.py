@@ -67,6 +67,20 @@ def step(name: str, made_from: str, proof: Path, text: str, work: Callable[[], N
     say(f"{name} ready after {time.monotonic() - begun:.0f} s")
 
 
+def compile_all(executable: Path) -> None:
+    """Write the bytecode of all packages: without it every kernel compiles torch and transformers anew.
+
+    pip would compile one file after the other, and nothing at all where PYTHONDONTWRITEBYTECODE is set.
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(  # some packages ship files for other versions of Python, which do not compile
+        [executable, "-m", "compileall", "-qq", "-j", "0", VENV / "lib", ROOT / "attn_widget"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+
+
 def python() -> None:
     """The virtual environment, with the exact versions of constraints.txt and this checkout in it."""
     if sys.version_info < PYTHON_NEEDED:
@@ -80,6 +94,7 @@ def python() -> None:
             *(executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
             *("--no-compile", "--constraint", "constraints.txt", "--editable", ".[dev]"),
         )
+        compile_all(executable)
 
     made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))
     step("python", made_from, executable, "installing the Python packages into .venv", install)

@@ -62,7 +62,7 @@ def page_code() -> dict[str, Any]:
     Shared in the kernel of a notebook. marimo shares equal modules by itself and has no manager of
     models; in Colab each output is a page of its own.
     """
-    from attn_widget.widget.display import notebook_shell
+    from attn_widget.loading_notice import notebook_shell
 
     global _shared
     if notebook_shell() is None or "google.colab" in sys.modules:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.loading_notice import current_notice, notebook_shell
+
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
@@ -16,18 +18,6 @@ if TYPE_CHECKING:
     from attn_widget.widget.widget import AttentionWidget
 
 log = logging.getLogger("attn_widget")
-
-
-def notebook_shell() -> Any | None:
-    """The running IPython shell of a notebook kernel, or None (a script, a terminal, marimo)."""
-    import sys
-
-    if "IPython" not in sys.modules:
-        return None
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    return shell if shell is not None and getattr(shell, "kernel", None) is not None else None
 
 
 class DisplayOnce:
@@ -43,7 +33,12 @@ class DisplayOnce:
             return
         from IPython.display import display
 
-        handle = display(widget, display_id=True)
+        notice = current_notice()
+        handle = None if notice is None else notice.take()
+        if handle is None:
+            handle = display(widget, display_id=True)
+        else:
+            handle.update(widget)
         self._shown_in = count = shell.execution_count
 
         def after_cell() -> None:

@@ -81,6 +81,7 @@ def heads(root: Locator) -> None:
     """The map of roles, which is asked for when it is looked at."""
     root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
     expect(root.locator('[data-aw-part="roles-map"] [data-role]').first).to_be_visible()
+    root.page.mouse.move(0, 0)
 
 
 STEPS: dict[str, Callable[[Locator], None]] = {
@@ -184,7 +185,7 @@ def test_styles_of_a_notebook_stay_outside(lab: Lab, browser: Browser, where: st
 def test_styles_of_an_exported_notebook_stay_outside(browser: Browser) -> None:
     document, _ = HTMLExporter(template_name="lab").from_notebook_node(nbformat.v4.new_notebook())
     sheets = re.findall(r"<style[^>]*>(.*?)</style>", document, re.DOTALL)
-    assert any(".jp-RenderedHTMLCommon dt" in sheet for sheet in sheets)
+    assert any(".jp-OutputArea-output dt {" in sheet for sheet in sheets)
     found: dict[str, list[str]] = {}
     with widgets() as made:
         for index, widget in enumerate(made):

@@ -2,7 +2,7 @@
 
 import type { Stage } from "../matrix";
 import { isAbort } from "../source/failure";
-import type { Slice } from "../types";
+import type { Meta, Slice } from "../types";
 
 export interface Tag {
   readonly pos: string | null;
@@ -43,6 +43,34 @@ export function readTags({ data }: Slice): Tags | null {
     of: (word) => tags[word] ?? null,
     tagger: text(tagger) ?? "",
   };
+}
+
+/** As wide as a usual tag; invisible. */
+const BLANK: Tag = { pos: "\u2007".repeat(5), entity: null, label: null };
+const JOINED = { from: /[\p{L}\p{M}]$/u, to: /^[\p{L}\p{M}]/u };
+const MOSTLY_LATIN = 0.5;
+
+/**
+ * Blank tags that hold the place of those that are on their way, so that nothing moves when they come.
+ * Null for a text in another script than Latin, which hardly any tagger reads.
+ */
+export function blankTags({ before, special, surface }: Meta["tokens"]): Tags | null {
+  const letters = surface.join("").match(/\p{L}/gu) ?? [];
+  const latin = letters.filter((letter) => /\p{Script=Latin}/u.test(letter)).length;
+  if (latin <= MOSTLY_LATIN * letters.length) return null;
+  let word = -1;
+  const words = before.map((gap, token) => {
+    if (special[token]) return null;
+    const goesOn =
+      gap === "" &&
+      token > 0 &&
+      !special[token - 1] &&
+      JOINED.from.test(surface[token - 1]!) &&
+      JOINED.to.test(surface[token]!);
+    if (!goesOn) word++;
+    return word;
+  });
+  return { wordOf: (token) => words[token] ?? null, of: () => BLANK, tagger: "" };
 }
 
 const IDLE_MS = 2000;

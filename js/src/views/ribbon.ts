@@ -11,7 +11,7 @@ import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
 import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "./ribbon-line";
-import { askForTags, type Tags } from "./ribbon-tags";
+import { askForTags, blankTags, type Tags } from "./ribbon-tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./ribbon-tools";
 
 /** Height of a line of the ribbon (px): the last one in sight is faded. */
@@ -47,6 +47,8 @@ export function ribbon(
   /** Undefined until they were asked for; null when there are none. */
   let tags: Tags | null | undefined;
   let tagging = memory.tags ?? tokens.text.length <= TAGGED_TOKENS;
+  /** In place of the tags until they come. */
+  const reserved = memory.tagged === false ? null : blankTags(tokens);
 
   function build(next: readonly Unit[], anyway = false): void {
     if (next === units && !anyway) return;
@@ -56,13 +58,10 @@ export function ribbon(
     colors = [];
     marked = [];
     const focused = buttons.indexOf(line.ownerDocument.activeElement as HTMLElement);
-    const built = buildLine(units, meta, tagging ? (tags ?? null) : null);
+    const built = buildLine(units, meta, tagging ? (tags === undefined ? reserved : tags) : null);
     buttons = built.buttons;
     line.replaceChildren(...built.nodes);
-    line.classList.toggle(
-      "aw-tagged",
-      tagging && (tags === undefined ? memory.tagged === true : tags !== null),
-    );
+    line.classList.toggle("aw-tagged", tagging && (tags === undefined ? reserved : tags) !== null);
     if (focused >= 0) buttons[focused]?.focus({ preventScroll: true });
     requestAnimationFrame(settle);
   }
