@@ -14,6 +14,9 @@ from safetensors.torch import save as serialize
 from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
+from training.data import Corpus
+from training.level import SHIPPED, level
+from training.masked import masked_sequences
 from training.model import TIED, base_folder, build_config, load_checkpoint, load_exported
 from training.settings import Settings, build_parser, read_settings
 
@@ -94,7 +97,7 @@ def export(
 
     With ``earlier``, a folder and its share, the weights are averaged first; see `average`.
 
-    The weights are stored in float16 but ``config.json`` says float32, so that `from_pretrained`
+    The last hidden state is brought to the scale of one; see `training.level`. The weights are stored in float16 but ``config.json`` says float32, so that `from_pretrained`
     computes in float32 on a CPU. The step and tokens go into the weights file's metadata.
 
     Raises
@@ -105,6 +108,9 @@ def export(
     model, step, tokens = load_checkpoint(run, settings["model"])
     if earlier is not None:
         average(model, *earlier, settings)
+    validation = Corpus.open(run / "data", "validation")
+    ids, _ = masked_sequences(validation.tokens, model.config.vocab_size, 16)
+    level(model, ids, SHIPPED)
     out.mkdir(parents=True, exist_ok=True)
     weights = half_weights(model)
     n_bytes = sum(value.numel() * value.element_size() for value in weights.values())

@@ -1,0 +1,36 @@
+"""Bring the last hidden state to the scale of one, at no change of what the heads say.
+
+Three dimensions hold nearly all of the sum that the last LayerNorm divides by, so what it gives out is small in the others
+(0.07 where BERT's is near 1), and whoever fine-tunes the model reads that. The LayerNorm's gain and shift are multiplied by one
+number, and the weights that read them, the heads', are divided by it. That is for what ships: these weights get so small that
+an optimizer's steps would be large for them, so training goes on at the scale that the base has.
+"""
+
+from __future__ import annotations
+
+import torch
+from transformers import BertForPreTraining
+
+SHIPPED, TRAINED = 1.0, 0.075  # standard deviation of the last hidden state
+
+
+@torch.no_grad()
+def level(model: BertForPreTraining, input_ids: torch.Tensor, deviation: float) -> float:
+    """Scale the last hidden state of ``input_ids`` to a standard ``deviation``, its dimensions' median; returns the factor.
+
+    Parameters
+    ----------
+    input_ids : int64 tensor [batch, n]
+        Text to measure on.
+    """
+    norm = model.bert.encoder.layer[-1].output.LayerNorm
+    hidden = model.bert(input_ids=input_ids).last_hidden_state
+    factor = deviation / float(hidden.std(dim=(0, 1)).median())
+    readers = [model.cls.predictions.transform.dense]
+    if model.bert.pooler is not None:
+        readers.append(model.bert.pooler.dense)
+    norm.weight.mul_(factor)
+    norm.bias.mul_(factor)
+    for reader in readers:
+        reader.weight.div_(factor)
+    return factor
