@@ -67,7 +67,10 @@ class Apart:
 def prompt_texts(content: Any, kept: tuple[str, ...] = ()) -> Iterator[str]:
     """Every prompt in a file of ``prompts/``, with each answer in its place."""
     if isinstance(content, dict) and "text" in content:
-        answers = [*content.get("accept", []), *(content[k] for k in ("good", "bad") if k in content)]
+        answers = [
+            *content.get("accept", []),
+            *(content[k] for k in ("good", "bad") if k in content),
+        ]
         yield from (content["text"].replace("[MASK]", answer) for answer in answers)
         if "[MASK]" not in content["text"]:
             yield content["text"]
@@ -80,8 +83,8 @@ def prompt_texts(content: Any, kept: tuple[str, ...] = ()) -> Iterator[str]:
             yield from prompt_texts(inner, kept)
 
 
-def test_texts(folder: Path = TESTS) -> Iterator[str]:
-    """The strings of the Python tests."""
+def strings_of(folder: Path) -> Iterator[str]:
+    """The strings in the Python files of ``folder``, line by line."""
     for file in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -94,6 +97,6 @@ def evaluation_texts() -> Iterator[str]:
 
     for file in sorted(PROMPTS.glob("*.json")):
         yield from prompt_texts(json.loads(file.read_text(encoding="utf-8")), KEPT)
-    yield from test_texts()
+    yield from strings_of(TESTS)
     for name in RATED:
         yield from rated_sentences(name).texts

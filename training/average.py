@@ -6,7 +6,7 @@ https://arxiv.org/abs/1803.05407), so that a run can be looked at and stopped an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import torch
@@ -47,7 +47,7 @@ class Average:
             self._own[name].lerp_(value, share)
 
     @contextmanager
-    def inside(self, model: torch.nn.Module) -> Iterator[None]:
+    def inside(self, model: torch.nn.Module) -> Generator[None]:
         """Let ``model`` have the averaged weights; its own come back at the end. Nothing changes before `add`."""
         if not self.tokens:
             yield

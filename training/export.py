@@ -14,9 +14,7 @@ from safetensors.torch import save as serialize
 from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
-from training.data import Corpus
-from training.level import SHIPPED, level
-from training.masked import masked_sequences
+from training.level import SHIPPED, level_by
 from training.model import TIED, base_folder, build_config, load_checkpoint, load_exported
 from training.settings import Settings, build_parser, read_settings
 
@@ -71,8 +69,12 @@ def logits_of(model: BertForPreTraining, package: str) -> torch.Tensor:
 
 
 @torch.no_grad()
-def average(model: BertForPreTraining, folder: Path, share: float, settings: Settings) -> None:
+def average(
+    model: BertForPreTraining, folder: Path, share: float, settings: Settings, data: Path
+) -> None:
     """Move ``model`` towards the exported one in ``folder``, which gets ``share`` of every weight.
+
+    Both are at the scale that ships, which is measured on the validation text in ``data``.
 
     Weights on one path of training are often better averaged than either end: Izmailov et al. 2018,
     https://arxiv.org/abs/1803.05407; Wortsman et al. 2022, https://arxiv.org/abs/2203.05482.
@@ -86,6 +88,7 @@ def average(model: BertForPreTraining, folder: Path, share: float, settings: Set
         raise ValueError(f"share {share}: expected a number between 0 and 1")
     earlier = BertForPreTraining(build_config(settings["model"]))
     load_exported(earlier, folder)
+    level_by(earlier.eval(), data, SHIPPED)
     for own, other in zip(model.parameters(), earlier.parameters(), strict=True):
         own.lerp_(other, share)
 
@@ -106,11 +109,9 @@ def export(
         If the weights take more than 48 MB.
     """
     model, step, tokens = load_checkpoint(run, settings["model"])
+    level_by(model, run / "data", SHIPPED)
     if earlier is not None:
-        average(model, *earlier, settings)
-    validation = Corpus.open(run / "data", "validation")
-    ids, _ = masked_sequences(validation.tokens, model.config.vocab_size, 16)
-    level(model, ids, SHIPPED)
+        average(model, *earlier, settings, run / "data")
     out.mkdir(parents=True, exist_ok=True)
     weights = half_weights(model)
     n_bytes = sum(value.numel() * value.element_size() for value in weights.values())

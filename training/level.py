@@ -8,10 +8,24 @@ an optimizer's steps would be large for them, so training goes on at the scale t
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import torch
 from transformers import BertForPreTraining
 
+from training.data import Corpus
+from training.masked import masked_sequences
+
 SHIPPED, TRAINED = 1.0, 0.075  # standard deviation of the last hidden state
+SEQUENCES = 16  # to measure it on
+
+
+def level_by(model: BertForPreTraining, data: Path, deviation: float) -> float:
+    """`level` on a sample of the validation text that `prepare` wrote into ``data``."""
+    text = Corpus.open(data, "validation").tokens
+    ids, _ = masked_sequences(text, model.config.vocab_size, SEQUENCES)
+    return level(model, ids, deviation)
 
 
 @torch.no_grad()
@@ -23,10 +37,11 @@ def level(model: BertForPreTraining, input_ids: torch.Tensor, deviation: float) 
     input_ids : int64 tensor [batch, n]
         Text to measure on.
     """
-    norm = model.bert.encoder.layer[-1].output.LayerNorm
+    last: Any = model.bert.encoder.layer[-1]
+    norm = last.output.LayerNorm
     hidden = model.bert(input_ids=input_ids).last_hidden_state
     factor = deviation / float(hidden.std(dim=(0, 1)).median())
-    readers = [model.cls.predictions.transform.dense]
+    readers: list[Any] = [model.cls.predictions.transform.dense]
     if model.bert.pooler is not None:
         readers.append(model.bert.pooler.dense)
     norm.weight.mul_(factor)

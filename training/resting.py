@@ -26,7 +26,7 @@ class Resting:
         for layer in layers[1:-1]:
             layer.attention.self.register_forward_hook(self._keep)
 
-    def _keep(self, module: Any, inputs: Any, output: Any) -> None:
+    def _keep(self, module: Any, _: Any, output: Any) -> None:
         if module.training and torch.is_grad_enabled():
             self._weights.append(output[1])
 

@@ -20,9 +20,9 @@ from transformers import BertForPreTraining
 from attn_widget.tasks.training_loop import has_bfloat16
 from training.average import Average
 from training.data import Corpus, Mixture, build_batch
-from training.level import TRAINED, level
+from training.level import TRAINED, level_by
 from training.loss import compute
-from training.masked import MASK_RATE, masked_sequences
+from training.masked import MASK_RATE
 from training.model import build_config, build_model, load_exported
 from training.optimizer import build_optimizers
 from training.resting import Resting
@@ -141,8 +141,7 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
     if begin is not None:
         step, tokens = load_exported(model, begin)
         begun = tokens
-        ids, _ = masked_sequences(validation.tokens, model.config.vocab_size, 16)
-        level(model.eval(), ids, TRAINED)
+        level_by(model.eval(), run / "data", TRAINED)
     torch.nn.Module.to(model, device)  # `model.to` has no usable type
     # heads of 32 numbers: on a CPU plain products are faster than the fused kernel, above all backwards
     fused = device.type == "cuda" and not options["rest_weight"]  # which gives no weights
