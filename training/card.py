@@ -51,7 +51,7 @@ all weights on the two tasks of Devlin et al. (2019, arXiv:1810.04805). So: dist
 sentence-embedding model, then a masked language model again.
 """
 
-SOURCES = {
+SOURCES: dict[str, str] = {
     "wikipedia": "English Wikipedia: paragraphs of its core articles, by Wikipedia's authors, under "
     "[CC BY-SA](https://creativecommons.org/licenses/by-sa/4.0/)",
     "books": "Project Gutenberg: 120 books with much dialogue, 1800s to 1920s, in the public domain in the United "
@@ -62,7 +62,7 @@ SOURCES = {
     "examples": "WordNet 3.0's example sentences, Princeton University, WordNet licence",
     "proverbs": "proverbs and the Harvard sentences, Corpora project, CC0",
 }
-KINDS = {"validation": "Wikipedia", "examples": "WordNet's examples"}
+KINDS: dict[str, str] = {"validation": "Wikipedia", "examples": "WordNet's examples"}
 
 
 def data_section(run: dict[str, Any]) -> str:
@@ -101,6 +101,8 @@ def _stretch(stretch: dict[str, Any]) -> str:
         masked += (
             f", {batch['final_mask_rate']:.0%} of the last {train['final_tokens'] / 1e6:.1f} M"
         )
+        if train.get("final_dropout"):
+            masked += f" (with dropout {train['final_dropout']:g})"
     copying = ""
     if train.get("copy_weight"):
         copying = (
@@ -233,7 +235,8 @@ def everyday_lines(figures: dict[str, Any]) -> list[str]:
         shares = " | ".join(
             f"{masked[key]:.1%}" for key in ("top1", "top5", "hidden_top1", "hidden_top5")
         )
-        title = KINDS.get(name, name) + (", a sentence at a time" if row["alone"] else "")
+        alone = ", a sentence at a time" if row["alone"] else ""
+        title = f"{KINDS.get(name, name)}{alone}"
         lines.append(f"| {title} | {row['tokens']:,} | {shares} | {row['seen']['last']:.1%} |")
     if "stars" in figures:
         lines += ["", "| fine-tuned on stars, by default | right | each seed | chance |"]

@@ -277,7 +277,11 @@ def ask_for_a_name(
 
 
 def ask_for_the_last(
-    ids: np.ndarray, labels: np.ndarray, original: np.ndarray, rng: np.random.Generator
+    ids: np.ndarray,
+    labels: np.ndarray,
+    original: np.ndarray,
+    maskable: np.ndarray,
+    rng: np.random.Generator,
 ) -> None:
     """Ask for the last word as it stands in `KEPT_LAST` of the rows that end without a full stop; in place.
 
@@ -285,8 +289,8 @@ def ask_for_the_last(
     """
     last = np.argmax(original == SEP, axis=1) - 1
     rows = np.arange(len(original))
-    ends_in = original[rows, last]
-    asked = ~np.isin(ends_in, FULL_STOPS) & (rng.random(len(rows)) < KEPT_LAST)
+    ends = ~np.isin(original[rows, last], FULL_STOPS) & maskable[rows, last]
+    asked = ends & (rng.random(len(rows)) < KEPT_LAST)
     rows, last = rows[asked], last[asked]
     ids[rows, last] = labels[rows, last] = original[rows, last]
 
@@ -353,7 +357,7 @@ def collate(
     if is_name is not None:
         ask_for_a_name(changed, labels, ids, is_name, rng)
     if last:
-        ask_for_the_last(changed, labels, ids, rng)
+        ask_for_the_last(changed, labels, ids, maskable, rng)
     next_labels = np.array([label for _, label in sequences])
     return Batch(
         torch.from_numpy(changed),

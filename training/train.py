@@ -127,8 +127,18 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
 
     Without a checkpoint it begins with the exported model in the folder ``begin``: its weights, step
     and tokens, with fresh optimizers and a warm-up of their own.
+
+    Raises
+    ------
+    ValueError
+        If ``train.rest_weight`` and ``train.keep_share`` exclude one another.
     """
     options = settings["train"]
+    if options["rest_weight"] and options["keep_share"] < 1:
+        raise ValueError(
+            "train.rest_weight reads the weights of all words, and train.keep_share "
+            f"= {options['keep_share']} drops some: set one of them, keep_share=1 or rest_weight=0"
+        )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     bf16 = has_bfloat16(device)
     torch.set_num_threads(options["threads"])
