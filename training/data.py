@@ -192,7 +192,8 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 
 def _shorts(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     paired = rng.random() < SHORT_PAIRED
-    drawn = [_short(text.draw("alone", rng), rng, paired) for _ in range(DRAWN)]
+    source = "running" if paired else "alone"  # in a list of sentences neighbours say nothing
+    drawn = [_short(text.draw(source, rng), rng, paired) for _ in range(DRAWN)]
     return _alike(drawn, rng, tokens)
 
 

@@ -116,13 +116,17 @@ def ends_of(batch: Batch) -> np.ndarray:
 
 
 def test_each_kind_of_batch_draws_from_its_own_sources(mixture: Mixture) -> None:
-    thousands = {
-        kind: np.concatenate(
-            [b.input_ids.numpy()[:, 1] // 1000 for b in batches(mixture, kind, 6, mask_rate=0.0)]
-        )
-        for kind in ("single", "short", "names")
+    drawn = {
+        kind: batches(mixture, kind, 8, mask_rate=0.0) for kind in ("single", "short", "names")
     }
-    assert set(thousands["short"]) == {4}
+    drawn["paired"] = [batch for batch in drawn["short"] if batch.next_labels is not None]
+    drawn["alone"] = [batch for batch in drawn["short"] if batch.next_labels is None]
+    thousands = {
+        kind: np.concatenate([batch.input_ids.numpy()[:, 1] // 1000 for batch in some])
+        for kind, some in drawn.items()
+    }
+    assert set(thousands["alone"]) == {4}
+    assert set(thousands["paired"]) == {2, 3}
     assert set(thousands["names"]) <= {2, 0}  # 0: the first word is a name that is asked for
     running = thousands["single"]
     assert set(running) <= {1, 2, 3}
