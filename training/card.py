@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from training.curve import curve_svg, curve_table
+from training.heads import RESTING
 
 RESULTS = Path(__file__).with_name("results")
 GUIDE = Path(__file__).with_name("README.md")
@@ -50,10 +51,34 @@ all weights on the two tasks of Devlin et al. (2019, arXiv:1810.04805). So: dist
 sentence-embedding model, then a masked language model again.
 """
 
-DATA = """## Data
-English Wikipedia: paragraphs of its core articles, by Wikipedia's authors, under
-[CC BY-SA](https://creativecommons.org/licenses/by-sa/4.0/). The text is not redistributed here.
-"""
+SOURCES: dict[str, str] = {
+    "wikipedia": "English Wikipedia: paragraphs of its core articles, by Wikipedia's authors, under "
+    "[CC BY-SA](https://creativecommons.org/licenses/by-sa/4.0/)",
+    "books": "Project Gutenberg: 120 books with much dialogue, 1800s to 1920s, in the public domain in the United "
+    "States, headers and footers removed",
+    "dialogues": "the Edinburgh self-dialogue corpus (Fainberg et al. 2018, BSD 3-clause), Schema-Guided Dialogue "
+    "(Rastogi et al. 2020, CC BY-SA 4.0) and Taskmaster-4 (Byrne and Ganesh, CC BY 4.0)",
+    "tatoeba": "tatoeba.org: short sentences of daily life, through manythings.org's pairs, CC BY 2.0 FR",
+    "examples": "WordNet 3.0's example sentences, Princeton University, WordNet licence",
+    "proverbs": "proverbs and the Harvard sentences, Corpora project, CC0",
+}
+KINDS: dict[str, str] = {"validation": "Wikipedia", "examples": "WordNet's examples"}
+
+
+def data_section(run: dict[str, Any]) -> str:
+    """What it has read, and the licences."""
+    corpus = run["corpus"]
+    parts = corpus.get("parts", {"wikipedia": corpus["tokens"]})  # until 88.3 M tokens nothing else
+    lines = [
+        f"- {SOURCES.get(name, name)}: {tokens / 1e6:.2f} M word pieces"
+        for name, tokens in parts.items()
+    ]
+    return "\n".join(["## Data", *lines, "", "The text is not redistributed here.", ""])
+
+
+def _shares(stretch: dict[str, Any], kind: str) -> str:
+    own = {name: share for name, share in stretch["settings"][kind].items() if share}
+    return ", ".join(f"{share / sum(own.values()):.0%} {name}" for name, share in own.items())
 
 
 def _stretch(stretch: dict[str, Any]) -> str:
@@ -76,6 +101,8 @@ def _stretch(stretch: dict[str, Any]) -> str:
         masked += (
             f", {batch['final_mask_rate']:.0%} of the last {train['final_tokens'] / 1e6:.1f} M"
         )
+        if train.get("final_dropout"):
+            masked += f" (with dropout {train['final_dropout']:g})"
     copying = ""
     if train.get("copy_weight"):
         copying = (
@@ -88,6 +115,16 @@ def _stretch(stretch: dict[str, Any]) -> str:
             f" {batch['names']:.0%} of the batches are sentences one of whose names is asked for (salient "
             "span masking, Guu et al. 2020)."
         )
+    mixed = ""
+    if "running" in stretch["settings"]:
+        mixed = f" Running text: {_shares(stretch, 'running')}; sentences alone: {_shares(stretch, 'alone')}"
+        mixed += f", {batch['bare']:.0%} of them without their full stop." if batch["bare"] else "."
+    if train.get("rest_weight"):
+        mixed += f" Weight {train['rest_weight']:g} against heads that rest on [CLS] and [SEP]."
+    if train.get("average_tokens"):
+        mixed += (
+            f" The weights are a running average over {train['average_tokens'] / 1e6:g} M tokens."
+        )
     decay = ""
     if train["schedule"] == "trapezoid":
         decay = f", the last {train['decay_tokens'] / 1e6:.1f} M tokens down to zero"
@@ -95,7 +132,7 @@ def _stretch(stretch: dict[str, Any]) -> str:
         f"- {stretch['begun'] / 1e6:.2f} M to {stretch['tokens'] / 1e6:.2f} M tokens: {stretch['steps']:,} steps of "
         f"about {batch['step_tokens']:,} tokens, {stretch['hours']:.1f} hours of computing at a median "
         f'{stretch["tokens_per_second"]:,.0f} tokens/s, {masked}. {optimizer}, schedule "{train["schedule"]}"{decay}.'
-        f"{dropping}{copying}{names}"
+        f"{dropping}{copying}{names}{mixed}"
     )
 
 
@@ -131,8 +168,8 @@ def evaluation_section(figures: dict[str, Any]) -> str:
         "with a fixed seed), the float16 file as it ships"
         + (", **a sample only**:" if figures["quick"] else ":"),
         "",
-        "| | loss | top-1 | top-5 | words scored |",
-        "|---|---|---|---|---|",
+        "| | loss | top-1 | top-5 | words scored | top-1, hidden | top-5, hidden |",
+        "|---|---|---|---|---|---|---|",
     ]
     names = {
         "model": "**this model**",
@@ -142,9 +179,13 @@ def evaluation_section(figures: dict[str, Any]) -> str:
     for key, name in names.items():
         row = masked[key]
         scores = f"{row['loss']:.3f} | {row['top1']:.1%} | {row['top5']:.1%}"
-        lines.append(f"| {name} | {scores} | {row['n_chosen']:,} |")
+        hidden = f"{row['hidden_top1']:.1%} | {row['hidden_top5']:.1%}"
+        lines.append(f"| {name} | {scores} | {row['n_chosen']:,} | {hidden} |")
     pair = masked["next_sentence"]
     lines += [
+        "",
+        "*Hidden* counts the words that stand behind a [MASK], which is what somebody asks who types one: of the chosen "
+        "words 10% are replaced by another and 10% are left for the model to see.",
         "",
         f"Next sentence: {pair['accuracy']:.1%} of {pair['n_pairs']:,} pairs (chance 50%). Minimal pairs of "
         f"grammatical agreement: {pairs['accuracy']:.1%} of {pairs['n']} (chance 50%). Cloze prompts: top-1 "
@@ -156,6 +197,7 @@ def evaluation_section(figures: dict[str, Any]) -> str:
     ]
     for name, row in cloze["groups"].items():
         lines.append(f"| {name} | {row['top1']:.0%} | {row['top5']:.0%} |")
+    lines += everyday_lines(figures)
     lines += ["", "| minimal pairs | right |", "|---|---|"]
     for name, row in pairs["groups"].items():
         lines.append(f"| {name} | {row['accuracy']:.0%} |")
@@ -165,6 +207,44 @@ def evaluation_section(figures: dict[str, Any]) -> str:
         top = " ".join(f"`{piece}`" for piece in probe["top"])
         lines.append(f"| {probe['text']} | {top} | {probe['wanted']} | {met} |")
     return "\n".join(lines) + "\n"
+
+
+def everyday_lines(figures: dict[str, Any]) -> list[str]:
+    """Everyday prompts, words that are seen, kinds of text, and what fine-tuning makes of it."""
+    everyday, seen = figures["everyday"], figures["seen"]
+    lines = [
+        "",
+        f"Everyday prompts: top-1 {everyday['top1']:.1%}, top-5 {everyday['top5']:.1%} of {everyday['n']}.",
+        "",
+        "| everyday prompts | n | top-1 | top-5 |",
+        "|---|---|---|---|",
+    ]
+    for name, row in everyday["groups"].items():
+        lines.append(f"| {name} | {row['n']} | {row['top1']:.0%} | {row['top5']:.0%} |")
+    lines += [
+        "",
+        f"The same sentences with their answer and without a full stop, nothing masked: the last word itself comes first in its "
+        f"place in {seen['last']:.1%} of {seen['n']} (a model of prose expects the full stop there), any word in "
+        f"{seen['words']:.1%}.",
+        "",
+        "| kind of held-out text | word pieces | top-1 | top-5 | top-1, hidden | top-5, hidden | last word itself first |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, row in figures["kinds"].items():
+        masked = row["masked"]
+        shares = " | ".join(
+            f"{masked[key]:.1%}" for key in ("top1", "top5", "hidden_top1", "hidden_top5")
+        )
+        alone = ", a sentence at a time" if row["alone"] else ""
+        title = f"{KINDS.get(name, name)}{alone}"
+        lines.append(f"| {title} | {row['tokens']:,} | {shares} | {row['seen']['last']:.1%} |")
+    if "stars" in figures:
+        lines += ["", "| fine-tuned on stars, by default | right | each seed | chance |"]
+        lines.append("|---|---|---|---|")
+        for name, row in figures["stars"].items():
+            each = ", ".join(f"{value:.1f}%" for value in row["correct"])
+            lines.append(f"| {name} | {row['mean']:.1f}% | {each} | {row['chance']:.0f}% |")
+    return lines
 
 
 def weakness_section(figures: dict[str, Any]) -> str:
@@ -197,6 +277,7 @@ def heads_section(figures: dict[str, Any]) -> str:
         for head in every["heads"]
         if head["known"] and head["pattern"] in ("first token", "separator")
     ]
+    by_layer = [sum(share > RESTING for share in layer) for layer in heads["first_share"]]
     lines = [
         "## What its heads do",
         f"On {heads['passages']} passages tagged by `{heads['tagger']}`: the share of queries whose largest weight falls "
@@ -207,6 +288,9 @@ def heads_section(figures: dict[str, Any]) -> str:
         f"With all keys competing {every['known']} of {len(every['heads'])} heads do a known pattern; {len(resting)} of them rest on "
         "[CLS] or [SEP], as heads do that have nothing to do. Left to choose among the words only (as in "
         f"Clark et al. 2019), {words['known']} do.",
+        "",
+        f"{heads['resting']} of {len(every['heads'])} heads give more than half of their weight to [CLS], as a mean over the words "
+        f"(layers 0 to {len(by_layer) - 1}: {', '.join(map(str, by_layer))}).",
     ]
     for title, table, skip in (
         ("all keys, without those that rest", every, resting),
@@ -249,7 +333,7 @@ def build_card(run: dict[str, Any], figures: dict[str, Any]) -> str:
     return "\n".join(
         [
             HEADER,
-            DATA,
+            data_section(run),
             "## Training",
             training_section(run),
             "![Loss and accuracy over tokens](curve.svg)\n",

@@ -64,15 +64,17 @@ def _mean(values: Iterable[bool]) -> float:
     return sum(listed) / len(listed)
 
 
-def evaluate_cloze(reader: Reader) -> dict[str, Any]:
-    """Top-1 and top-5 accuracy by group, and how often a word of the prompt is copied.
+def evaluate_cloze(reader: Reader, name: str = "cloze") -> dict[str, Any]:
+    """Answers to the prompts of ``prompts/NAME.json``.
+
+    Top-1 and top-5 accuracy by group, and how often a word of the prompt is copied.
 
     A prompt is *copied* when the best piece stands in the prompt itself and is no accepted
     answer.
     """
     groups: dict[str, Any] = {}
     answers: list[dict[str, Any]] = []
-    for group, prompts in read_prompts("cloze").items():
+    for group, prompts in read_prompts(name).items():
         for prompt in prompts:
             top = reader.top(prompt["text"])
             first = top[0] in prompt["accept"]

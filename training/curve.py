@@ -12,13 +12,29 @@ from statistics import median
 from typing import Any
 from xml.sax.saxutils import escape
 
-from training.data import Corpus
+import numpy as np
+
+from training.data import Mixture
 from training.settings import Settings, build_parser, read_settings
 
 Record = dict[str, float]
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 300, 48, 56, 28, 40  # px of the picture
 LOSS_COLOR, ACCURACY_COLOR = "#7a7a7a", "#c2571a"  # readable on white and on dark
+
+# The stretches until 88.3 M tokens, all on Wikipedia, follow `FIT[0] T^-FIT[1]` of words not found first, T in M tokens:
+# the best of each stretch, at the end of its decay. What comes later is measured against it.
+FIT = (0.752, 0.0914)
+FIT_FROM, FIT_POINTS = 1e6, 60  # tokens from which the fit is drawn, points of its line
+
+
+def fitted_top1(tokens: float) -> float:
+    """Top-1 accuracy that the fit expects after ``tokens`` tokens.
+
+    >>> round(fitted_top1(88_300_000), 3), round(fitted_top1(250_000_000), 3)
+    (0.501, 0.546)
+    """
+    return 1.0 - FIT[0] * (tokens / 1e6) ** -FIT[1]
 
 
 def read_curve(path: Path) -> list[Record]:
@@ -55,7 +71,7 @@ def run_facts(
     if not training:
         raise ValueError(f"{run / 'curve.jsonl'} has no training record yet")
     rate = median(record["tokens_per_second"] for record in training)
-    corpus = Corpus.open(run / "data", "train")
+    corpus = Mixture.open(run / "data", settings).parts
     first, last = records[0], records[-1]
     begun = 0 if earlier is None else int(first["tokens"])
     tokens = int(last["tokens"])
@@ -72,9 +88,10 @@ def run_facts(
         "steps": int(last["step"]),
         "tokens": tokens,
         "corpus": {
-            "tokens": len(corpus.tokens),
-            "sentences": corpus.n_sentences,
-            "paragraphs": len(corpus.paragraphs) - 1,
+            "tokens": sum(len(part.tokens) for part in corpus.values()),
+            "sentences": sum(part.n_sentences for part in corpus.values()),
+            "paragraphs": sum(len(part.paragraphs) - 1 for part in corpus.values()),
+            "parts": {name: len(part.tokens) for name, part in corpus.items()},
         },
         "stretches": [*before["stretches"], stretch],
         "training": [*before["training"], *training],
@@ -87,18 +104,25 @@ def run_facts(
 
 def curve_table(facts: dict[str, Any]) -> str:
     """The validation records as a Markdown table."""
-    rows = ["| tokens | loss | top-1 | next sentence |", "|---|---|---|---|"]
+    rows = ["| tokens | loss | top-1 | fit | next sentence |", "|---|---|---|---|---|"]
     for record in facts["validation"]:
         rows.append(
             f"| {record['tokens'] / 1e6:.1f} M | {record['validation_loss']:.3f} | "
-            f"{record['validation_top1']:.1%} | {record['validation_next']:.1%} |"
+            f"{record['validation_top1']:.1%} | {_fit_cell(record['tokens'])} | {record['validation_next']:.1%} |"
         )
     return "\n".join(rows)
 
 
-def _line(points: list[tuple[float, float]], color: str, width: float) -> str:
+def _fit_cell(tokens: float) -> str:
+    return "" if tokens < FIT_FROM else f"{fitted_top1(tokens):.1%}"
+
+
+def _line(points: list[tuple[float, float]], color: str, width: float, dash: str = "") -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"{dashes}/>'
+    )
 
 
 def _text(x: float, y: float, anchor: str, content: str, color: str = LOSS_COLOR) -> str:
@@ -106,12 +130,15 @@ def _text(x: float, y: float, anchor: str, content: str, color: str = LOSS_COLOR
 
 
 def curve_svg(facts: dict[str, Any]) -> str:
-    """Training loss (left axis, grey) and validation top-1 (right axis, orange) over tokens."""
+    """Training loss (left axis, grey), validation top-1 (right axis, orange) and its fit (dashed) over tokens."""
     training, validation = facts["training"], facts["validation"]
     most = max(record["tokens"] for record in (*training, *validation))
     losses = [record["loss"] for record in training]
     low, high = int(min(losses)), int(max(losses)) + 1
-    top = max(0.1, *(record["validation_top1"] for record in validation)) * 1.1
+    fit = [(float(t), fitted_top1(t)) for t in np.linspace(FIT_FROM, most, FIT_POINTS)]
+    fit = fit if most > FIT_FROM else []
+    top = max(0.1, *(record["validation_top1"] for record in validation), *(up for _, up in fit))
+    top *= 1.1
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
 
     def x(tokens: float) -> float:
@@ -120,6 +147,7 @@ def curve_svg(facts: dict[str, Any]) -> str:
     def y(share: float) -> float:
         return bottom - share * (bottom - TOP)
 
+    dashed = f"; dashed: 1 − {FIT[0]} (tokens / M)^−{FIT[1]}" if fit else ""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         'font-family="system-ui, sans-serif" font-size="11" role="img">',
@@ -135,8 +163,9 @@ def curve_svg(facts: dict[str, Any]) -> str:
             ACCURACY_COLOR,
             2,
         ),
+        *([_line([(x(t), y(up / top)) for t, up in fit], ACCURACY_COLOR, 1, "4 3")] if fit else []),
         _text(LEFT, TOP - 12, "start", "training loss (nats)"),
-        _text(right, TOP - 12, "end", "validation top-1", ACCURACY_COLOR),
+        _text(right, TOP - 12, "end", f"validation top-1{dashed}", ACCURACY_COLOR),
         _text((LEFT + right) / 2, HEIGHT - 8, "middle", "tokens seen"),
     ]
     for record in validation:

@@ -23,6 +23,10 @@ DRAWN = 1024  # sentences, of which a batch takes neighbours in length
 IGNORED = -100
 N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, "city", "year"
 DEFINED = 0.5  # share of sentences with names that say what a name is
+FULL_STOPS = (999, 1012, 1029)  # ! . ?
+QUOTE, CURLY = 1000, (1523, 1524)  # " and its two curly forms
+APOSTROPHE, CURLY_APOSTROPHE = 1005, 1521
+KEPT_LAST = 0.1  # of the sentences without a full stop: their last word is asked for as it stands
 
 
 @dataclass
@@ -82,6 +86,55 @@ class Corpus:
 
 
 @dataclass
+class Mixture:
+    """Several corpora, and how often a sequence of running text, a lone sentence, a named one is drawn from each."""
+
+    parts: dict[str, Corpus]
+    shares: dict[str, dict[str, float]]  # "running", "alone", "named": share by part
+
+    @classmethod
+    def open(cls, folder: Path, settings: dict[str, dict[str, float]]) -> Mixture:
+        """The splits that ``settings["running"]``, ``["alone"]`` and ``["named"]`` give a share."""
+        shares = {
+            name: {split: share for split, share in settings[name].items() if share > 0}
+            for name in ("running", "alone", "named")
+        }
+        splits = dict.fromkeys(split for own in shares.values() for split in own)
+        return cls({split: Corpus.open(folder, split) for split in splits}, shares)
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Mixture:
+        """One corpus, for everything."""
+        return cls({"": corpus}, {name: {"": 1.0} for name in ("running", "alone", "named")})
+
+    def draw(self, name: str, rng: np.random.Generator) -> Corpus:
+        """A corpus for one sequence; ``name`` as in ``shares``."""
+        own = self.shares[name]
+        if len(own) == 1:
+            return self.parts[next(iter(own))]
+        share = np.array(list(own.values()))
+        return self.parts[list(own)[int(rng.choice(len(share), p=share / share.sum()))]]
+
+    def unigram_counts(self, vocabulary: int) -> np.ndarray:
+        """Counts of each part's first 10 million word pieces together."""
+        counts = [part.unigram_counts(vocabulary) for part in self.parts.values()]
+        return np.sum(counts, axis=0)
+
+    @cached_property
+    def is_frequent(self) -> np.ndarray:
+        """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
+        found = np.zeros(1 << 16, bool)
+        found[np.argsort(-self.unigram_counts(len(found)), kind="stable")[:N_FREQUENT]] = True
+        return found
+
+    @cached_property
+    def is_name(self) -> np.ndarray:
+        """Whether an id is a name in a part that named sentences come from, and not frequent; bool [65,536]."""
+        found = np.any([self.parts[split].is_name for split in self.shares["named"]], axis=0)
+        return found & ~self.is_frequent
+
+
+@dataclass
 class Batch:
     """One forward pass. Shapes ``[batch, n]`` unless stated; int64."""
 
@@ -137,12 +190,14 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
             return [a, b], label
 
 
-def _shorts(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
+def _shorts(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     paired = rng.random() < SHORT_PAIRED
-    return _alike([_short(corpus, rng, paired) for _ in range(DRAWN)], rng, tokens)
+    source = "running" if paired else "alone"  # in a list of sentences neighbours say nothing
+    drawn = [_short(text.draw(source, rng), rng, paired) for _ in range(DRAWN)]
+    return _alike(drawn, rng, tokens)
 
 
-def _names(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequence]:
+def _name(corpus: Corpus, rng: np.random.Generator) -> Sequence:
     named, defined = corpus.naming
     if not len(named):
         raise ValueError(
@@ -150,9 +205,47 @@ def _names(corpus: Corpus, rng: np.random.Generator, tokens: int) -> list[Sequen
             f"asks for them. Add text, or train with --set batch.names=0. Names: {len(corpus.names)}."
         )
     share = DEFINED if len(defined) else 0.0
-    pools = (defined if rng.random() < share else named for _ in range(DRAWN))
-    drawn = [corpus.sentence(int(rng.choice(pool))) for pool in pools]
-    return _alike([([sentence], IGNORED) for sentence in drawn], rng, tokens)
+    pool = defined if rng.random() < share else named
+    return [corpus.sentence(int(rng.choice(pool)))], IGNORED
+
+
+def _names(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
+    return _alike([_name(text.draw("named", rng), rng) for _ in range(DRAWN)], rng, tokens)
+
+
+def without_full_stop(segment: np.ndarray) -> np.ndarray:
+    """``segment`` without the mark that ends it, as people type into a widget.
+
+    >>> without_full_stop(np.array([2040, 2939, 1029])).tolist()
+    [2040, 2939]
+    """
+    return segment[:-1] if len(segment) > 2 and segment[-1] in FULL_STOPS else segment
+
+
+def curl(segment: np.ndarray) -> np.ndarray:
+    """``segment`` with typographic quotes and apostrophes; quotes open and close in turn.
+
+    >>> curl(np.array([1000, 7592, 1000, 2009, 1005, 1055])).tolist()
+    [1523, 7592, 1524, 2009, 1521, 1055]
+    """
+    curled = np.where(segment == APOSTROPHE, CURLY_APOSTROPHE, segment)
+    places = np.flatnonzero(segment == QUOTE)
+    curled[places] = np.resize(CURLY, len(places))
+    return curled
+
+
+def vary(
+    sequences: list[Sequence], bare: float, curly: float, rng: np.random.Generator
+) -> list[Sequence]:
+    """Take the full stop from ``bare`` of the sentences that stand alone, and curl the quotes of ``curly`` of all."""
+    varied: list[Sequence] = []
+    for segments, label in sequences:
+        if len(segments) == 1 and rng.random() < bare:
+            segments = [without_full_stop(segments[0])]
+        if rng.random() < curly:
+            segments = [curl(segment) for segment in segments]
+        varied.append((segments, label))
+    return varied
 
 
 def _alike(drawn: list[Sequence], rng: np.random.Generator, tokens: int) -> list[Sequence]:
@@ -182,6 +275,25 @@ def ask_for_a_name(
             asked = words == rng.choice(names)
             ids[row, asked] = MASK
             labels[row, asked] = words[asked]
+
+
+def ask_for_the_last(
+    ids: np.ndarray,
+    labels: np.ndarray,
+    original: np.ndarray,
+    maskable: np.ndarray,
+    rng: np.random.Generator,
+) -> None:
+    """Ask for the last word as it stands in `KEPT_LAST` of the rows that end without a full stop; in place.
+
+    Hardly a sentence of prose ends so: an unmasked last word would be taken for the full stop that is missing.
+    """
+    last = np.argmax(original == SEP, axis=1) - 1
+    rows = np.arange(len(original))
+    ends = ~np.isin(original[rows, last], FULL_STOPS) & maskable[rows, last]
+    asked = ends & (rng.random(len(rows)) < KEPT_LAST)
+    rows, last = rows[asked], last[asked]
+    ids[rows, last] = labels[rows, last] = original[rows, last]
 
 
 def mask_tokens(
@@ -215,12 +327,13 @@ def collate(
     rng: np.random.Generator,
     is_frequent: np.ndarray | None = None,
     is_name: np.ndarray | None = None,
+    last: bool = False,
 ) -> Batch:
     """Add the special tokens, pad, mask.
 
     With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy;
     its other words that are not frequent are ``copyable``. With ``is_name`` one name of each
-    sequence is chosen besides, all its twins with it.
+    sequence is chosen besides, all its twins with it. With ``last`` see `ask_for_the_last`.
     """
     longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
     shape = (len(sequences), longest)
@@ -244,6 +357,8 @@ def collate(
     changed, labels = mask_tokens(ids, maskable, rate, vocabulary, rng)
     if is_name is not None:
         ask_for_a_name(changed, labels, ids, is_name, rng)
+    if last:
+        ask_for_the_last(changed, labels, ids, maskable, rng)
     next_labels = np.array([label for _, label in sequences])
     return Batch(
         torch.from_numpy(changed),
@@ -256,21 +371,36 @@ def collate(
 
 
 def build_batch(
-    corpus: Corpus, settings: dict[str, float | int], vocabulary: int, seed: tuple[int, ...]
+    text: Mixture | Corpus,
+    settings: dict[str, float | int],
+    vocabulary: int,
+    seed: tuple[int, ...],
 ) -> Batch:
-    """The batch of ``seed`` = (run seed, step, part)."""
+    """The batch of ``seed`` = (run seed, step, part).
+
+    ``settings`` is the section ``[batch]``; without ``bare`` and ``curly`` (see `vary`) the text is taken as it stands.
+    """
+    if isinstance(text, Corpus):
+        text = Mixture.of(text)
     rng = np.random.default_rng(seed)
     kinds = ("single", "pair", "short", "long", "names")
     shares = np.array([settings[kind] for kind in kinds], dtype=float)
     kind = kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))]
     tokens = int(settings["micro_tokens"])
     length = int(settings["long_length"] if kind == "long" else settings["length"])
-    if kind in ("short", "names"):
-        sequences = (_shorts if kind == "short" else _names)(corpus, rng, tokens)
+    bare, curly = float(settings.get("bare", 0.0)), float(settings.get("curly", 0.0))
+    alone = kind in ("short", "names")
+    if alone:
+        sequences = (_shorts if kind == "short" else _names)(text, rng, tokens)
     else:
         build = _pair if kind == "pair" else _running
-        sequences = [build(corpus, rng, length) for _ in range(max(1, tokens // length))]
+        count = max(1, tokens // length)
+        sequences = [build(text.draw("running", rng), rng, length) for _ in range(count)]
+    if bare or curly:
+        sequences = vary(sequences, bare if kind == "short" else 0.0, curly, rng)
     # who types one sentence and masks a name does not want another name of it back
-    is_frequent = corpus.is_frequent if kind in ("short", "names") else None
-    is_name = corpus.is_name if kind == "names" else None
-    return collate(sequences, float(settings["mask_rate"]), vocabulary, rng, is_frequent, is_name)
+    is_frequent = text.is_frequent if alone else None
+    is_name = text.is_name if kind == "names" else None
+    last = kind == "short" and bare > 0 and len(sequences[0][0]) == 1
+    rate = float(settings["mask_rate"])
+    return collate(sequences, rate, vocabulary, rng, is_frequent, is_name, last)

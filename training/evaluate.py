@@ -2,7 +2,8 @@
 
 Run: ``python -m training.evaluate MODEL --text validation.txt.xz --out training/results``
 MODEL is an exported folder, or a run's folder (then its checkpoint is exported for the occasion,
-so that what is measured is always the float16 file that would ship). ``--quick`` reads a sample.
+so that what is measured is always the float16 file that would ship). ``--quick`` reads a sample; ``--held FILE ...``
+tells the kinds of text apart, a file each; ``--stars`` fine-tunes, which takes an hour.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,12 @@ from training.cloze import Reader, evaluate_cloze, evaluate_pairs, evaluate_prob
 from training.data import Corpus
 from training.export import export
 from training.heads import TAGGER, head_table, tag_passages
+from training.kinds import evaluate_kind, everyday_sentences, seen_words
 from training.masked import evaluate_masked
 from training.model import build_model
 from training.prepare import load_tokenizer, pack, read_paragraphs
 from training.settings import Settings, build_parser, read_settings
+from training.stars import evaluate_stars
 
 PASSAGES, QUICK_PASSAGES = 500, 60
 QUICK_SEQUENCES = 150
@@ -52,14 +56,16 @@ def spread(paragraphs: list[str], count: int) -> list[str]:
     return [paragraphs[i] for i in np.linspace(0, len(paragraphs) - 1, count).astype(int)]
 
 
-def evaluate(folder: Path, text: Path, settings: Settings, quick: bool) -> dict[str, Any]:
-    """All figures of the exported model in ``folder`` on the paragraphs of ``text``."""
+def evaluate(
+    folder: Path, text: Path, settings: Settings, quick: bool, held: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """All figures of the exported model in ``folder`` on the paragraphs of ``text``, and by kind on ``held``."""
     started = time.perf_counter()
     torch.set_num_threads(settings["train"]["threads"])
     model, tokenizer, seen = load_exported(folder)
     paragraphs = list(read_paragraphs([text], settings["prepare"]["min_chars"]))
+    packer = load_tokenizer(settings["model"]["base"])
     with tempfile.TemporaryDirectory() as data:
-        packer = load_tokenizer(settings["model"]["base"])
         pack(iter(paragraphs), packer, Path(data), "validation")
         corpus = Corpus.open(Path(data), "validation")
         torch.manual_seed(settings["train"]["seed"])
@@ -79,6 +85,12 @@ def evaluate(folder: Path, text: Path, settings: Settings, quick: bool) -> dict[
         "probes": evaluate_probes(reader),
         "pairs": evaluate_pairs(reader),
         "cloze": evaluate_cloze(reader),
+        "everyday": evaluate_cloze(reader, "everyday"),
+        "seen": seen_words(reader, everyday_sentences(reader)),
+        "kinds": {
+            file.name.split(".")[0]: evaluate_kind(reader, packer, file, quick)
+            for file in (text, *held)
+        },
         "heads": {"tagger": TAGGER} | head_table(model, tag_passages(passages, tokenizer)),
         "seconds": time.perf_counter() - started,
     }
@@ -92,23 +104,35 @@ def describe(figures: dict[str, Any]) -> str:
         row = masked[name]
         lines.append(
             f"{name:16} loss {row['loss']:.3f}  top-1 {row['top1']:.1%}  top-5 {row['top5']:.1%}"
-            f"  ({row['n_chosen']:,} tokens)"
+            f"  ({row['n_chosen']:,} tokens)  hidden ones {row['hidden_top1']:.1%}  {row['hidden_top5']:.1%}"
         )
     pair = masked["next_sentence"]
     lines.append(f"next sentence    {pair['accuracy']:.1%} of {pair['n_pairs']:,} (chance 50%)")
     lines.append(f"minimal pairs    {figures['pairs']['accuracy']:.1%} of {figures['pairs']['n']}")
     for name, row in figures["pairs"]["groups"].items():
         lines.append(f"    {name:32} {row['accuracy']:.0%}")
-    cloze = figures["cloze"]
-    lines.append(
-        f"cloze            top-1 {cloze['top1']:.1%}  top-5 {cloze['top5']:.1%}  copies a word of "
-        f"the prompt {cloze['copied']:.1%}"
-    )
-    for name, row in cloze["groups"].items():
-        lines.append(f"    {name:32} {row['top1']:.0%}  {row['top5']:.0%}")
+    for title in ("cloze", "everyday"):
+        cloze = figures[title]
+        lines.append(
+            f"{title:16} top-1 {cloze['top1']:.1%}  top-5 {cloze['top5']:.1%}  copies a word of "
+            f"the prompt {cloze['copied']:.1%}"
+        )
+        for name, row in cloze["groups"].items():
+            lines.append(f"    {name:32} {row['top1']:.0%}  {row['top5']:.0%}")
+    seen = figures["seen"]
+    lines.append(f"no full stop     last word itself first {seen['last']:.1%} of {seen['n']}")
+    for name, row in figures["kinds"].items():
+        masked, seen = row["masked"], row["seen"]
+        lines.append(
+            f"    {name:20} top-1 {masked['top1']:.1%}  top-5 {masked['top5']:.1%}  hidden ones "
+            f"{masked['hidden_top1']:.1%}  {masked['hidden_top5']:.1%}  last word itself {seen['last']:.1%}"
+        )
+    for name, row in figures.get("stars", {}).items():
+        lines.append(f"{name:16} {row['mean']:.1f}% of {row['classes']} stars right")
     for probe in figures["probes"]:
         met = "met" if probe["met"] else "NOT met"
         lines.append(f"{probe['text']}  {' '.join(probe['top'])}  ({probe['wanted']}: {met})")
+    lines.append(f"{heads['resting']} heads have more than half of their weight on [CLS]")
     for keys in ("all_keys", "words_only"):
         table = heads[keys]
         name = keys.replace("_", " ")
@@ -134,6 +158,8 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="an exported folder or a run's folder")
     parser.add_argument("--text", type=Path, required=True, help="a paragraph a line, or .xz")
     parser.add_argument("--out", type=Path, help="folder for evaluation.json")
+    parser.add_argument("--held", type=Path, nargs="+", default=[], help="other kinds of text")
+    parser.add_argument("--stars", action="store_true", help="fine-tune on stars, three seeds")
     parser.add_argument("--quick", action="store_true", help="a sample of the text")
     arguments = parser.parse_args()
     settings = read_settings(arguments.config, arguments.set)
@@ -142,7 +168,9 @@ def main() -> None:
         if (folder / "checkpoint.pt").exists():
             folder = Path(temporary)
             export(arguments.model, folder, settings)
-        figures = evaluate(folder, arguments.text, settings, arguments.quick)
+        figures = evaluate(folder, arguments.text, settings, arguments.quick, arguments.held)
+        if arguments.stars:
+            figures["stars"] = evaluate_stars(folder)
     print(describe(figures))
     if arguments.out is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from safetensors.torch import save as serialize
 from tokenizers import Tokenizer
 from transformers import BertForPreTraining, BertTokenizer
 
+from training.level import SHIPPED, level_by
 from training.model import TIED, base_folder, build_config, load_checkpoint, load_exported
 from training.settings import Settings, build_parser, read_settings
 
@@ -68,8 +69,12 @@ def logits_of(model: BertForPreTraining, package: str) -> torch.Tensor:
 
 
 @torch.no_grad()
-def average(model: BertForPreTraining, folder: Path, share: float, settings: Settings) -> None:
+def average(
+    model: BertForPreTraining, folder: Path, share: float, settings: Settings, data: Path
+) -> None:
     """Move ``model`` towards the exported one in ``folder``, which gets ``share`` of every weight.
+
+    Both are at the scale that ships, which is measured on the validation text in ``data``.
 
     Weights on one path of training are often better averaged than either end: Izmailov et al. 2018,
     https://arxiv.org/abs/1803.05407; Wortsman et al. 2022, https://arxiv.org/abs/2203.05482.
@@ -83,6 +88,7 @@ def average(model: BertForPreTraining, folder: Path, share: float, settings: Set
         raise ValueError(f"share {share}: expected a number between 0 and 1")
     earlier = BertForPreTraining(build_config(settings["model"]))
     load_exported(earlier, folder)
+    level_by(earlier.eval(), data, SHIPPED)
     for own, other in zip(model.parameters(), earlier.parameters(), strict=True):
         own.lerp_(other, share)
 
@@ -94,7 +100,7 @@ def export(
 
     With ``earlier``, a folder and its share, the weights are averaged first; see `average`.
 
-    The weights are stored in float16 but ``config.json`` says float32, so that `from_pretrained`
+    The last hidden state is brought to the scale of one; see `training.level`. The weights are stored in float16 but ``config.json`` says float32, so that `from_pretrained`
     computes in float32 on a CPU. The step and tokens go into the weights file's metadata.
 
     Raises
@@ -103,8 +109,9 @@ def export(
         If the weights take more than 48 MB.
     """
     model, step, tokens = load_checkpoint(run, settings["model"])
+    level_by(model, run / "data", SHIPPED)
     if earlier is not None:
-        average(model, *earlier, settings)
+        average(model, *earlier, settings, run / "data")
     out.mkdir(parents=True, exist_ok=True)
     weights = half_weights(model)
     n_bytes = sum(value.numel() * value.element_size() for value in weights.values())

@@ -29,6 +29,9 @@ MAX_PIECES = 64  # of a passage, special tokens included
 OFFSETS = [k for k in range(-8, 9) if k != 0]
 KNOWN_ACCURACY = 0.6  # from here on a head counts as doing the pattern ...
 KNOWN_TIMES_CHANCE = 2.0  # ... if it is also this many times the chance level
+RESTING = (
+    0.5  # more of its weight on [CLS], as a mean over the words, and a head counts as resting there
+)
 
 POSITIONAL = ("previous", "next", "first token", "separator", "punctuation", "same word")
 # pattern: (dependency labels, whether the query is the governor), as (child -> head) relations
@@ -191,7 +194,8 @@ def head_table(model: BertForPreTraining, passages: Iterable[Passage]) -> dict[s
     Returns
     -------
     dict
-        ``passages``, ``special_share`` (mean weight on [CLS] and [SEP], ``[layers][heads]``), and
+        ``passages``, ``special_share`` (mean weight on [CLS] and [SEP], ``[layers][heads]``),
+        ``first_share`` (on [CLS] alone) and ``resting``, the number of heads where that is more than a half; and
         twice, for ``all_keys`` and ``words_only``: ``patterns``, ``heads`` and ``known``, the
         number of heads that reach 60%, twice the chance level and, for a relation, more than the
         best fixed offset.
@@ -199,14 +203,16 @@ def head_table(model: BertForPreTraining, passages: Iterable[Passage]) -> dict[s
     shape = (model.config.num_hidden_layers, model.config.num_attention_heads)
     every = Tally(PATTERNS, shape)
     words = Tally([name for name in PATTERNS if name not in SPECIAL_TOKENS], shape)
-    special = np.zeros(shape)
+    special, first = np.zeros((2, *shape))
     n_passages = 0
     for passage in passages:
         weights = torch.cat(model.bert(passage.input_ids, output_attentions=True).attentions)
         n = weights.shape[-1]
         every.add(weights, passage, 0, n)
         words.add(weights, passage, 1, n - 1)
-        special += weights[:, :, 1:-1, [0, -1]].sum(-1).mean(-1).numpy()
+        ends = weights[:, :, 1:-1, [0, -1]].mean(-2).numpy()
+        special += ends.sum(-1)
+        first += ends[..., 0]
         n_passages += 1
     tables = {
         name: {
@@ -219,6 +225,8 @@ def head_table(model: BertForPreTraining, passages: Iterable[Passage]) -> dict[s
     return {
         "passages": n_passages,
         "special_share": (special / max(1, n_passages)).tolist(),
+        "first_share": (first / max(1, n_passages)).tolist(),
+        "resting": int((first > RESTING * n_passages).sum()),
         **tables,
     }
 

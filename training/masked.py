@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
-from training.data import CLS, IGNORED, SEP, Corpus, build_batch, mask_tokens
+from training.data import CLS, IGNORED, MASK, PAD, SEP, Corpus, build_batch, mask_tokens
 from training.loss import compute
 
 SEED = 20_231
@@ -20,12 +20,15 @@ BATCH = 32  # sequences of a forward pass
 
 @dataclass
 class MaskedFigures:
-    """Over all chosen tokens (15%: 80% masked, 10% replaced, 10% kept)."""
+    """Over all chosen tokens (15%: 80% masked, 10% replaced, 10% kept), and over those that are masked alone."""
 
     loss: float  # mean cross-entropy, nats
     top1: float
     top5: float
     n_chosen: int
+    hidden_top1: float  # of the words that a [MASK] hides: what somebody who types one asks for
+    hidden_top5: float
+    n_hidden: int
 
 
 def masked_sequences(
@@ -68,21 +71,39 @@ def masked_figures(
     model: BertForPreTraining, ids: torch.Tensor, labels: torch.Tensor
 ) -> MaskedFigures:
     """Loss and accuracy of ``model`` on what `masked_sequences` returned."""
-    loss = top1 = top5 = n_chosen = 0
+    loss = 0.0
+    hits: list[torch.Tensor] = []
+    hidden: list[torch.Tensor] = []
     for some_ids, some_labels in zip(ids.split(BATCH), labels.split(BATCH), strict=True):
         chosen = some_labels != IGNORED
         wanted = some_labels[chosen]
-        hidden = model.bert(input_ids=some_ids).last_hidden_state[chosen]
-        logits = model.cls.predictions(hidden)
-        hits = logits.topk(5, dim=-1).indices == wanted[:, None]
+        words = some_ids != PAD
+        states = model.bert(
+            input_ids=some_ids, attention_mask=None if words.all() else words.long()
+        ).last_hidden_state[chosen]
+        logits = model.cls.predictions(states)
+        hits.append(logits.topk(5, dim=-1).indices == wanted[:, None])
+        hidden.append(some_ids[chosen] == MASK)
         loss += float(cross_entropy(logits, wanted, reduction="sum"))
-        top1 += int(hits[:, 0].sum())
-        top5 += int(hits.sum())
-        n_chosen += len(wanted)
-    return MaskedFigures(loss / n_chosen, top1 / n_chosen, top5 / n_chosen, n_chosen)
+    every, masked = torch.cat(hits), torch.cat(hidden)
+    return MaskedFigures(
+        loss / len(every),
+        *top_shares(every),
+        len(every),
+        *top_shares(every[masked]),
+        int(masked.sum()),
+    )
 
 
-def frequency_figures(tokens: np.ndarray, labels: torch.Tensor, vocabulary: int) -> MaskedFigures:
+def top_shares(hits: torch.Tensor) -> tuple[float, float]:
+    """Top-1 and top-5 accuracy from ``hits``, bool [n, 5]; 0 of no words."""
+    n = max(1, len(hits))
+    return int(hits[:, 0].sum()) / n, int(hits.sum()) / n
+
+
+def frequency_figures(
+    tokens: np.ndarray, ids: torch.Tensor, labels: torch.Tensor, vocabulary: int
+) -> MaskedFigures:
     """The same figures for always answering with the text's own word frequencies.
 
     They are counted on the very text that is scored, so this base rate is as high as it can be.
@@ -91,11 +112,14 @@ def frequency_figures(tokens: np.ndarray, labels: torch.Tensor, vocabulary: int)
     share = counts / counts.sum()
     best = np.argsort(-counts, kind="stable")[:5]
     wanted = labels[labels != IGNORED].numpy()
+    hits = torch.from_numpy(wanted[:, None] == best)
+    masked = ids[labels != IGNORED] == MASK
     return MaskedFigures(
         float(-np.log(share[wanted]).mean()),
-        float((wanted == best[0]).mean()),
-        float(np.isin(wanted, best).mean()),
+        *top_shares(hits),
         len(wanted),
+        *top_shares(hits[masked]),
+        int(masked.sum()),
     )
 
 
@@ -139,7 +163,7 @@ def evaluate_masked(
     ids, labels = masked_sequences(corpus.tokens, vocabulary, limit)
     figures = {
         "model": asdict(masked_figures(model, ids, labels)),
-        "word_frequency": asdict(frequency_figures(corpus.tokens, labels, vocabulary)),
+        "word_frequency": asdict(frequency_figures(corpus.tokens, ids, labels, vocabulary)),
         "next_sentence": next_sentence_figures(model, corpus, 64 if limit is None else 8),
     }
     if untrained is not None:

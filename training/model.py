@@ -12,6 +12,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForPreTraining
 
+from training.average import Average
+
 # restored on loading: the decoder shares the embeddings' weights
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
 
@@ -109,7 +111,7 @@ def load_exported(model: BertForPreTraining, folder: Path) -> tuple[int, int]:
 
 
 def load_checkpoint(run: Path, settings: dict[str, Any]) -> tuple[BertForPreTraining, int, int]:
-    """The model in ``run/checkpoint.pt`` with the step and the number of tokens it has seen.
+    """The average model in ``run/checkpoint.pt`` with the step and the number of tokens it has seen.
 
     Raises
     ------
@@ -123,4 +125,7 @@ def load_checkpoint(run: Path, settings: dict[str, Any]) -> tuple[BertForPreTrai
     model = BertForPreTraining(build_config(settings))
     model.load_state_dict(state["model"])
     model.tie_weights()
+    average = Average(model, 1.0)
+    average.load_state_dict(state["average"])
+    average.write(model)
     return model.eval(), state["step"], state["tokens"]

@@ -23,6 +23,7 @@ from training.curve import curve_svg, run_facts
 from training.data import Corpus
 from training.evaluate import describe, evaluate
 from training.export import export
+from training.level import SHIPPED, level_by
 from training.model import build_model, load_checkpoint
 from training.prepare import load_tokenizer, pack
 from training.settings import Settings, read_settings
@@ -53,11 +54,22 @@ TINY = [
     "train.log_steps=10",
     'train.optimizer="adamw"',
     "train.keep_share=0.5",
+    "train.rest_weight=0.0",
     "train.nsp_weight=0.5",
     "batch.single=0.42",
     "batch.pair=0.38",
     "batch.short=0.15",
     "batch.names=0",
+    "train.average_tokens=20_000",
+    *(
+        f"{section}.{name}=0"
+        for section, names in (
+            ("running", "books dialogues"),
+            ("alone", "books dialogues examples proverbs"),
+            ("named", "dialogues"),
+        )
+        for name in names.split()
+    ),
 ]
 TOTAL, DECAY, STEP = 12_000, 6_000, 512  # tokens
 SHORT = [*TINY, f"train.total_tokens={TOTAL}", 'train.optimizer="muon"']  # and its state is kept
@@ -67,6 +79,8 @@ TWO_HUNDRED_STEPS = [
     "batch.length=128",
     "train.total_tokens=409_600",
     "train.decay_tokens=100_000",
+    "train.keep_share=1.0",
+    "train.rest_weight=0.5",
 ]
 
 
@@ -109,7 +123,8 @@ def entropy(texts: list[str]) -> float:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     tokenizer = load_tokenizer(BASE)
-    pack(iter(paragraphs(0, 200)), tokenizer, folder, "train")
+    pack(iter(paragraphs(0, 200)), tokenizer, folder, "wikipedia")
+    pack(iter(paragraphs(3, 20)), tokenizer, folder, "tatoeba")
     pack(iter(paragraphs(1, 20)), tokenizer, folder, "validation")
     return folder
 
@@ -208,6 +223,7 @@ def test_a_second_run_begins_with_an_exported_model_and_warms_up_anew(
 
     export(run, tmp_path / "mean", settings, (tmp_path / "first", 0.25))
     stored, _, _ = load_checkpoint(run, settings["model"])
+    level_by(stored, data, SHIPPED)
     ends = (BertForPreTraining.from_pretrained(tmp_path / name) for name in ("first", "mean"))
     begun, mean = (dict(end.named_parameters()) for end in ends)
     for name, value in stored.named_parameters():
@@ -231,7 +247,9 @@ def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data:
 
     text, prose = tmp_path / "validation.txt", paragraphs(2, 40)
     text.write_text("\n".join(prose), encoding="utf-8")
-    figures = evaluate(out, text, settings, quick=True)
+    held = tmp_path / "short.txt"
+    held.write_text("\n".join(line.split(". ")[0] + "." for line in prose), encoding="utf-8")
+    figures = evaluate(out, text, settings, quick=True, held=[held])
     masked = figures["masked"]
     # the first thing a model learns beyond frequencies is the topic; half of its worth is asked for
     worth = entropy(prose) - np.mean([entropy(prose[topic::4]) for topic in range(4)])
@@ -248,6 +266,12 @@ def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data:
     assert curve_svg(facts).count("<circle") == len(facts["validation"])
     card = build_card(facts, figures)
     assert f"{masked['model']['top1']:.1%}" in card
+    assert f"{masked['model']['hidden_top1']:.1%}" in card
+    assert figures["kinds"]["short"]["alone"] and not figures["kinds"]["validation"]["alone"]
+    assert "| short, a sentence at a time |" in card
+    assert f"{figures['heads']['resting']} of 6 heads give more than half" in card
+    assert figures["everyday"]["n"] == 120 and "| proverbs it has not read | 5 |" in card
+    assert "tatoeba.org" in card and "Project Gutenberg" not in card
     guide = (ROOT / "training" / "README.md").read_text(encoding="utf-8")
     assert f"{facts['steps']:,} steps" in fill_guide(guide, facts)
 
@@ -279,6 +303,7 @@ def test_the_exported_model_loads_without_a_warning_and_is_tied(
             == plain.encode(text, add_special_tokens=False).ids
         )
     stored, _, _ = load_checkpoint(short_run, settings["model"])
+    level_by(stored, short_run / "data", SHIPPED)
     for (name, a), b in zip(model.named_parameters(), stored.parameters(), strict=True):
         assert torch.equal(a, b.half().float()), name
 

@@ -33,7 +33,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def only(kind: str, **more: float) -> dict[str, float]:
     shares = dict.fromkeys(("single", "pair", "short", "long", "names"), 0.0) | {kind: 1.0}
-    return {**read_settings()["batch"], **shares, **more}
+    return {**read_settings()["batch"], "bare": 0.0, "curly": 0.0, **shares, **more}
 
 
 def test_masking_is_fifteen_per_cent_as_eighty_ten_ten() -> None:
