@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,54 @@ def test_a_saved_classifier_is_found_again_whole(fitted: FittedClassifier, tmp_p
     assert auto.config.id2label == dict(enumerate(ANIMALS))
     assert fitted.save(folder) == folder  # replaces what it wrote
     assert [path.name for path in tmp_path.iterdir()] == ["animals"]
+
+
+def test_a_linear_classifier_on_the_first_token_loads_without_this_package(tmp_path: Path) -> None:
+    texts, labels = texts_and_labels(6)
+    fitted = fit_classifier(tiny(), texts, labels, pooling="first", epochs=1, **QUICK)
+    folder = fitted.save(tmp_path / "first")
+    assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"
+    found = aw.analyze(texts[0], model=folder, tagger=None, progress=False).classification
+    assert found is not None and found.note == ""  # the head reads what the Task view shows
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_classifier_of_the_first_version_still_loads(head: str, tmp_path: Path) -> None:
+    """Its linear head was the class of `transformers`; its settings had rates that fall by steps."""
+    model, tokenizer = tiny()
+    folder = tmp_path / "old"
+    config = model.config.to_dict() | {
+        "hidden_dropout_prob": 0.2,
+        "attention_probs_dropout_prob": 0.2,
+    }
+    labels = {"id2label": dict(enumerate(ANIMALS)), "problem_type": "single_label_classification"}
+    if head == "cnn":
+        old = build(aw.load((model, tokenizer)), "cnn", ANIMALS)[0]
+        kept = {
+            "widths": [3, 4, 5],
+            "filters": 100,
+            "dropout": 0.5,
+            "architectures": [type(old).__name__],
+        }
+        written = {"model_type": "attn_widget_text_cnn", "encoder": config, **kept, **labels}
+    else:
+        old = transformers.BertForSequenceClassification(
+            transformers.BertConfig(**config, num_labels=3)
+        )
+        written = {**config, "architectures": [type(old).__name__], **labels}
+    for part in (old, tokenizer):
+        part.save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(written))
+    settings = {"head": head, "dropout": 0.2, "step_size": 2, "gamma": 0.5, "max_length": 128}
+    (folder / "fit.json").write_text(json.dumps({"history": [], "settings": settings}))
+    found = load_classifier(folder)
+    assert found.classes == ANIMALS and found.settings == settings
+    with torch.no_grad():
+        logits = old.eval()(**tokenizer(REVIEW, return_tensors="pt")).logits[0]
+    np.testing.assert_allclose(found.probabilities([REVIEW])[0], logits.softmax(0), atol=1e-6)
+    shown = aw.analyze(REVIEW, model=folder, tagger=None, progress=False).classification
+    assert shown is not None and shown.labels == ANIMALS
+    np.testing.assert_allclose(shown.logits, logits, atol=1e-5)
 
 
 def test_a_folder_of_other_things_is_not_overwritten(
