@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
 
 
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="attn-widget", description="See inside a BERT-family model."
     )
     parser.add_argument("text", nargs="?")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--file", metavar="FILE", help="texts, one a line (- reads standard input)")
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"

@@ -36,7 +36,10 @@ VOCABULARIES = (
     "*.model",
     "*.codes",
 )  # one of them is in every tokenizer
-OWN_MODEL_TYPE = "attn_widget_text_cnn"  # of attn_widget.tasks.cnn
+OWN_MODEL_TYPES = {  # and the modules that tell transformers of them
+    "attn_widget_mean_pooling": "attn_widget.tasks.mean",
+    "attn_widget_text_cnn": "attn_widget.tasks.cnn",
+}
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
 
 
@@ -244,8 +247,8 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
     options = {"revision": place.revision, "local_files_only": local, "trust_remote_code": False}
     options = {key: value for key, value in options.items() if value is not None}
     with _told(place, "its config.json"):
-        if place.is_folder and _model_type(place) == OWN_MODEL_TYPE:
-            import_module("attn_widget.tasks.cnn")  # tells transformers of it
+        if place.is_folder and (own := OWN_MODEL_TYPES.get(_model_type(place) or "")):
+            import_module(own)
         config = AutoConfig.from_pretrained(place.path, **options)
     check_config(config, place.name)
     with _told(place, "its tokenizer"):

@@ -124,9 +124,10 @@ def class_probabilities(
 
 def reads(config: Any) -> str:
     """What the head reads where that is not the first token alone; empty where it is."""
-    if getattr(config, "model_type", "") == "attn_widget_text_cnn":
+    kind = getattr(config, "model_type", "")
+    if kind == "attn_widget_text_cnn":
         return "The head reads windows over all tokens; the first token is one of them."
-    if getattr(config, "classifier_pooling", "cls") == "mean":
+    if kind == "attn_widget_mean_pooling" or getattr(config, "classifier_pooling", "cls") == "mean":
         return "The head reads the mean of all tokens; the first token is one of them."
     return ""
 

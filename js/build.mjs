@@ -7,6 +7,8 @@
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
+ *
+ * and THIRD-PARTY-LICENSES.txt at the top of the checkout: the licenses of the npm packages that are bundled.
  */
 
 import { createHash } from "node:crypto";
@@ -15,6 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
+import { noticesOf, packagesIn } from "./notices.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const out = join(root, "..", "attn_widget", "static");
@@ -33,20 +36,26 @@ const shared = {
   minify: true,
   legalComments: "none",
   logLevel: "warning",
+  metafile: true,
   write: false,
 };
+/** Folders of the npm packages that any bundle has code of. */
+const packages = new Set();
 const target = ["chrome111", "firefox113", "safari16.4"];
 
+async function bundle(options) {
+  const { outputFiles, metafile } = await build({ ...shared, target, ...options });
+  for (const folder of packagesIn(metafile)) packages.add(folder);
+  return outputFiles;
+}
+
 async function text(options) {
-  const { outputFiles } = await build({ ...shared, target, ...options });
-  return outputFiles[0].text;
+  return (await bundle(options))[0].text;
 }
 
 /** The page in three modules: its entry, the views that come later, and what both import. */
 async function split() {
-  const { outputFiles } = await build({
-    ...shared,
-    target,
+  const outputFiles = await bundle({
     entryPoints: [join(root, "src", "widget.ts"), join(root, "src", "views", "rest.ts")],
     entryNames: "[name]",
     outdir: out,
@@ -60,11 +69,16 @@ async function split() {
   return { name, common: made.get(name), script: made.get("widget.js"), rest: made.get("rest.js") };
 }
 
-const { name, common, script, rest } = await split();
-const standalone = await text({
+const { name, script, ...code } = await split();
+const alone = await text({
   entryPoints: [join(root, "src", "standalone.ts")],
   format: "iife",
 });
+// Every copy carries the notices: whole in what is compressed and in saved pages, in a line where a notebook stores it.
+const notices = noticesOf(packages);
+const common = notices.comment + code.common;
+const rest = notices.comment + code.rest;
+const standalone = notices.comment + alone;
 /** Weighs as much as a rule with an id, whatever the host's classes: see src/style/0-isolate.css. */
 const isolated = (sheet) => sheet.replaceAll(/\.attn-widget(?![\w-])/g, ".attn-widget:not(#_)");
 const css = isolated(
@@ -88,10 +102,11 @@ const single = (name, format) =>
     format,
     define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
   });
-const loader = await single("loader.js", "esm");
+const loader = notices.line + (await single("loader.js", "esm"));
 const stub = await single("stub.js", "esm");
 
 mkdirSync(out, { recursive: true });
+writeFileSync(join(root, "..", "THIRD-PARTY-LICENSES.txt"), notices.file);
 writeFileSync(join(out, "widget.js"), loader);
 writeFileSync(join(out, "stub.js"), stub);
 writeFileSync(join(out, "rest.deflate"), later);

@@ -23,7 +23,7 @@ from attn_widget.checkpoint import quiet
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.tasks.training_loop import State
 
-FORMAT = 1
+FORMAT = 2  # 1: rates that fell by steps
 IDENTITY = "checkpoint.json"
 STATE = "state.json"
 TENSORS = "state.safetensors"

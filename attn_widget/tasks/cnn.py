@@ -6,28 +6,23 @@ and `transformers.pipeline` know it without code from a repository.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForSequenceClassification,
-    PreTrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
+
+from attn_widget.tasks.over_encoder import OverEncoderConfig, bare_encoder
 
 WIDTHS = (3, 4, 5)  # tokens, as in Kim (2014)
 FILTERS = 100  # of each width, as in Kim (2014)
 DROPOUT = 0.5  # before the linear map, as in Kim (2014)
 
 
-class TextCNNConfig(PreTrainedConfig):
+class TextCNNConfig(OverEncoderConfig):
     """Configuration of `TextCNNForSequenceClassification`.
 
     Parameters
@@ -43,7 +38,6 @@ class TextCNNConfig(PreTrainedConfig):
     """
 
     model_type = "attn_widget_text_cnn"
-    has_no_defaults_at_init = True  # transformers then never builds one without an encoder
 
     def __init__(
         self,
@@ -53,26 +47,10 @@ class TextCNNConfig(PreTrainedConfig):
         dropout: float = DROPOUT,
         **options: Any,
     ) -> None:
-        self.encoder = encoder
         self.widths = list(widths)
         self.filters = filters
         self.dropout = dropout
-        super().__init__(**options)
-
-    @property
-    def encoder_config(self) -> Any:
-        """The encoder's configuration as its own class."""
-        return AutoConfig.for_model(**(self.encoder or {}))
-
-    # What tells a text encoder from other models stands one level down.
-
-    @property
-    def vocab_size(self) -> int:
-        return self.encoder_config.vocab_size
-
-    @property
-    def num_attention_heads(self) -> int:
-        return self.encoder_config.num_attention_heads
+        super().__init__(encoder, **options)
 
 
 class TextCNNForSequenceClassification(PreTrainedModel):
@@ -97,7 +75,7 @@ class TextCNNForSequenceClassification(PreTrainedModel):
 
     def __init__(self, config: TextCNNConfig) -> None:
         super().__init__(config)
-        self.backbone = _bare_encoder(config.encoder_config)
+        self.backbone = bare_encoder(config.encoder_config)
         width = int(self.backbone.config.hidden_size)
         n_classes: Any = config.num_labels
         self.convolutions = nn.ModuleList(
@@ -165,13 +143,6 @@ class TextCNNForSequenceClassification(PreTrainedModel):
             hidden_states=outputs.get("hidden_states"),
             attentions=outputs.get("attentions"),
         )
-
-
-def _bare_encoder(config: Any) -> Any:
-    """Without the pooler where the family can do without: nothing here reads it."""
-    cls = AutoModel._model_mapping[type(config)]  # pyright: ignore[reportPrivateUsage]
-    has_pooler = "add_pooling_layer" in inspect.signature(cls.__init__).parameters
-    return AutoModel.from_config(config, **({"add_pooling_layer": False} if has_pooler else {}))
 
 
 AutoConfig.register(TextCNNConfig.model_type, TextCNNConfig, exist_ok=True)

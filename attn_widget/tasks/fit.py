@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,8 +24,13 @@ from attn_widget.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from attn_widget.tasks.fitted import FittedClassifier
-    from attn_widget.tasks.heads import Head
+    from attn_widget.tasks.heads import Head, Pooling
     from attn_widget.tasks.training_loop import Labelled
+
+RATE = (
+    2e-4  # of the encoder, up to this width; at 768 it is 5e-5, the highest of Devlin et al. (2019)
+)
+RATE_WIDTH = 384
 
 
 def fit_classifier(
@@ -37,13 +41,13 @@ def fit_classifier(
     validation: tuple[Sequence[str], Any] | None = None,
     classes: Sequence[str] | None = None,
     head: Head = "linear",
-    lr_encoder: float = 1e-4,
+    pooling: Pooling = "mean",
+    lr_encoder: float | None = None,
     lr_head: float = 1e-3,
     weight_decay: float = 0.01,
-    dropout: float = 0.2,
-    step_size: int = 2,
-    gamma: float = 0.5,
-    epochs: int = 5,
+    dropout: float | None = None,
+    warmup: float = 0.1,
+    epochs: int = 3,
     batch_size: int = 32,
     patience: int = 2,
     max_length: int | None = None,
@@ -56,9 +60,10 @@ def fit_classifier(
     """Fine-tune a copy of an encoder on texts with classes.
 
     Every weight learns by AdamW: those of the encoder at ``lr_encoder``, those of the new head at
-    ``lr_head``. Both fall by ``gamma`` every ``step_size`` epochs. With ``validation``, training stops
-    when the validation loss has not fallen for ``patience`` epochs, and the best epoch's weights are
-    kept. The same seed on the same machine gives the same weights.
+    ``lr_head``. Both rise in a linear way over the first tenth of the batches and then fall to 0. The
+    encoder keeps the dropout that its configuration states. With ``validation``, training stops when
+    the validation loss has not fallen for ``patience`` epochs, and the best epoch's weights are kept.
+    The same seed on the same machine gives the same weights.
 
     Parameters
     ----------
@@ -73,19 +78,23 @@ def fit_classifier(
     classes : sequence of str, length c, optional
         Names of the classes; "0", "1" ... unless given.
     head : {"linear", "cnn"}
-        The classifier of `transformers` for this family (a linear map of the first token), or a text
-        CNN on all hidden states; see `attn_widget.tasks.cnn`.
-    lr_encoder, lr_head : float
-        Learning rates in the first epoch.
+        A linear map of one vector, or a text CNN on all hidden states; see `attn_widget.tasks.mean` and
+        `attn_widget.tasks.cnn`.
+    pooling : {"mean", "first"}
+        What the linear head reads: LayerNorm of the mean of all tokens, or the first token as the
+        classifier of `transformers` for this family does (through the pooler, where it has one).
+    lr_encoder : float, optional
+        Highest learning rate of the encoder; unless given, 2e-4 up to a width of 384 and ``2e-4 *
+        (384 / width)**2`` beyond: 5e-5 for BERT-base.
+    lr_head : float
+        Highest learning rate of the head.
     weight_decay : float
         AdamW's, not on biases and LayerNorms.
-    dropout : float
-        Share of hidden states and attention weights that training drops, whatever the model was
-        trained with before.
-    step_size : int
-        Epochs between two falls of the rates.
-    gamma : float
-        What the rates are then multiplied by, above 0 to 1.
+    dropout : float, optional
+        Share of what the last linear map reads that training drops: 0.1 for the linear head, 0.5 for the
+        CNN unless given.
+    warmup : float
+        Share of the batches in which the rates rise, 0 to 0.9.
     epochs : int
         At most.
     batch_size : int
@@ -124,8 +133,8 @@ def fit_classifier(
 
     References
     ----------
-    Devlin et al. (2019), BERT, NAACL, section 4. Kim (2014), Convolutional Neural Networks for Sentence
-    Classification, EMNLP.
+    Devlin et al. (2019), BERT, NAACL, section 4. Reimers & Gurevych (2019), Sentence-BERT, EMNLP. Kim
+    (2014), Convolutional Neural Networks for Sentence Classification, EMNLP.
 
     Examples
     --------
@@ -135,20 +144,22 @@ def fit_classifier(
     (('no', 'yes'), (4, 2))
     """
     from attn_widget.tasks.batches import check_texts, tokenize
-    from attn_widget.tasks.heads import HEADS, build, check_encoder, tokenizer_for
+    from attn_widget.tasks.heads import HEADS, POOLINGS, build, check_encoder, tokenizer_for
 
-    if head not in HEADS:
-        raise InputError(f"head is {head!r}, expected one of {', '.join(map(repr, HEADS))}.")
-    for name, value, low, high in (
-        ("lr_encoder", lr_encoder, 0.0, 1.0),
-        ("lr_head", lr_head, 0.0, 1.0),
-        ("weight_decay", weight_decay, 0.0, 1.0),
-        ("dropout", dropout, 0.0, 0.9),
-        ("gamma", gamma, math.ulp(0.0), 1.0),
+    for name, value, known_names in (("head", head, HEADS), ("pooling", pooling, POOLINGS)):
+        if value not in known_names:
+            expected = ", ".join(map(repr, known_names))
+            raise InputError(f"{name} is {value!r}, expected one of {expected}.")
+    for name, value, high in (
+        ("lr_encoder", lr_encoder, 1.0),
+        ("lr_head", lr_head, 1.0),
+        ("weight_decay", weight_decay, 1.0),
+        ("dropout", dropout, 0.9),
+        ("warmup", warmup, 0.9),
     ):
-        _check_number(name, value, low, high)
+        if value is not None or name not in ("lr_encoder", "dropout"):
+            _check_number(name, value, high)
     for name, value in (
-        ("step_size", step_size),
         ("epochs", epochs),
         ("batch_size", batch_size),
         ("patience", patience),
@@ -166,7 +177,7 @@ def fit_classifier(
     from attn_widget.encoder import load
 
     found = load(encoder, progress=progress)
-    check_encoder(found, head)
+    check_encoder(found, head, pooling)
     if max_length is not None:
         check_count(max_length, "max_length", 3, found.max_length)
     limit = found.max_length if max_length is None else max_length
@@ -178,9 +189,11 @@ def fit_classifier(
     checked = None
     if held is not None:
         checked = Labelled(tokenize(found, held[0], **options, name="validation texts"), held[1])
+    rate = usual_rate(found.hidden_size) if lr_encoder is None else float(lr_encoder)
+    share = None if dropout is None else float(dropout)
     settings = Settings(
-        head, float(lr_encoder), float(lr_head), float(weight_decay), float(dropout), int(step_size),
-        float(gamma), int(epochs), int(batch_size), int(patience), int(limit), truncation, seed,
+        head, pooling if head == "linear" else None, rate, float(lr_head), float(weight_decay), share,
+        float(warmup), int(epochs), int(batch_size), int(patience), int(limit), truncation, seed,
     )  # fmt: skip
 
     import torch
@@ -188,7 +201,7 @@ def fit_classifier(
     devices = [found.device] if found.device.type == "cuda" else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
-        model, fresh = build(found, head, names, dropout)
+        model, fresh = build(found, head, names, pooling, share)
     tokenizer = tokenizer_for(found)
     store = None
     if folder is not None:
@@ -211,12 +224,22 @@ def fit_classifier(
     return FittedClassifier(model, tokenizer, state.history, asdict(settings))
 
 
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
+def usual_rate(hidden_size: int) -> float:
+    """Rate of an encoder of this width: 2e-4 suits the embedded one, wider ones need less.
+
+    Examples
+    --------
+    >>> [f"{usual_rate(width):.2g}" for width in (256, 384, 768, 1024)]
+    ['0.0002', '0.0002', '5e-05', '2.8e-05']
+    """
+    return RATE * min(1.0, (RATE_WIDTH / hidden_size) ** 2)
+
+
+def _check_number(name: str, value: Any, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.")
-    if not low <= value <= high:
-        expected = f"{low:g} to {high:g}" if low == 0 else f"above 0, at most {high:g}"
-        raise InputError(f"{name} is {value}, expected {expected}.")
+    if not 0 <= value <= high:
+        raise InputError(f"{name} is {value}, expected 0 to {high:g}.")
 
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:

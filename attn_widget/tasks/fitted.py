@@ -30,7 +30,7 @@ class FittedClassifier:
     tokenizer : transformers.PreTrainedTokenizerBase
     classes : tuple of str, length c
     history : tuple of dict
-        A record for each epoch: ``epoch`` (1 is the first), ``lr_encoder``, ``lr_head``, and ``train`` and
+        A record for each epoch: ``epoch`` (1 is the first), ``lr_encoder``, ``lr_head`` (of its last batch), and ``train`` and
         ``validation`` (None without one), each with ``loss`` and the four metrics of
         `attn_widget.tasks.score`. Those of ``train`` are of the batches as they were learnt from:
         with dropout, each before its own update.

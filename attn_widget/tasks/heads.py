@@ -1,4 +1,4 @@
-"""A classifier on a copy of an encoder: transformers' own class, or the text CNN."""
+"""A classifier on a copy of an encoder: a linear head on the mean or the first token, or the text CNN."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ if TYPE_CHECKING:
 
 Head = Literal["linear", "cnn"]
 HEADS: tuple[Head, ...] = get_args(Head)
-# What families call the dropout of hidden states and of attention weights.
-DROPOUTS = (
-    "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout",
-    "embedding_dropout", "mlp_dropout",
-)  # fmt: skip
+Pooling = Literal["mean", "first"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 
-def check_encoder(encoder: Encoder, head: Head) -> None:
+def check_encoder(encoder: Encoder, head: Head, pooling: Pooling = "mean") -> None:
     """Refuse an encoder that cannot carry the head.
 
     Raises
     ------
     InputError
-        `transformers` has no sequence classifier of this family, or the tokenizer cannot pad.
+        `transformers` has no encoder or sequence classifier of this family, or the tokenizer cannot pad.
     """
     from transformers import AutoModel, AutoModelForSequenceClassification
 
-    kind = AutoModelForSequenceClassification if head == "linear" else AutoModel
+    own = head == "linear" and pooling == "first"
+    kind = AutoModelForSequenceClassification if own else AutoModel
     if type(encoder.config) not in kind._model_mapping:  # pyright: ignore[reportPrivateUsage]
         raise InputError(
             f"transformers has no {kind.__name__.removeprefix('AutoModel') or 'bare'} model of "
-            f"{encoder.name} ({encoder.family.name}), so it cannot be fine-tuned with head={head!r}.",
+            f"{encoder.name} ({encoder.family.name}), so it cannot be fine-tuned with head={head!r}"
+            + (f", pooling={pooling!r}." if own else "."),
             "Use another encoder, such as the embedded one: fit_classifier(None, ...).",
         )
     if encoder.tokenizer.pad_token_id is None:
@@ -49,16 +48,23 @@ def check_encoder(encoder: Encoder, head: Head) -> None:
 
 
 def build(
-    encoder: Encoder, head: Head, classes: Sequence[str], dropout: float = 0.0
+    encoder: Encoder,
+    head: Head,
+    classes: Sequence[str],
+    pooling: Pooling = "mean",
+    dropout: float | None = None,
 ) -> tuple[Any, frozenset[str]]:
     """A classifier whose encoder begins as a copy; the given model is left as it is.
 
-    The new weights are drawn from torch's generator, so seed it first.
+    The new weights are drawn from torch's generator, so seed it first. The encoder keeps the
+    dropout of its configuration.
 
     Parameters
     ----------
-    dropout : float
-        Of hidden states and attention weights in training.
+    pooling : {"mean", "first"}
+        Of the linear head.
+    dropout : float, optional
+        Of what the last linear map reads; the head's own unless given.
 
     Returns
     -------
@@ -67,32 +73,52 @@ def build(
     fresh : frozenset of str
         Names of the parameters that were drawn and not copied.
     """
-    from transformers import AutoModelForSequenceClassification
+    from attn_widget.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
+    from attn_widget.tasks.mean import (
+        DROPOUT,
+        MeanPoolingConfig,
+        MeanPoolingForSequenceClassification,
+    )
 
-    names: dict[str, Any] = {
+    options: dict[str, Any] = {
         "id2label": dict(enumerate(classes)),
         "label2id": {name: i for i, name in enumerate(classes)},
         "problem_type": "single_label_classification",
     }
     config = copy.deepcopy(encoder.config)
     config.dtype = torch.float32
-    for name in DROPOUTS:
-        if hasattr(config, name):
-            setattr(config, name, dropout)
-    if head == "cnn":
-        from attn_widget.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
-
-        model: Any = TextCNNForSequenceClassification(
-            TextCNNConfig(encoder=config.to_dict(), **names)
-        )
+    if head == "linear" and pooling == "first":
+        model = _own_class(config, options, DROPOUT if dropout is None else dropout)
     else:
-        for name, value in names.items():
-            setattr(config, name, value)
-        model = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+        options["encoder"] = config.to_dict()
+        if dropout is not None:
+            options["dropout"] = dropout
+        model = (
+            TextCNNForSequenceClassification(TextCNNConfig(**options))
+            if head == "cnn"
+            else MeanPoolingForSequenceClassification(MeanPoolingConfig(**options))
+        )
     fresh = _copy_encoder(encoder, model)
     model.name_or_path = f"{encoder.name}, fine-tuned"
     torch.nn.Module.to(model, encoder.device)  # `model.to` has no usable type
     return model, fresh
+
+
+def _own_class(config: Any, options: dict[str, Any], dropout: float) -> Any:
+    """The sequence classifier of `transformers` for the family, on the first token."""
+    from transformers import AutoModelForSequenceClassification
+
+    for name, value in options.items():
+        setattr(config, name, value)
+    if getattr(config, "classifier_pooling", "cls") != "cls":  # ModernBERT offers both
+        config.classifier_pooling = "cls"
+    model: Any = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    inside = set(model.base_model.modules())
+    # Families call the dropout of their head by five names; it is a module in all of them.
+    for module in set(model.modules()) - inside:
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+    return model
 
 
 def _copy_encoder(encoder: Encoder, model: Any) -> frozenset[str]:

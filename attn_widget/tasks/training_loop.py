@@ -34,12 +34,12 @@ class Settings:
     """What `fit_classifier` was asked for, checked."""
 
     head: str
+    pooling: str | None  # None: the head has none
     lr_encoder: float
     lr_head: float
     weight_decay: float
-    dropout: float
-    step_size: int
-    gamma: float
+    dropout: float | None  # None: the head's own
+    warmup: float
     epochs: int
     batch_size: int
     patience: int
@@ -110,6 +110,30 @@ def has_bfloat16(device: torch.device) -> bool:
     # no public name tells; where bfloat16 is emulated it is slower than float32
     names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
     return any(getattr(torch.cpu, name, bool)() for name in names)
+
+
+def rate_share(batch: int, n_batches: int, warmup: float) -> float:
+    """Share of the full rates in a batch: a linear rise, then a linear fall to 0 after the last.
+
+    Parameters
+    ----------
+    batch : int
+        0 is the first of the training.
+    n_batches : int
+        Of all epochs.
+    warmup : float
+        Share of the batches in which the rates rise, 0 to below 1.
+
+    Examples
+    --------
+    >>> [round(rate_share(i, 10, 0.2), 3) for i in range(10)]
+    [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
+    >>> rate_share(0, 3, 0.0)
+    1.0
+    """
+    rising = warmup * n_batches
+    rise = (batch + 1) / rising if rising else 1.0
+    return min(1.0, rise, (n_batches - batch) / (n_batches - rising))
 
 
 def build_optimizer(model: Any, fresh: frozenset[str], settings: Settings) -> torch.optim.AdamW:
@@ -232,13 +256,13 @@ class Training:
         batches = shuffled(
             self.train.examples.lengths, settings.batch_size, (settings.seed, state.epoch)
         )
-        # StepLR in its closed form: nothing to keep.
-        share = settings.gamma ** (state.epoch // settings.step_size)
-        for group in self.optimizer.param_groups:
-            group["lr"] = share * group["base_lr"]
         self.model.train()
         saved = time.monotonic()
         while state.step < len(batches):
+            done = state.epoch * len(batches) + state.step
+            share = rate_share(done, settings.epochs * len(batches), settings.warmup)
+            for group in self.optimizer.param_groups:
+                group["lr"] = share * group["base_lr"]
             loss = self._step(batches[state.step])
             recent = loss if self._recent is None else self._recent
             self._recent = SMOOTHING * recent + (1 - SMOOTHING) * loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import json
 import os
 import subprocess
@@ -97,6 +98,33 @@ def test_holds_nothing_but_the_package(wheel: Path) -> None:
         tops = {name.split("/")[0] for name in archive.namelist()}
     version = wheel.name.split("-")[1]
     assert tops == {"attn_widget", f"attn_widget-{version}.dist-info"}
+
+
+def test_carries_its_licenses_and_those_of_the_bundled_packages(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (home,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+        notices = archive.read(f"{home}/licenses/THIRD-PARTY-LICENSES.txt").decode()
+        assert b"Apache License" in archive.read(f"{home}/licenses/LICENSE")
+        about = email.message_from_bytes(archive.read(f"{home}/METADATA"))
+    assert about.get_all("License-File") == ["LICENSE", "THIRD-PARTY-LICENSES.txt"]
+    locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    shipped = {path: one["version"] for path, one in locked.items() if path and not one.get("dev")}
+    assert len(shipped) > 3
+    for path, version in shipped.items():
+        name = path.removeprefix("node_modules/")
+        assert f"{name} {version} (" in notices
+        text = (ROOT / path / "LICENSE").read_text().splitlines()
+        assert [line for line in text if line.strip() and line not in notices] == []
+
+
+def test_has_a_readme_that_an_index_can_show(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        about = email.message_from_bytes(archive.read(name))
+    shown = about.get_payload()
+    assert about["Description-Content-Type"] == "text/markdown" and "Dynamic" not in about
+    assert shown.startswith(("# attn_widget", "<p align")) and '="docs/' not in shown
+    assert len(shown) > 5000 and "](docs/" not in shown
 
 
 def test_shows_a_widget_from_another_folder(installed: dict[str, Any]) -> None:

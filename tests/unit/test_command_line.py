@@ -58,6 +58,13 @@ def test_without_json_the_predictions_are_printed(capsys: pytest.CaptureFixture[
     assert [line.split()[0] for line in lines] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
 
 
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"attn-widget {aw.__version__}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -26,12 +26,27 @@ from attn_widget.export.saved_run import TITLE_CHARACTERS
 from attn_widget.widget.code import bundle
 from attn_widget.widget.pack import unpack
 
+ROOT = Path(__file__).resolve().parents[2]
 ATTACK = "</script><script>hit()</script><!-- ]]> ' \" \x00 \u2028 javascript:hit()"
 
 
 @pytest.fixture(scope="module")
 def widget() -> aw.AttentionWidget:
     return aw.show("the cat sat", layer=2, progress=False)
+
+
+def test_a_page_carries_the_notices_of_the_code_in_it(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
+    notices = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text("utf-8")
+    lines = {re.sub(r" [\d.]+ \(", " (", line) for line in notices.splitlines()[4:] if line}
+    assert sum(line.startswith("d3-") for line in lines) > 3
+    assert [line for line in lines if line not in text] == []
+    # What a notebook stores has them compressed, and names the packages outside.
+    assert {line.split(" ")[0] for line in lines if line.startswith("d3-")} <= set(
+        re.findall(r"d3-\w+", bundle("widget.js").split("*/")[0])
+    )
 
 
 class Elements(html.parser.HTMLParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from attn_widget.errors import (
 from attn_widget.tasks import training_loop
 from attn_widget.tasks.fit import fit_classifier
 from attn_widget.tasks.fitted import FittedClassifier, load_classifier
-from attn_widget.tasks.heads import HEADS, build
+from attn_widget.tasks.heads import HEADS, POOLINGS, build
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES
 from tests.unit.toy_task import ANIMALS, texts_and_labels, tiny
@@ -103,7 +104,10 @@ def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
     assert widget.view == "task"
     found = widget.analysis.classification
     assert found is not None and found.labels == ANIMALS
-    assert found.note.startswith("The head reads windows") == hasattr(fitted.model, "convolutions")
+    windows = hasattr(fitted.model, "convolutions")
+    assert found.note.startswith(
+        f"The head reads {'windows over' if windows else 'the mean of'} all tokens"
+    )
     expected = by_class(pipeline_of(fitted)([REVIEW])[0])
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
     widget.close()
@@ -148,7 +152,7 @@ def test_the_given_model_and_the_users_random_numbers_stay_as_they_are() -> None
 
 def test_the_encoder_is_copied_with_its_pooler_and_only_the_head_is_new() -> None:
     encoder = aw.load(progress=False)
-    model, fresh = build(encoder, "linear", ("no", "yes"))
+    model, fresh = build(encoder, "linear", ("no", "yes"), "first")
     assert type(model) is transformers.BertForSequenceClassification
     assert fresh == {"classifier.weight", "classifier.bias"}
     own = model.base_model.state_dict()
@@ -161,19 +165,23 @@ def test_a_pooler_without_trained_weights_learns_as_part_of_the_head(tmp_path: A
     bare = transformers.BertForMaskedLM(model.config)  # has no pooler
     bare.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    _, fresh = build(aw.load(tmp_path, progress=False), "linear", ("no", "yes"))
+    _, fresh = build(aw.load(tmp_path, progress=False), "linear", ("no", "yes"), "first")
     assert {name.rpartition(".")[0] for name in fresh} == {"classifier", "bert.pooler.dense"}
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    ("head", "pooling"), [("linear", "mean"), ("linear", "first"), ("cnn", "mean")]
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_can_be_fine_tuned_saved_and_shown(
-    family: str, head: Any, tmp_path: Any
+    family: str, head: Any, pooling: Any, tmp_path: Any
 ) -> None:
     texts, labels = texts_and_labels(6)
-    if head == "linear" and family == "mpnet":
+    if pooling == "first" and family == "mpnet":
         labels = labels % 2
-    fitted = fit_classifier(tiny(family), texts, labels, head=head, epochs=1, **QUICK)
+    fitted = fit_classifier(
+        tiny(family), texts, labels, head=head, pooling=pooling, epochs=1, **QUICK
+    )
     expected = fitted.probabilities(texts)
     found = load_classifier(fitted.save(tmp_path / "saved"))
     np.testing.assert_array_equal(found.probabilities(texts), expected)
@@ -198,6 +206,54 @@ def test_a_saved_classifier_is_found_again_whole(fitted: FittedClassifier, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["animals"]
 
 
+def test_a_linear_classifier_on_the_first_token_loads_without_this_package(tmp_path: Path) -> None:
+    texts, labels = texts_and_labels(6)
+    fitted = fit_classifier(tiny(), texts, labels, pooling="first", epochs=1, **QUICK)
+    folder = fitted.save(tmp_path / "first")
+    assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"
+    found = aw.analyze(texts[0], model=folder, tagger=None, progress=False).classification
+    assert found is not None and found.note == ""  # the head reads what the Task view shows
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_classifier_of_the_first_version_still_loads(head: str, tmp_path: Path) -> None:
+    """Its linear head was the class of `transformers`; its settings had rates that fall by steps."""
+    model, tokenizer = tiny()
+    folder = tmp_path / "old"
+    config = model.config.to_dict() | {
+        "hidden_dropout_prob": 0.2,
+        "attention_probs_dropout_prob": 0.2,
+    }
+    labels = {"id2label": dict(enumerate(ANIMALS)), "problem_type": "single_label_classification"}
+    if head == "cnn":
+        old = build(aw.load((model, tokenizer)), "cnn", ANIMALS)[0]
+        kept = {
+            "widths": [3, 4, 5],
+            "filters": 100,
+            "dropout": 0.5,
+            "architectures": [type(old).__name__],
+        }
+        written = {"model_type": "attn_widget_text_cnn", "encoder": config, **kept, **labels}
+    else:
+        old = transformers.BertForSequenceClassification(
+            transformers.BertConfig(**config, num_labels=3)
+        )
+        written = {**config, "architectures": [type(old).__name__], **labels}
+    for part in (old, tokenizer):
+        part.save_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(written))
+    settings = {"head": head, "dropout": 0.2, "step_size": 2, "gamma": 0.5, "max_length": 128}
+    (folder / "fit.json").write_text(json.dumps({"history": [], "settings": settings}))
+    found = load_classifier(folder)
+    assert found.classes == ANIMALS and found.settings == settings
+    with torch.no_grad():
+        logits = old.eval()(**tokenizer(REVIEW, return_tensors="pt")).logits[0]
+    np.testing.assert_allclose(found.probabilities([REVIEW])[0], logits.softmax(0), atol=1e-6)
+    shown = aw.analyze(REVIEW, model=folder, tagger=None, progress=False).classification
+    assert shown is not None and shown.labels == ANIMALS
+    np.testing.assert_allclose(shown.logits, logits, atol=1e-5)
+
+
 def test_a_folder_of_other_things_is_not_overwritten(
     fitted: FittedClassifier, tmp_path: Any
 ) -> None:
@@ -218,16 +274,82 @@ def test_a_folder_without_its_tokenizer_is_refused(
         load(folder)
 
 
-def test_rates_fall_by_steps_and_differ_between_encoder_and_head() -> None:
-    texts, labels = texts_and_labels(6)
+def test_rates_rise_and_fall_by_batches_and_differ_between_encoder_and_head(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rates: list[tuple[float, float]] = []
+    step = training_loop.Training._step
+
+    def noted(self: Any, indices: Any) -> float:
+        groups = self.optimizer.param_groups
+        rates.append((groups[0]["lr"], groups[2]["lr"]))
+        return step(self, indices)
+
+    monkeypatch.setattr(training_loop.Training, "_step", noted)
+    texts, labels = texts_and_labels(15)
     fitted = fit_classifier(
-        tiny(), texts, labels, epochs=5, step_size=2, gamma=0.1, lr_encoder=1e-3, lr_head=1e-2,
+        tiny(), texts, labels, epochs=2, warmup=0.2, lr_encoder=1e-3, lr_head=1e-2, batch_size=3,
         progress=False,
     )  # fmt: skip
-    rates = [(record["lr_encoder"], record["lr_head"]) for record in fitted.history]
-    falls = [1, 1, 0.1, 0.1, 0.01]
-    np.testing.assert_allclose(rates, [(1e-3 * fall, 1e-2 * fall) for fall in falls])
-    assert fitted.history[0]["validation"] is None and fitted.best_epoch == 5
+    shares = [1 / 2, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
+    np.testing.assert_allclose(rates, [(1e-3 * share, 1e-2 * share) for share in shares])
+    assert [record["lr_head"] for record in fitted.history] == pytest.approx([7.5e-3, 1.25e-3])
+    assert fitted.history[0]["validation"] is None and fitted.best_epoch == 2
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_encoder_keeps_its_own_dropout_and_the_head_has_one_of_its_own(
+    family: str, pooling: Any
+) -> None:
+    model, tokenizer = tiny_models.build(family, "Model")
+    for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout",
+                 "embedding_dropout", "mlp_dropout"):  # fmt: skip
+        if hasattr(model.config, name):
+            setattr(model.config, name, 0.03)
+    found, _ = build(aw.load((model, tokenizer)), "linear", ("no", "yes"), pooling)
+    inside = {id(module) for module in found.base_model.modules()}
+    kinds = [m for m in found.modules() if isinstance(m, torch.nn.Dropout)]
+    assert {m.p for m in kinds if id(m) in inside} <= {0.03, 0.0}
+    assert {m.p for m in kinds if id(m) not in inside} == {0.1}
+    assert any(m.p == 0.03 for m in kinds if id(m) in inside)
+
+
+def test_training_does_not_move_the_states_of_an_encoder_that_was_trained_without_dropout() -> None:
+    encoder = aw.load(progress=False)
+    model, _ = build(encoder, "linear", ("no", "yes"))
+    inputs = encoder.tokenizer(REVIEW, return_tensors="pt")
+    with torch.no_grad():
+        off = model.eval().base_model(**inputs)[0]
+        torch.testing.assert_close(model.train().base_model(**inputs)[0], off)
+
+
+def test_the_mean_is_that_of_the_tokens_alone_and_in_a_batch() -> None:
+    encoder = aw.load(progress=False)
+    model = build(encoder, "linear", ("no", "yes"))[0].eval()
+    texts = ["Cats purr.", REVIEW]
+    with torch.no_grad():
+        found = model(**encoder.tokenizer(texts, padding=True, return_tensors="pt")).logits.numpy()
+    for text, logits in zip(texts, found, strict=True):
+        states = aw.analyze(text, tagger=None, progress=False).hidden_states[-1].astype(np.float64)
+        mean = states.mean(axis=0)
+        normed = (mean - mean.mean()) / np.sqrt(mean.var() + 1e-5)
+        weights = model.classifier.weight.detach().double().numpy()
+        np.testing.assert_allclose(logits, weights @ normed, atol=1e-4)
+
+
+def test_a_wider_encoder_learns_at_a_lower_rate_unless_one_is_given() -> None:
+    texts, labels = texts_and_labels(6)
+    wide = tiny_models.build(
+        "bert", "Model", hidden_size=768, num_attention_heads=4, num_hidden_layers=1
+    )
+    options: dict[str, Any] = {"epochs": 1, "progress": False}
+    assert fit_classifier(tiny(), texts, labels, **options).settings["lr_encoder"] == 2e-4
+    assert fit_classifier(wide, texts, labels, **options).settings["lr_encoder"] == pytest.approx(
+        5e-5
+    )
+    given = fit_classifier(wide, texts, labels, lr_encoder=1e-3, **options)
+    assert given.settings["lr_encoder"] == 1e-3
 
 
 def test_training_stops_early_and_keeps_the_best_epoch() -> None:
@@ -312,7 +434,11 @@ HELD = texts_and_labels(3, 30)
         ({"head": "lstm"}, InputError, "expected one of 'linear', 'cnn'"),
         ({"epochs": 0}, InputError, "epochs is 0, expected at least 1"),
         ({"batch_size": 2.5}, InputTypeError, "batch_size is a float"),
-        ({"gamma": 0.0}, InputError, "expected above 0"),
+        ({"warmup": 1.0}, InputError, "warmup is 1.0, expected 0 to 0.9"),
+        ({"warmup": None}, InputTypeError, "warmup is a NoneType, expected a number"),
+        ({"dropout": 0.95}, InputError, "dropout is 0.95, expected 0 to 0.9"),
+        ({"dropout": "own"}, InputTypeError, "dropout is a str, expected a number"),
+        ({"pooling": "max"}, InputError, "pooling is 'max', expected one of 'mean', 'first'"),
         ({"lr_head": -1.0}, InputError, "lr_head is -1.0, expected 0 to 1"),
         ({"lr_encoder": float("nan")}, InputError, "lr_encoder is nan"),
         ({"max_length": 500}, InputError, "max_length is 500, expected 3 to 128"),

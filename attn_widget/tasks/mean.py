@@ -1,0 +1,123 @@
+"""A linear head on the mean of an encoder's hidden states, as a model of `transformers`.
+
+Importing this module registers it, as `attn_widget.tasks.cnn` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from attn_widget.tasks.over_encoder import OverEncoderConfig, bare_encoder
+
+DROPOUT = 0.1  # before the linear map, as in Devlin et al. (2019)
+SPREAD = 0.02  # standard deviation of its weights, as in Devlin et al. (2019)
+
+
+class MeanPoolingConfig(OverEncoderConfig):
+    """Configuration of `MeanPoolingForSequenceClassification`.
+
+    Parameters
+    ----------
+    encoder : dict
+        The configuration of the encoder below, as ``config.to_dict()`` gives it.
+    dropout : float
+        Share of the pooled vector that training drops.
+    """
+
+    model_type = "attn_widget_mean_pooling"
+
+    def __init__(
+        self, encoder: dict[str, Any] | None = None, dropout: float = DROPOUT, **options: Any
+    ) -> None:
+        self.dropout = dropout
+        super().__init__(encoder, **options)
+
+
+class MeanPoolingForSequenceClassification(PreTrainedModel):
+    """``softmax(W LayerNorm(mean of h) + b)`` over the last hidden states h of all tokens.
+
+    Special tokens count, padding does not. LayerNorm brings the means of all encoders to one
+    scale, whatever the norms of their states.
+
+    Parameters
+    ----------
+    config : MeanPoolingConfig
+
+    References
+    ----------
+    Reimers & Gurevych (2019), Sentence-BERT, EMNLP: the mean of all tokens makes better sentence vectors
+    than the first token. Ba, Kiros & Hinton (2016), Layer Normalization.
+    """
+
+    config_class = MeanPoolingConfig
+    base_model_prefix = "backbone"
+    _supports_sdpa = True
+
+    def __init__(self, config: MeanPoolingConfig) -> None:
+        super().__init__(config)
+        self.backbone = bare_encoder(config.encoder_config)
+        width = int(self.backbone.config.hidden_size)
+        n_classes: Any = config.num_labels
+        self.norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(width, n_classes)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=SPREAD)
+            nn.init.zeros_(module.bias)
+
+    def pooled(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """The mean over the tokens of each text.
+
+        Parameters
+        ----------
+        hidden : float tensor [batch, n, d]
+        attention_mask : int tensor [batch, n]
+            0 marks padding, wherever it stands.
+
+        Returns
+        -------
+        float tensor [batch, d]
+        """
+        real = attention_mask.bool()[..., None]
+        return hidden.masked_fill(~real, 0).sum(1) / real.sum(1)
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **options: Any,
+    ) -> SequenceClassifierOutput:
+        """Logits [batch, classes], and the loss when there are ``labels`` (int64 [batch])."""
+        if token_type_ids is not None:
+            options["token_type_ids"] = token_type_ids
+        options["return_dict"] = True
+        outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
+        hidden: torch.Tensor = outputs[0]
+        mask = attention_mask
+        if mask is None:
+            mask = torch.ones(hidden.shape[:2], dtype=torch.long, device=hidden.device)
+        logits = self.classifier(self.dropout(self.norm(self.pooled(hidden, mask))))
+        loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
+        return SequenceClassifierOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )
+
+
+AutoConfig.register(MeanPoolingConfig.model_type, MeanPoolingConfig, exist_ok=True)
+AutoModelForSequenceClassification.register(
+    MeanPoolingConfig, MeanPoolingForSequenceClassification, exist_ok=True
+)
