@@ -20,6 +20,7 @@ from attn_widget.checkpoint import (
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
+from attn_widget.pickled import NotPickled
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +32,7 @@ LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
-class Encoder:
+class Encoder(NotPickled):
     """A model of the BERT family with its fast tokenizer. `load` makes it.
 
     Attributes
@@ -57,6 +58,8 @@ class Encoder:
     lock : threading.RLock
         Held while the model or the tokenizer works; encoders of one model share it.
     """
+
+    INSTEAD = "Pass its name, and call load(name) where it is needed."
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         model, tokenizer = checkpoint.model, checkpoint.tokenizer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.pickled import NotPickled
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class Kept:
+class Kept(NotPickled):
     """A trace, the run and the language behind it, and the figures found so far."""
+
+    INSTEAD = "Keep its text and call analyze() again, or its figures: to_dataframe(), attention()."
 
     def __init__(
         self,
