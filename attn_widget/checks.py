@@ -63,6 +63,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
 
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line; its class where it says nothing."""
+    said = str(error).strip().partition("\n")[0]
+    return said[:200].rstrip(".") or type(error).__name__
+
+
 def nearest(name: Any, known: Iterable[str]) -> str:
     """The question whether a known name was meant, where one is near; else empty.
 
@@ -160,9 +166,8 @@ def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
     try:
         return np.asarray(_from_torch(values), dtype=dtype)
     except Exception as error:  # whatever the conversion of an object raises
-        reason = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputTypeError(
-            f"{name} cannot be read as an array: {reason.rstrip('.')}.",
+            f"{name} cannot be read as an array: {first_line(error)}.",
             "Give numbers, as many in each row.",
         ) from None
 
@@ -206,6 +211,16 @@ def check_several(values: Any, name: str, what: str) -> list[Any]:
             f"{name} is {shown(values)}, expected several {what}.",
             f"Put it into a list: {name}=[...].",
         )
+    return listed(values, name)
+
+
+def listed(values: Any, name: str) -> list[Any]:
+    """The entries of what is iterable: an iterator without end is refused.
+
+    Raises
+    ------
+    InputError
+    """
     found = list(islice(values, LARGEST_COUNT + 1))
     if len(found) > LARGEST_COUNT:
         raise InputError(f"{name} holds more than {LARGEST_COUNT:,} entries.", "Give fewer.")
@@ -317,6 +332,20 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
             f"{name} is {shown(value)}, expected {what}.", f"For example {name}='a name'."
         )
     return value
+
+
+def check_kind(value: Any, kind: type[Any], name: str, hint: str) -> None:
+    """Refuse what is no ``kind``, a class of this package or of a library.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if not isinstance(value, kind):
+        what = kind.__name__
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected {'an' if what[0] in 'AEIO' else 'a'} {what}.", hint
+        )
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from attn_widget.checkpoint import (
     load_tokenizer,
     locate,
 )
+from attn_widget.checks import check_flag, check_kind, check_name, first_line, shown
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
@@ -62,6 +63,7 @@ class Encoder(NotPickled):
     INSTEAD = "Pass its name, and call load(name) where it is needed."
 
     def __init__(self, checkpoint: Checkpoint) -> None:
+        check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
         self.config: Any = model.base_model.config
         config = self.config
@@ -205,6 +207,9 @@ def load(
     >>> load() is encoder
     True
     """
+    progress = check_flag(progress, "progress")
+    if revision is not None:
+        check_name(revision, "revision")
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     given = [name for name, value in options.items() if value is not None]
     if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
@@ -308,7 +313,7 @@ def _device(device: Any) -> torch.device:
         torch.empty(0, device=where)
     except Exception as error:
         raise ModelLoadError(
-            f"The device {device!r} cannot be used: {str(error).splitlines()[0]}.",
+            f"The device {shown(device)} cannot be used: {first_line(error)}.",
             "Use 'cpu', or 'cuda' on a machine that has it.",
         ) from error
     return where
@@ -322,7 +327,7 @@ def _dtype(dtype: Any) -> torch.dtype:
         found = getattr(torch, found, None)
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
         raise InputError(
-            f"dtype is {dtype!r}, expected a floating-point type of torch.",
+            f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
             "Use 'float32', 'float16' or 'bfloat16'.",
         )
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import check_characters, check_flag, shown
+from attn_widget.checks import check_characters, check_flag, listed, shown
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.tokens import Token
 
@@ -157,7 +157,7 @@ def check_mask(
         The tokenizer has no mask token.
     """
     try:
-        wanted = list(positions)
+        wanted = listed(positions, "tokens")
         given = [operator.index(position) for position in wanted]
         if any(isinstance(position, bool) for position in wanted):
             raise TypeError

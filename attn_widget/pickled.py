@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
 from attn_widget.errors import InputTypeError
 
@@ -14,6 +14,15 @@ class NotPickled:
     INSTEAD = ""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        self._refuse()
+
+    def __copy__(self) -> Any:
+        self._refuse()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
         name = type(self).__name__
         article = "An" if name[0] in "AEIO" else "A"
         raise InputTypeError(

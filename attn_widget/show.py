@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from attn_widget.checks import check_flag, check_keywords, is_iterable, shown
+from attn_widget.checks import check_flag, check_keywords, is_iterable, listed, shown
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.quiet import quiet
 
@@ -110,7 +110,7 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(f"beside is {shown(texts)}, expected several texts.", "beside=[text]")
     found: list[tuple[str, str | None]] = []
-    for one in texts:
+    for one in listed(texts, "beside"):
         pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
         if (
             len(pair) != 2

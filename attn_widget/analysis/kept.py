@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attn_widget.checks import check_kind
 from attn_widget.errors import NotAvailableError
 from attn_widget.pickled import NotPickled
 
@@ -37,6 +38,11 @@ class Kept(NotPickled):
         text: str | None = None,
         text_pair: str | None = None,
     ) -> None:
+        from attn_widget.trace import Trace
+
+        check_kind(
+            trace, Trace, "trace", "analyze(text) makes an Analysis; so does from_attentions()."
+        )
         self.trace = trace
         self.run = run
         self.text = text if run is None else run.encoding.text

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import (
     as_array,
+    check_choice,
     check_count,
     check_flag,
     check_path,
     check_seed,
     check_several,
+    shown,
 )
 from attn_widget.errors import InputError, InputTypeError
 
@@ -137,8 +139,7 @@ def fit_classifier(
     from attn_widget.tasks.batches import check_texts, tokenize
     from attn_widget.tasks.heads import HEADS, build, check_encoder, tokenizer_for
 
-    if head not in HEADS:
-        raise InputError(f"head is {head!r}, expected one of {', '.join(map(repr, HEADS))}.")
+    check_choice(head, "head", HEADS)
     for name, value, low, high in (
         ("lr_encoder", lr_encoder, 0.0, 1.0),
         ("lr_head", lr_head, 0.0, 1.0),
@@ -155,6 +156,7 @@ def fit_classifier(
     ):
         check_count(value, name, 1)
     seed = check_seed(seed)
+    progress = check_flag(progress, "progress")
     truncation, resume = check_flag(truncation, "truncation"), check_flag(resume, "resume")
     folder = None if checkpoint is None else check_path(checkpoint, "checkpoint")
     given = check_texts(texts, "texts")
@@ -216,7 +218,7 @@ def _check_number(name: str, value: Any, low: float, high: float) -> None:
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.")
     if not low <= value <= high:
         expected = f"{low:g} to {high:g}" if low == 0 else f"above 0, at most {high:g}"
-        raise InputError(f"{name} is {value}, expected {expected}.")
+        raise InputError(f"{name} is {shown(value)}, expected {expected}.")
 
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
@@ -262,7 +264,7 @@ def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
     names = tuple(check_several(classes, "classes", "names (str)"))
     if not all(isinstance(name, str) for name in names):
         raise InputTypeError(
-            f"classes is {repr(names)[:80]}, expected several names (str).", "classes=['no', 'yes']"
+            f"classes is {shown(names)}, expected several names (str).", "classes=['no', 'yes']"
         )
     if len(names) != n_classes:
         raise InputError(

@@ -14,9 +14,9 @@ from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles
-from attn_widget.checks import shown
+from attn_widget.checks import check_kind
 from attn_widget.corpus.profile import Profile
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.mixin import Exports
 from attn_widget.pickled import NotPickled
 from attn_widget.widget import protocol
@@ -194,10 +194,7 @@ class ProfileWidget(CheckedTraits, Exports, NotPickled, anywidget.AnyWidget):
     """The packed figures (see ``docs/architecture.md``)."""
 
     def __init__(self, profile: Profile, **traits: Any) -> None:
-        if not isinstance(profile, Profile):
-            raise InputTypeError(
-                f"profile is {shown(profile)}, expected a Profile.", "profile(texts) gives one."
-            )
+        check_kind(profile, Profile, "profile", "profile(texts) gives one.")
         check_traits(traits, OPTIONS, "ProfileWidget()")
         self._answers: ProfileAnswers | None = ProfileAnswers(profile)
         self._once = DisplayOnce()

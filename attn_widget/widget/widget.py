@@ -11,7 +11,7 @@ from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import Analysis, metrics, patterns, specialization
-from attn_widget.checks import nearest, shown
+from attn_widget.checks import check_kind, nearest, shown
 from attn_widget.errors import InputTypeError
 from attn_widget.export.mixin import Exports
 from attn_widget.pickled import NotPickled
@@ -132,11 +132,8 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
-        if not isinstance(analysis, Analysis):
-            raise InputTypeError(
-                f"analysis is {shown(analysis)}, expected an Analysis.",
-                "show(text) runs a model and shows it; analyze(text) gives an Analysis.",
-            )
+        hint = "show(text) runs a model and shows it; analyze(text) gives an Analysis."
+        check_kind(analysis, Analysis, "analysis", hint)
         if analyze is not None and not callable(analyze):
             raise InputTypeError(
                 f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
