@@ -19,6 +19,7 @@ from transformers.masking_utils import sdpa_mask
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.families import layer_modules
+from attn_widget.finite import check_head, check_states
 from attn_widget.trace import KeptLogits, LayerQKV, Outputs, QKVTrace, Trace, WeightsTrace
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     ------
     NotAvailableError
         The model's attention can be seen neither way.
+    NotFiniteError
+        A layer, or the classifier above them, gave NaN or infinite numbers.
 
     Examples
     --------
@@ -371,6 +374,7 @@ def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
         )
     last = states[-1]
     outputs = Outputs(hidden_states=states if known else _own_hidden_states(found))
+    check_states(encoder, encoding.tokens, outputs.hidden_states or [last])
     if again:
         outputs.compute_logits = lambda rows: mlm_logits(encoder, last[rows])
     if encoder.has_mlm and not later:
@@ -383,6 +387,8 @@ def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
         outputs.classifier_logits = _array(torch.stack([found.start_logits, found.end_logits], -1))
     elif encoder.classifier is not None:
         outputs.classifier_logits = _array(found.logits)
+    check_head(encoder, outputs.nsp_logits, "next-sentence head")
+    check_head(encoder, outputs.classifier_logits, "classifier")
     return outputs
 
 

@@ -11,7 +11,7 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
-from attn_widget.checks import stands_at
+from attn_widget.checks import shown, stands_at
 from attn_widget.errors import InputTypeError, ModelLoadError
 from attn_widget.loading_notice import current_notice
 
@@ -40,6 +40,17 @@ OWN_MODEL_TYPES = {  # and the modules that tell transformers of them
     "attn_widget_mean_pooling": "attn_widget.tasks.mean",
     "attn_widget_text_cnn": "attn_widget.tasks.cnn",
 }
+# What a configuration may claim: a hundred times what the largest encoders have.
+LARGEST = {
+    "num_hidden_layers": 1000,
+    "num_attention_heads": 1000,
+    "hidden_size": 100_000,
+    "intermediate_size": 1_000_000,
+    "vocab_size": 50_000_000,
+    "max_position_embeddings": 10_000_000,
+    "type_vocab_size": 100_000,
+}
+MOST_NUMBERS = 2e11  # weights, by a rough count of embeddings and layers
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
 
 
@@ -310,6 +321,34 @@ def check_config(config: Any, name: str) -> None:
         raise ModelLoadError(f"{name!r} ({kind}) does not read text.", ENCODERS_HINT)
     if not isinstance(getattr(config, "num_attention_heads", None), int):
         raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", ENCODERS_HINT)
+    check_sizes(config, f"{name!r} ({kind})")
+
+
+def check_sizes(config: Any, name: str) -> None:
+    """Refuse sizes that no encoder has, before memory is asked for them.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    sizes = {key: getattr(config, key, None) for key in LARGEST}
+    for key, value in sizes.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST[key]:
+            raise ModelLoadError(
+                f"The configuration of {name} says {key} {shown(value)}, expected 1 to "
+                f"{LARGEST[key]:,}.",
+                "Mend its config.json, or get the checkpoint again.",
+            )
+    width = sizes["hidden_size"] or 1
+    numbers = width * (sizes["vocab_size"] or 1) + 12 * width**2 * (sizes["num_hidden_layers"] or 1)
+    if numbers > MOST_NUMBERS:
+        raise ModelLoadError(
+            f"The configuration of {name} claims some {numbers:.1e} weights, at most "
+            f"{MOST_NUMBERS:.0e} are loaded.",
+            "Mend its config.json, or get the checkpoint again.",
+        )
 
 
 def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:

@@ -17,10 +17,12 @@ from attn_widget.checkpoint import (
     load_tokenizer,
     locate,
 )
+from attn_widget.checks import check_flag, check_kind, check_name, first_line, shown
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
 from attn_widget.loading_notice import loading_notice, tell
+from attn_widget.pickled import NotPickled
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +34,7 @@ LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
-class Encoder:
+class Encoder(NotPickled):
     """A model of the BERT family with its fast tokenizer. `load` makes it.
 
     Attributes
@@ -59,7 +61,10 @@ class Encoder:
         Held while the model or the tokenizer works; encoders of one model share it.
     """
 
+    INSTEAD = "Pass its name, and call load(name) where it is needed."
+
     def __init__(self, checkpoint: Checkpoint) -> None:
+        check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
         self.config: Any = model.base_model.config
         config = self.config
@@ -203,6 +208,9 @@ def load(
     >>> load() is encoder
     True
     """
+    progress = check_flag(progress, "progress")
+    if revision is not None:
+        check_name(revision, "revision")
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     given = [name for name, value in options.items() if value is not None]
     if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
@@ -332,7 +340,7 @@ def _device(device: Any) -> torch.device:
         torch.empty(0, device=where)
     except Exception as error:
         raise ModelLoadError(
-            f"The device {device!r} cannot be used: {str(error).splitlines()[0]}.",
+            f"The device {shown(device)} cannot be used: {first_line(error)}.",
             "Use 'cpu', or 'cuda' on a machine that has it.",
         ) from error
     return where
@@ -346,7 +354,7 @@ def _dtype(dtype: Any) -> torch.dtype:
         found = getattr(torch, found, None)
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
         raise InputError(
-            f"dtype is {dtype!r}, expected a floating-point type of torch.",
+            f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
             "Use 'float32', 'float16' or 'bfloat16'.",
         )
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import check_characters, check_flag
+from attn_widget.checks import check_characters, check_flag, listed, shown
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.tokens import Token
 
@@ -157,13 +157,13 @@ def check_mask(
         The tokenizer has no mask token.
     """
     try:
-        wanted = list(positions)
+        wanted = listed(positions, "tokens")
         given = [operator.index(position) for position in wanted]
         if any(isinstance(position, bool) for position in wanted):
             raise TypeError
     except TypeError:
         raise InputTypeError(
-            f"The tokens to mask are {str(positions)[:80]!r}, expected a list of positions.",
+            f"The tokens to mask are {shown(positions)}, expected a list of positions.",
             "[2, 3] masks the tokens at positions 2 and 3, [] takes all masks off.",
         ) from None
     chosen = sorted(set(given))
@@ -175,7 +175,7 @@ def check_mask(
     for position in chosen:
         if not 0 <= position < len(tokens):
             raise InputError(
-                f"There is no token {position} to mask, expected 0 to {len(tokens) - 1} (0-based)."
+                f"There is no token {shown(position)} to mask, expected 0 to {len(tokens) - 1} (0-based)."
             )
         if tokens[position].special:
             raise InputError(

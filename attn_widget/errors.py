@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+MOST_CHARACTERS = 1000  # of a message, and of a hint: what was given may be of any length
+ENDING = 200  # of those, kept of the end, where it is said what was expected
+
+
+def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
+    """``text``, or its beginning and its end when it has more than ``most`` characters.
+
+    Examples
+    --------
+    >>> len(bounded("a" * 100_000)), bounded("short")
+    (1000, 'short')
+    """
+    if len(text) <= most:
+        return text
+    end = min(ENDING, most // 2)
+    return f"{text[: most - end - 3]} … {text[-end:]}"
+
 
 class AttnWidgetError(Exception):
     """Base of every error that this package raises on purpose.
@@ -9,15 +28,18 @@ class AttnWidgetError(Exception):
     Parameters
     ----------
     message : str
-        What was given and what was expected.
+        What was given and what was expected; shortened above `MOST_CHARACTERS`.
     hint : str
         What to do next; may be empty.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message} {hint}".strip())
-        self.message = message
-        self.hint = hint
+        self.message = bounded(message)
+        self.hint = bounded(hint)
+        super().__init__(f"{self.message} {self.hint}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.hint)
 
 
 class InputError(AttnWidgetError, ValueError):
@@ -38,6 +60,10 @@ class ModelLoadError(AttnWidgetError, OSError):
 
 class NotAvailableError(AttnWidgetError, LookupError):
     """A figure that this model or this trace cannot give (N/A), with the reason."""
+
+
+class NotFiniteError(AttnWidgetError, ArithmeticError):
+    """A model that gave NaN or infinite numbers, with the layer where they began."""
 
 
 class SliceError(AttnWidgetError, ValueError):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.capture import on_device, running
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.families import Block, Embeddings, layer_modules, submodule
 
@@ -353,6 +352,8 @@ def _embedding_modules(encoder: Encoder, known: Embeddings) -> dict[str, Any]:
 
 
 def _forward(encoder: Encoder, encoding: Encoding) -> None:
+    from attn_widget.capture import on_device, running
+
     with running(encoder):
         encoder.model.base_model(**on_device(encoder, encoding.inputs))
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.errors import NotAvailableError
+
 if TYPE_CHECKING:
     import torch
 
@@ -116,6 +118,15 @@ class Softmax:
     entries: list[dict[str, Any]]
 
 
+def no_softmax(position: int) -> NotAvailableError:
+    """What is said of logits that are not finite; attention below the head stands all the same."""
+    return NotAvailableError(
+        f"The masked-LM head gave numbers that are not finite at position {position}: they have no "
+        "softmax.",
+        "Its weights hold NaN, or overflow: get the checkpoint again, or load it with dtype='float32'.",
+    )
+
+
 def summarize(
     logits: torch.Tensor,
     original_ids: NDArray[np.int64],
@@ -143,6 +154,8 @@ def summarize(
         rows = logits[start : start + step].float()
         best, ids = rows.topk(top_k, dim=-1)
         log_sum = torch.logsumexp(rows.double(), dim=-1)
+        if not bool(log_sum.isfinite().all()):
+            raise no_softmax(start + int((~log_sum.isfinite()).nonzero()[0, 0]))
         own = rows.gather(1, original[start : start + step, None])
         columns = {
             "ids": ids.to(torch.int32),
@@ -177,6 +190,8 @@ def open_softmax(
     (0.625, 1)
     """
     wide = np.asarray(logits, dtype=np.float64)
+    if np.isnan(wide).any() or not np.isfinite(wide.max()):
+        raise no_softmax(position)
     largest = float(wide.max())
     exps = np.exp(wide - largest)
     total = float(exps.sum())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, index_in, indices_in
+from attn_widget.checks import check_choice, check_count, index_in, indices_in, slice_in
 from attn_widget.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
@@ -17,7 +17,7 @@ from attn_widget.classification import (
     class_probabilities,
     reads,
 )
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import NotAvailableError
 from attn_widget.predictions import Mode, Predictions, Softmax, open_softmax, summarize
 
 if TYPE_CHECKING:
@@ -256,8 +256,7 @@ class Run:
         return parameter_counts(self.encoder)
 
     def _check(self, mode: str) -> None:
-        if mode not in ("as_is", "masked"):
-            raise InputError(f"Unknown mode {mode!r}.", "Use 'as_is' or 'masked'.")
+        check_choice(mode, "mode", ("as_is", "masked"))
         if not self.encoder.has_mlm:
             raise NotAvailableError(
                 f"{self.encoder.name} has no masked-LM head, so it predicts no tokens.",
@@ -316,17 +315,7 @@ def positions_of(rows: slice | None, n: int) -> range:
     InputError
         None of them.
     """
-    if rows is None:
-        return range(n)
-    try:
-        wanted = range(n)[rows]
-    except TypeError:
-        wanted = None
-    if not isinstance(wanted, range):
-        raise InputTypeError(f"rows is {repr(rows)[:80]}, expected a slice.", "rows=slice(2, 5)")
-    if not wanted:
-        raise InputError(f"rows is {rows}, which holds none of the {n} positions.")
-    return wanted
+    return range(n)[slice_in(rows, n, "rows")]
 
 
 def chunks(items: list[int], size: int) -> Iterator[list[int]]:

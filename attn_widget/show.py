@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, overload
 
-from attn_widget.checks import check_flag
+from attn_widget.checks import check_flag, check_keywords, is_iterable, listed, shown
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.loading_notice import loading_notice, tell
 from attn_widget.quiet import quiet
@@ -87,6 +86,7 @@ def analyze(
 
     others = check_beside(beside)
     check_flag(truncation, "truncation")
+    check_flag(progress, "progress")
     encoder = load(model, progress=progress)
     if others and encoder.classifier != "sequence":
         raise InputError(
@@ -108,12 +108,10 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
 
     if texts is None:
         return []
-    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
-        raise InputTypeError(
-            f"beside is a {type(texts).__name__}, expected several texts.", "beside=[text]"
-        )
+    if isinstance(texts, (str, bytes)) or not is_iterable(texts):
+        raise InputTypeError(f"beside is {shown(texts)}, expected several texts.", "beside=[text]")
     found: list[tuple[str, str | None]] = []
-    for one in texts:
+    for one in listed(texts, "beside"):
         pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
         if (
             len(pair) != 2
@@ -121,7 +119,7 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
             or not isinstance(pair[1], (str, type(None)))
         ):
             raise InputTypeError(
-                f"beside holds {repr(one)[:80]}, expected a text or (text, text_pair).",
+                f"beside holds {shown(one)}, expected a text or (text, text_pair).",
                 "beside=[text]",
             )
         found.append((pair[0], pair[1]))
@@ -249,11 +247,4 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
 
 def check_options(options: dict[str, Any]) -> None:
     """Refuse keywords that `show` does not know, naming the nearest one."""
-    known = (*RUN_OPTIONS, *WIDGET_TRAITS)
-    for name in options:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            raise InputTypeError(
-                f"show() has no option {name!r}.",
-                f"Did you mean {nearest[0]!r}?" if nearest else f"Options: {', '.join(known)}.",
-            )
+    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS), "show()")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.merge import MergedTrace, group_tokens
 from attn_widget.analysis.model import ModelFigures
+from attn_widget.checks import check_flag
 
 if TYPE_CHECKING:
     from attn_widget.capture import Progress
@@ -70,6 +71,8 @@ class Analysis(AttentionFigures, ModelFigures):
         >>> a.view(words=True).attention(0, 0).round(2).tolist()
         [[0.67..., 0.33...], [0.67..., 0.33...]]
         """
+        words, special = check_flag(words, "words"), check_flag(special, "special")
+        renormalize = check_flag(renormalize, "renormalize")
         if self.base is not None:
             return self.base.view(words=words, special=special, renormalize=renormalize)
         special = special or not any(token.special for token in self.trace.tokens)

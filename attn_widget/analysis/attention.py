@@ -26,7 +26,14 @@ from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
 from attn_widget.analysis.sentences import SentenceAttention
 from attn_widget.analysis.specialization import Specialization, specialize
 from attn_widget.analysis.tables import dataframe, head_records
-from attn_widget.checks import check_seed, index_in, indices_in
+from attn_widget.checks import (
+    check_flag,
+    check_seed,
+    index_in,
+    indices_in,
+    is_mean,
+    slice_in,
+)
 
 
 class AttentionFigures(Kept):
@@ -50,9 +57,11 @@ class AttentionFigures(Kept):
         Raises
         ------
         InputError
-            A layer or head that is not there.
+            A layer or head that is not there, rows or columns that hold nothing.
+        InputTypeError
+            Rows or columns that are no slice.
         """
-        return self.trace.weights(layer, head, rows, cols)
+        return self.trace.weights(layer, head, *self._area(rows, cols))
 
     def scores(
         self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
@@ -65,8 +74,10 @@ class AttentionFigures(Kept):
         ------
         NotAvailableError
             For ``"mean"``, and where only weights are known.
+        InputError, InputTypeError
+            As in `attention`.
         """
-        return self.trace.scores(layer, head, rows, cols)
+        return self.trace.scores(layer, head, *self._area(rows, cols))
 
     def queries(self, layer: int, head: int) -> Float32:
         """Queries of one head, float32 [n, head_dim]."""
@@ -98,6 +109,7 @@ class AttentionFigures(Kept):
             Of each layer's mean matrix, a pseudo-head: arrays are [L, 1].
         """
         threshold(tau, self.n_tokens)  # refuses what is no threshold
+        mean_head = check_flag(mean_head, "mean_head")
         if tau == TAU and not mean_head:
             return self._walk()[0]
         key = ("metrics", tau, mean_head)
@@ -182,15 +194,16 @@ class AttentionFigures(Kept):
             A token, layer, head or count that is not there or no int, or a tree too large to read.
         """
         allowed = scores = None
-        if head == "rollout":
+        special = check_flag(special, "special")
+        if isinstance(head, str) and head == "rollout":
             weights = self.rollout(layer)
             masked = any(self.trace.allowed(i) is not None for i in range(self.n_layers))
             allowed = weights > 0 if masked else None
         else:
             weights = self.attention(layer, head)
             allowed = self.trace.allowed(layer)
-            if head != "mean" and self.trace.has_scores:
-                scores = self.scores(layer, head)
+            if not is_mean(head) and self.trace.has_scores:
+                scores = self.scores(layer, head)  # pyright: ignore[reportArgumentType]
         keep = None if special else np.array([not t.special for t in self.trace.tokens])
         return influence_tree(
             weights, token, top_k=top_k, depth=depth, scores=scores, keep=keep, allowed=allowed
@@ -215,6 +228,10 @@ class AttentionFigures(Kept):
     def layer_change(self) -> Float32:
         """Jensen-Shannon distance from each layer's mean head to the next, float32 [L - 1]."""
         return self._once("layer_change", lambda: layer_change(mean_heads(self.trace)))
+
+    def _area(self, rows: Any, cols: Any) -> tuple[slice, slice]:
+        n = self.n_tokens
+        return slice_in(rows, n, "rows"), slice_in(cols, n, "cols")
 
     def _walk(self) -> tuple[Metrics, Marginals]:
         """All that is read off the matrices themselves, in one pass over them."""

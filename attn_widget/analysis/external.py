@@ -16,9 +16,8 @@ from attn_widget.analysis.tensors import (
     as_masks,
     by_layer,
     check_weights,
-    is_half,
 )
-from attn_widget.checks import check_characters
+from attn_widget.checks import check_characters, is_half
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.tokens import Token
 from attn_widget.trace import WeightsTrace
@@ -141,6 +140,10 @@ def _token_names(tokens: Any) -> list[str]:
         raise InputTypeError(
             f"tokens is a {type(tokens).__name__}, expected a sequence of str or Token.",
             "Use tokenizer.convert_ids_to_tokens(ids).",
+        )
+    if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
+        raise InputTypeError(
+            f"tokens is an array of shape {list(tokens.shape)}, expected [n].", "tokens.ravel()"
         )
     kinds = {type(token) for token in tokens}
     if kinds == {Token}:

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attn_widget.checks import check_kind
 from attn_widget.errors import NotAvailableError
+from attn_widget.pickled import NotPickled
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class Kept:
+class Kept(NotPickled):
     """A trace, the run and the language behind it, and the figures found so far."""
+
+    INSTEAD = "Keep its text and call analyze() again, or its figures: to_dataframe(), attention()."
 
     def __init__(
         self,
@@ -34,6 +38,11 @@ class Kept:
         text: str | None = None,
         text_pair: str | None = None,
     ) -> None:
+        from attn_widget.trace import Trace
+
+        check_kind(
+            trace, Trace, "trace", "analyze(text) makes an Analysis; so does from_attentions()."
+        )
         self.trace = trace
         self.run = run
         self.text = text if run is None else run.encoding.text

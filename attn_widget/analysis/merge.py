@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis.arrays import Bool, Float32, Head
+from attn_widget.checks import is_mean
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.tokens import Token
 from attn_widget.trace import Trace
@@ -180,7 +181,7 @@ class MergedTrace(Trace):
     def weights(
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
     ) -> Float32:
-        if head == "mean":
+        if is_mean(head):
             return super().weights(layer, head, rows, cols)
         weights = self._trace.weights(layer, head)
         merged = merge_weights(weights, self._groups, renormalize=self._renormalize)

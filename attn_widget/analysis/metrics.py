@@ -10,6 +10,7 @@ import numpy as np
 from attn_widget.analysis.arrays import Bool, Float32, Tau
 from attn_widget.analysis.quartiles import quartiles
 from attn_widget.analysis.tables import dataframe, head_records
+from attn_widget.checks import shown
 from attn_widget.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def threshold(tau: Tau, n: int) -> np.float32:
             return np.float32(1 / n)
     elif isinstance(tau, (int, float)) and not isinstance(tau, bool) and 0 < tau <= 1:
         return np.float32(tau)
-    raise InputError(f"tau is {tau!r}.", 'Give a number above 0 and up to 1, or "uniform" (1/n).')
+    raise InputError(
+        f"tau is {shown(tau)}.", 'Give a number above 0 and up to 1, or "uniform" (1/n).'
+    )
 
 
 def layer_metrics(

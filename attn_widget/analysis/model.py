@@ -17,7 +17,7 @@ from attn_widget.analysis.hidden import (
     residuals,
 )
 from attn_widget.analysis.kept import Kept
-from attn_widget.checks import index_in
+from attn_widget.checks import check_flag, index_in, nearest, shown
 from attn_widget.errors import InputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class ModelFigures(Kept):
         >>> (looks.weights.sum(axis=1) + looks.special).round(5).tolist()
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
+        words = check_flag(words, "words")
         if self.base is not None:
             return self.base.first_token(head, words=words)
         tokens = self.language.tokens if words else self.trace.tokens
@@ -202,7 +203,7 @@ class ModelFigures(Kept):
                 f"{run.encoder.name} does not classify texts, so no class has a gradient.",
                 "Load a checkpoint for sequence classification.",
             )
-        index = class_index(label, found.labels)
+        index, words = class_index(label, found.labels), check_flag(words, "words")
         with self.lock:
             known: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
             if index not in known:
@@ -228,6 +229,9 @@ def class_index(label: int | str, labels: Sequence[str]) -> int:
         if labels.count(label) != 1:
             known = ", ".join(map(repr, labels[:10]))
             why = "is the name of several classes" if label in labels else "is no class"
-            raise InputError(f"{label!r} {why}.", f"The classes: {known}; an index works too.")
+            near = "" if label in labels else nearest(label, labels)
+            raise InputError(
+                f"{shown(label)} {why}.", near or f"The classes: {known}; an index works too."
+            )
         return labels.index(label)
     return index_in(label, len(labels), "label")

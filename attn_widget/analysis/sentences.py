@@ -10,7 +10,7 @@ import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Float64, Int32
 from attn_widget.analysis.tables import dataframe
-from attn_widget.checks import index_in
+from attn_widget.checks import check_choice, index_in
 from attn_widget.errors import InputError
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class SentenceAttention:
     ) -> Witness:
         """The head and the token pair that made ``matrix("max")[a, b]``."""
         queries, keys = self._sentence(a), self._sentence(b)
-        top = self._top(layer, head)
+        top = self._top(*self._chosen(layer, head))
         block = top.weights[np.ix_(queries, keys)]
         i, j = np.unravel_index(int(block.argmax()), block.shape)
         query, key = queries[int(i)], keys[int(j)]
@@ -266,7 +266,7 @@ class SentenceAttention:
         self, *, layer: int | None = None, head: int | None = None
     ) -> tuple[Int32, Int32, Int32, Int32]:
         """`witness` of all pairs at once: layers, heads, queries and keys, int32 [S, S] each."""
-        top = self._top(layer, head)
+        top = self._top(*self._chosen(layer, head))
         size = len(self)
         queries = np.zeros((size, size), dtype=np.int32)
         keys = np.zeros((size, size), dtype=np.int32)
@@ -300,13 +300,19 @@ class SentenceAttention:
         return self.tokens[index_in(index, len(self), "sentence")]
 
     def _weights(self, kind: Aggregation, layer: int | None, head: int | None) -> Float32:
+        kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
+        layer, head = self._chosen(layer, head)
         if kind == "max":
             return self._top(layer, head).weights
-        if kind != "mass":
-            raise InputError(f"Unknown kind {kind!r}.", "Use 'mass' or 'max'.")
         if (layer, head) not in self._means:
             self._means[layer, head] = mean_weights(self._trace, layer, head)
         return self._means[layer, head]
+
+    def _chosen(self, layer: Any, head: Any) -> tuple[int | None, int | None]:
+        return (
+            None if layer is None else index_in(layer, self._trace.n_layers, "layer"),
+            None if head is None else index_in(head, self._trace.n_heads, "head"),
+        )
 
     def _top(self, layer: int | None, head: int | None) -> Strongest:
         if (layer, head) not in self._strongest:

@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.arrays import Bool, Float32
+from attn_widget.checks import as_array, check_several
 from attn_widget.errors import InputError, InputTypeError
 
 ROW_SUM = 1e-3  # how far from 1 a float32 row may sum
 ROW_SUM_HALF = 1e-2  # a row of bfloat16 weights: 8 bits each
-
-
-def is_half(attentions: Any) -> bool:
-    """Whether a tensor, or the first of several, has 16-bit floats."""
-    first = attentions[0] if isinstance(attentions, (list, tuple)) and attentions else attentions
-    return str(getattr(first, "dtype", "")).removeprefix("torch.") in ("float16", "bfloat16")
 
 
 def by_layer(given: Any, name: str) -> list[Any]:
@@ -26,35 +21,26 @@ def by_layer(given: Any, name: str) -> list[Any]:
         raise InputTypeError(
             f"{name} is a {type(given).__name__}, expected tensors.", "Pass outputs.attentions."
         )
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or _no_axis(given):
+    several = not isinstance(given, (str, bytes)) and hasattr(given, "__len__")
+    if not several or getattr(given, "ndim", 1) == 0:
         raise InputTypeError(f"{name} is a {type(given).__name__}, expected tensors.")
+    if hasattr(given, "detach"):
+        given = as_numbers(given, name)
     if len(given) == 0 or any(layer is None for layer in given):
         raise InputError(
             f"{name} holds no tensors.",
             "Load the model with attn_implementation='eager' and call it with output_attentions=True.",
         )
-    return list(given)
+    return check_several(given, name, "tensors")
 
 
-def _no_axis(given: Any) -> bool:
-    return getattr(given, "ndim", 1) == 0
-
-
-def as_array(given: Any, name: str) -> Any:
-    """Anything that holds numbers, as a float array: torch tensors without importing torch."""
-    if hasattr(given, "detach"):
-        given = given.detach()
-        given = given.float() if is_half(given) else given
-        given = given.cpu().numpy()
-    try:
-        array = np.asarray(given)
-        known = any(np.issubdtype(array.dtype, kind) for kind in (np.inexact, np.integer))
-        if not known:
-            array = array.astype(np.float32)  # bfloat16 of ml_dtypes; strings and objects raise
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(
-            f"{name} holds a {type(given).__name__}, no numbers: {error}."
-        ) from None
+def as_numbers(given: Any, name: str) -> Any:
+    """Anything that holds real numbers, as an array."""
+    array = as_array(given, name)
+    if not any(np.issubdtype(array.dtype, kind) for kind in (np.inexact, np.integer)):
+        array = as_array(
+            given, name, np.float32
+        )  # bfloat16 of ml_dtypes; strings and objects raise
     if np.iscomplexobj(array):
         raise InputTypeError(
             f"{name} holds complex numbers, expected real ones.",
@@ -65,7 +51,7 @@ def as_array(given: Any, name: str) -> Any:
 
 def as_layer(given: Any, index: int, name: str) -> Float32:
     """One layer as float32 [H, m, n], without the axis of a batch of one."""
-    array = as_array(given, name)
+    array = as_numbers(given, name)
     if array.ndim == 4:
         if array.shape[0] != 1:
             raise InputError(
@@ -115,7 +101,7 @@ def as_masks(allowed: Any, n_layers: int, n: int) -> list[Bool] | None:
     """A mask for each layer, bool [n, n]; None when there is none."""
     if allowed is None:
         return None
-    array = np.asarray(as_array(allowed, "allowed") if hasattr(allowed, "detach") else allowed)
+    array = as_array(allowed, "allowed")
     if array.dtype != np.bool_ or array.shape not in ((n, n), (n_layers, n, n)):
         raise InputError(
             f"allowed is {array.dtype} {list(array.shape)}, expected bool [{n}, {n}] or "

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles, head_roles
 from attn_widget.analysis.tables import dataframe
-from attn_widget.checks import check_seed
+from attn_widget.checks import check_kind, check_path, check_seed
 from attn_widget.corpus import statistics
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
+from attn_widget.export.files import destination
 
 KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 
@@ -46,9 +47,15 @@ class Profile:
     """
 
     def __init__(self, rows: Rows, meta: dict[str, Any], seed: int = 0) -> None:
+        check_kind(
+            rows, Rows, "rows", "profile(texts) makes a Profile, Profile.load(path) reads one."
+        )
+        check_kind(
+            meta, dict, "meta", "profile(texts) makes a Profile, Profile.load(path) reads one."
+        )
         self.index, self.n_tokens, self.figures = rows.index, rows.n_tokens, rows.figures
         self.meta = meta
-        self.seed = seed
+        self.seed = check_seed(seed)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -153,11 +160,15 @@ class Profile:
 
         Raises
         ------
+        InputTypeError
+            `path` is no str or path.
+        InputError
+            A missing folder, or a file that cannot be written, of which nothing stays (the old one does).
         NotAvailableError
             pyarrow is not installed.
         """
         rows = Rows(self.index, self.n_tokens, self.figures)
-        write(Path(path), rows, {**self.meta, "seed": self.seed})
+        write(destination(path), rows, {**self.meta, "seed": self.seed})
 
     @classmethod
     def load(cls, path: str | Path) -> Profile:
@@ -170,7 +181,7 @@ class Profile:
         NotAvailableError
             pyarrow is not installed.
         """
-        rows, meta = read(Path(path))
+        rows, meta = read(check_path(path, "path"))
         if "seed" not in meta:
             raise InputError(
                 f"{str(path)!r} is a part of an unfinished profile.",

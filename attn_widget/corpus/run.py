@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attn_widget._version import __version__
-from attn_widget.checks import check_flag, check_path, check_seed
+from attn_widget.checks import check_choice, check_flag, check_path, check_seed, is_iterable, listed
 from attn_widget.corpus.profile import KEYS, Profile
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
@@ -39,6 +39,9 @@ class ProfileError(InputError):
         super().__init__(message, hint)
         self.index = index
         self.profile = profile
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.hint, self.index, self.profile)
 
 
 def profile(
@@ -101,17 +104,17 @@ def profile(
     >>> p.mean["self"].shape, int(p.count["entities"][0, 0])
     ((6, 12), 1)
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+    if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(
             f"texts is a {type(texts).__name__}, expected a list of str.",
             "For one text: profile([text]), or analyze(text).",
         )
-    if engine != "local":
-        raise InputError(f"engine={engine!r} is unknown.", 'Use engine="local".')
+    check_choice(engine, "engine", ["local"])
+    progress = check_flag(progress, "progress")
     seed = check_seed(seed)
     truncation = check_flag(truncation, "truncation")
     folder = None if resume is None else check_path(resume, "resume")
-    given = list(texts)
+    given = listed(texts, "texts")
     if not given:
         raise InputError("texts is empty.", "Give at least one text.")
     from attn_widget.encoder import load

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.export.files import write_parts
 
 _METADATA = b"attn_widget"
 FORMAT = 1
@@ -60,6 +61,11 @@ def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     rows : Rows
     meta : dict
         Kept in the file's schema as JSON; ``meta["keys"]`` names the columns.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written; nothing of it stays.
     """
     need_pyarrow()
     import pyarrow as pa
@@ -73,9 +79,9 @@ def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     table = pa.table(columns).replace_schema_metadata(
         {_METADATA: json.dumps({**meta, "format": FORMAT, "shape": [n_layers, n_heads]})}
     )
-    temporary = path.with_name(path.name + ".part")
-    pq.write_table(table, temporary)
-    temporary.replace(path)
+    packed = pa.BufferOutputStream()
+    pq.write_table(table, packed)
+    write_parts(path, [packed.getvalue().to_pybytes()])
 
 
 def read(path: Path) -> tuple[Rows, dict[str, Any]]:
@@ -97,7 +103,7 @@ def read(path: Path) -> tuple[Rows, dict[str, Any]]:
     hint = "Give a file that Profile.save() wrote."
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", hint) from error
     packed = (table.schema.metadata or {}).get(_METADATA)
     if packed is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from typing import TYPE_CHECKING, Any, cast
 
+from attn_widget.checks import check_choice, check_count, check_number
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.files import destination, write
 
@@ -183,13 +183,8 @@ class Exports:
         NotAvailableError
             playwright or a browser is missing, or there is nothing to draw.
         """
-        if not isinstance(width, int) or width not in WIDTHS:
-            raise InputError(
-                f"width is {width!r}, expected an int from {WIDTHS[0]} to {WIDTHS[-1]} (CSS px)."
-            )
-        low, high = SCALES
-        if not isinstance(scale, (int, float)) or not low <= scale <= high:
-            raise InputError(f"scale is {scale!r}, expected {low} to {high}.")
+        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
+        scale = check_number(scale, "scale", *SCALES)
         target = destination(path, ".png")
         write(target, self._draw("png", view, width, scale, theme))
 
@@ -212,10 +207,7 @@ class Exports:
         InputError, NotAvailableError
             As in `save_png`; also where the view is drawn in pixels.
         """
-        if not isinstance(width, int) or width not in WIDTHS:
-            raise InputError(
-                f"width is {width!r}, expected an int from {WIDTHS[0]} to {WIDTHS[-1]} (CSS px)."
-            )
+        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
         target = destination(path, ".svg")
         write(target, self._draw("svg", view, width, 1, None))
 
@@ -313,13 +305,7 @@ class Exports:
 
         if view is None:
             return str(self.view)
-        if view not in DEFINITIONS:
-            close = difflib.get_close_matches(str(view), DEFINITIONS, n=1)
-            raise InputError(
-                f"There is no view {view!r}.",
-                f"Did you mean {close[0]!r}?" if close else f"Views: {', '.join(DEFINITIONS)}.",
-            )
-        return view
+        return check_choice(view, "view", DEFINITIONS)
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         from attn_widget.widget.pack import unpack
@@ -363,10 +349,8 @@ class Exports:
         from attn_widget.export.mount import page_traits
 
         name = self._view(view)
-        if theme not in (None, *PICTURE_THEMES):
-            close = difflib.get_close_matches(str(theme), PICTURE_THEMES, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"theme is {theme!r}, expected 'light' or 'dark'.", hint)
+        if theme is not None:
+            check_choice(theme, "theme", PICTURE_THEMES)
         self._pack()  # refuses a closed widget
         shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
         asked: dict[str, Any] = {

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from attn_widget.checks import is_iterable
+from attn_widget.checks import check_count, check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.compress import deflate
 from attn_widget.export.files import destination, write_parts
@@ -30,7 +30,7 @@ from attn_widget.export.saved_run import (
 )
 from attn_widget.widget.code import bundle
 from attn_widget.widget.profile import ProfileWidget
-from attn_widget.widget.widget import AttentionWidget
+from attn_widget.widget.widget import LARGEST_HEIGHT, AttentionWidget
 
 Layout = Literal["stack", "report"]
 
@@ -116,7 +116,7 @@ def to_html(
             f"to_html() saves widgets, got {type(widgets).__name__}.",
             "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
         )
-    every: list[Savable] = [widgets] if one else list(widgets)  # pyright: ignore
+    every: list[Savable] = [widgets] if one else check_several(widgets, "widgets", "widgets")  # pyright: ignore
     if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
     kept = Kept(layers, heads, views, title)
@@ -159,8 +159,7 @@ def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> 
     InputError
         A closed widget, or a height that is no positive int.
     """
-    if isinstance(height, bool) or not isinstance(height, int) or height < 1:
-        raise InputError(f"height is {height!r}, expected a positive int (CSS px).")
+    height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
     source = html.escape(page_html(widget, title=title), quote=True)
     name = html.escape(title or name_of(widget), quote=True)
     return (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import check_title, is_iterable
+from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.export.page import TITLE, write_page
 from attn_widget.export.room import Room
@@ -93,7 +93,7 @@ def report(
             f"texts is a {type(texts).__name__}, expected several texts.",
             'report(["first text", "second text"], path)',
         )
-    every = list(texts)
+    every = listed(texts, "texts")
     if not every:
         raise InputError("There is no text to report on.")
     selection = {name: options.pop(name) for name in OF_ALL_TEXTS if name in options}
@@ -104,9 +104,9 @@ def report(
                 f"report() has no option {name!r}: it names places in one text.",
                 "Leave it out, or save one text with to_html(show(text)).",
             )
-        if name not in RUN_OPTIONS:
-            known = ", ".join((*RUN_OPTIONS, *OF_ALL_TEXTS))
-            raise InputTypeError(f"report() has no option {name!r}.", f"Options: {known}.")
+        check_keywords([name], (*RUN_OPTIONS, *OF_ALL_TEXTS), "report()")
+    check_flag(options.get("truncation", False), "truncation")
+    progress = check_flag(progress, "progress")
     # The title is the page's; texts have their own.
     check_title(title)
     kept = Kept(layers, heads, views)

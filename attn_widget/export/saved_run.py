@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from attn_widget.checks import check_several, check_title
+from attn_widget.checks import check_choice, check_several, check_title, index_in
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.snapshot import Snapshot, profile_snapshot, snapshot
 from attn_widget.widget.profile import ProfileWidget
@@ -187,8 +185,7 @@ def check_views(views: Sequence[str] | None) -> list[str]:
         return list(VIEWS)
     names = list(views)
     for name in names:
-        if name not in VIEWS:
-            raise InputError(f"There is no view {name!r}.", f"Views: {', '.join(VIEWS)}.")
+        check_choice(name, "an entry of views", VIEWS)
     if not names:
         raise InputError("No view is left to save.", f"Views: {', '.join(VIEWS)}.")
     return [name for name in VIEWS if name in names]
@@ -199,10 +196,4 @@ def check_indices(name: str, given: Sequence[int] | None, size: int) -> list[int
         return None
     if not given:
         raise InputError(f"{name} is empty.", "Leave it out to save all.")
-    for index in given:
-        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
-        if not whole or not 0 <= index < size:
-            raise InputError(
-                f"{name} holds {index!r}.", f"Expected whole numbers from 0 to {size - 1}."
-            )
-    return sorted({int(index) for index in given})
+    return sorted({index_in(index, size, f"an entry of {name}") for index in given})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from attn_widget.checks import is_iterable, listed
 from attn_widget.encoding import check_text
 from attn_widget.errors import InputError, InputTypeError, TooLongError
 
@@ -67,12 +68,12 @@ def check_texts(texts: Any, name: str) -> list[str]:
     InputError
         No text, or one that is empty; the message gives its index.
     """
-    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+    if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(
             f"{name} is a {type(texts).__name__}, expected a list of str.",
             "For one text: [text].",
         )
-    found = list(texts)
+    found = listed(texts, name)
     if not found:
         raise InputError(f"{name} is empty.", "Give at least one text.")
     for i, text in enumerate(found):

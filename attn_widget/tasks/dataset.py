@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import InputError
+from attn_widget.checks import as_array, check_kind, check_name, check_several, is_iterable, shown
+from attn_widget.errors import InputError, InputTypeError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,6 +31,16 @@ class Split:
     scores: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.texts, (str, bytes)) or not is_iterable(self.texts):
+            raise InputTypeError(f"texts is {shown(self.texts)}, expected several str.")
+        object.__setattr__(self, "texts", tuple(self.texts))
+        object.__setattr__(self, "labels", as_array(self.labels, "labels"))
+        if self.scores is not None:
+            object.__setattr__(self, "scores", as_array(self.scores, "scores", np.float64))
+        if self.labels.dtype.kind not in "iu" and self.labels.size:
+            raise InputTypeError(
+                f"labels have the type {self.labels.dtype}, expected int: classes 0 to c - 1."
+            )
         for values in (self.labels, self.scores):
             if values is None:
                 continue
@@ -67,6 +78,16 @@ class Dataset:
     validation: Split
     test: Split
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "name")
+        classes = check_several(self.classes, "classes", "names (str)")
+        object.__setattr__(
+            self, "classes", tuple(check_name(c, "an entry of classes") for c in classes)
+        )
+        for name in ("train", "validation", "test"):
+            check_kind(getattr(self, name), Split, name, "from_dataset(table) makes a Dataset.")
+        check_kind(self.left_out, Mapping, "left_out", "Leave it out.")
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import (
     as_array,
+    check_choice,
     check_count,
     check_flag,
     check_path,
     check_seed,
     check_several,
+    shown,
 )
 from attn_widget.errors import InputError, InputTypeError
 
@@ -146,10 +148,8 @@ def fit_classifier(
     from attn_widget.tasks.batches import check_texts, tokenize
     from attn_widget.tasks.heads import HEADS, POOLINGS, build, check_encoder, tokenizer_for
 
-    for name, value, known_names in (("head", head, HEADS), ("pooling", pooling, POOLINGS)):
-        if value not in known_names:
-            expected = ", ".join(map(repr, known_names))
-            raise InputError(f"{name} is {value!r}, expected one of {expected}.")
+    check_choice(head, "head", HEADS)
+    check_choice(pooling, "pooling", POOLINGS)
     for name, value, high in (
         ("lr_encoder", lr_encoder, 1.0),
         ("lr_head", lr_head, 1.0),
@@ -166,6 +166,7 @@ def fit_classifier(
     ):
         check_count(value, name, 1)
     seed = check_seed(seed)
+    progress = check_flag(progress, "progress")
     truncation, resume = check_flag(truncation, "truncation"), check_flag(resume, "resume")
     folder = None if checkpoint is None else check_path(checkpoint, "checkpoint")
     given = check_texts(texts, "texts")
@@ -239,7 +240,7 @@ def _check_number(name: str, value: Any, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.")
     if not 0 <= value <= high:
-        raise InputError(f"{name} is {value}, expected 0 to {high:g}.")
+        raise InputError(f"{name} is {shown(value)}, expected 0 to {high:g}.")
 
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
@@ -285,7 +286,7 @@ def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
     names = tuple(check_several(classes, "classes", "names (str)"))
     if not all(isinstance(name, str) for name in names):
         raise InputTypeError(
-            f"classes is {repr(names)[:80]}, expected several names (str).", "classes=['no', 'yes']"
+            f"classes is {shown(names)}, expected several names (str).", "classes=['no', 'yes']"
         )
     if len(names) != n_classes:
         raise InputError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_flag, check_path
+from attn_widget.checks import check_flag, check_kind, check_path, check_several
 from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
 
@@ -45,11 +45,17 @@ class FittedClassifier:
         history: Sequence[dict[str, Any]] = (),
         settings: dict[str, Any] | None = None,
     ) -> None:
+        from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+        hint = "fit_classifier(...) and load_classifier(folder) make a FittedClassifier."
+        check_kind(model, PreTrainedModel, "model", hint)
+        check_kind(tokenizer, PreTrainedTokenizerBase, "tokenizer", hint)
+        check_kind(settings or {}, dict, "settings", hint)
         self.model = model.eval()
         self.tokenizer = tokenizer
         labels = model.config.id2label
         self.classes: tuple[str, ...] = tuple(str(labels[i]) for i in range(len(labels)))
-        self.history: tuple[dict[str, Any], ...] = tuple(history)
+        self.history: tuple[dict[str, Any], ...] = tuple(check_several(history, "history", "dicts"))
         self.settings: dict[str, Any] = dict(settings or {})
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_several
+from attn_widget.checks import check_several, shown
 from attn_widget.errors import InputError, InputTypeError
 
 WHOLE = re.compile(r"[+-]?\d+")
@@ -169,7 +169,7 @@ def _checked_names(classes: Sequence[str]) -> tuple[str, ...]:
     given = check_several(classes, "classes", "names")
     if not all(isinstance(name, str) for name in given):
         raise InputTypeError(
-            f"classes is {repr(given)[:80]}, expected several names.",
+            f"classes is {shown(given)}, expected several names.",
             "For example classes=('bad', 'good').",
         )
     names = tuple(name.strip() for name in given)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attn_widget.checks import as_array, check_seed
+from attn_widget.checks import as_array, check_choice, check_seed, shown
 from attn_widget.errors import InputError
 from attn_widget.tasks.dataset import Dataset, make_split
 from attn_widget.tasks.splits import SHARES, assign, equal_classes, join_groups
@@ -127,8 +127,7 @@ def rated_sentences(name: Source, *, cache: str | os.PathLike[str] | None = None
     Hutto & Gilbert (2014), VADER: A parsimonious rule-based model for sentiment analysis of social
     media text, section 3.4.
     """
-    if name not in SOURCES:
-        raise InputError(f"There are no sentences {name!r}.", f"Choose one of {list(SOURCES)}.")
+    check_choice(name, "name", SOURCES)
     from attn_widget.tasks.archive import member
 
     return parse(name, member(SOURCES[name], cache))
@@ -246,8 +245,10 @@ def check_classes(classes: object) -> None:
     ------
     InputError
     """
-    if isinstance(classes, bool) or classes not in CLASSES:
-        raise InputError(f"classes={classes!r}, expected 5 or 3.", "Use classes=5 or classes=3.")
+    if isinstance(classes, bool) or not isinstance(classes, int) or classes not in CLASSES:
+        raise InputError(
+            f"classes is {shown(classes)}, expected 5 or 3.", "Use classes=5 or classes=3."
+        )
 
 
 def _load(name: Source, classes: int, seed: int, cache: str | os.PathLike[str] | None) -> Dataset:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import check_path, check_seed, stands_at
+from attn_widget.checks import (
+    check_name,
+    check_path,
+    check_seed,
+    first_line,
+    nearest,
+    shown,
+    stands_at,
+)
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.tasks.dataset import Dataset, make_split
 from attn_widget.tasks.labels import check_texts, encode, is_missing
@@ -88,6 +95,9 @@ def read_csv(
     Dataset('things', 2 classes, train 28, validation 4, test 8)
     """
     file = check_path(path, "path")
+    _check_columns(text, label, group)
+    check_name(encoding, "encoding", "the name of an encoding")
+    seed = check_seed(seed)
     if stands_at(file) != "file":
         what = "is a folder" if stands_at(file) else "does not exist"
         raise InputError(f"{str(path)!r} {what}.", "Give the path of a CSV file.")
@@ -113,15 +123,18 @@ def read_csv(
                 if table.groups is not None and group is not None:
                     table.groups.append(row[group])
                 table.rows.append(where)
-    except (UnicodeError, LookupError) as error:
+    except InputError:  # a ValueError too
+        raise
+    except (LookupError, ValueError) as error:
         raise InputError(
-            f"{str(path)!r} is not {encoding}: {error}.", "Give its encoding: encoding='cp1252'."
+            f"{str(path)!r} is not {shown(encoding)}: {first_line(error)}.",
+            "Give its encoding: encoding='cp1252'.",
         ) from error
     except (csv.Error, OSError) as error:
         raise InputError(
-            f"{str(path)!r} cannot be read: {error}.", "Write it anew as CSV."
+            f"{str(path)!r} cannot be read: {first_line(error)}.", "Write it anew as CSV."
         ) from error
-    return _whole(file.stem, table, classes, check_seed(seed))
+    return _whole(file.stem, table, classes, seed)
 
 
 def from_dataset(
@@ -178,6 +191,8 @@ def from_dataset(
     (Dataset('dataset', 2 classes, train 28, validation 4, test 8), (4, 4))
     """
     seed = check_seed(seed)
+    _check_columns(text, label, group)
+    check_name(name, "name")
     parts = _own_splits(dataset, text)
     if parts is None:
         table, names = _table(dataset, text, label, group, "")
@@ -331,10 +346,20 @@ def _named(table: Table, names: Sequence[str] | None) -> Table:
     return replace(table, labels=labels)
 
 
+def _check_columns(text: Any, label: Any, group: Any) -> None:
+    """Names of columns are str, each of another column."""
+    for what, name in (("text", text), ("label", label), ("group", group)):
+        if what != "group" or name is not None:
+            check_name(name, what, "the name of a column")
+    if text == label:
+        raise InputError(
+            f"text and label are both {shown(text)}, expected two columns.", "Name each of them."
+        )
+
+
 def _check_column(name: str, columns: Sequence[str], where: str) -> None:
     if name not in columns:
-        close = difflib.get_close_matches(name, columns, n=1)
         raise InputError(
-            f"There is no column {name!r} in {where}: it has {list(columns)}.",
-            f"Did you mean {close[0]!r}?" if close else "Name it: text=..., label=..., group=...",
+            f"There is no column {shown(name)} in {where}: it has {shown(list(columns))}.",
+            nearest(name, columns) or "Name it: text=..., label=..., group=...",
         )

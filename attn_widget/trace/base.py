@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.checks import index_in, is_mean
+from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.tokens import Token
@@ -134,7 +135,7 @@ class Trace(ABC):
         float32 [rows, cols]
         """
         area = (rows or EVERY, cols or EVERY)
-        if head == "mean":
+        if is_mean(head):
             return self.layer_weights(self._layer(layer)).mean(axis=0)[area]
         return self.layer_weights(self._layer(layer))[self._head(head)][area]
 
@@ -208,21 +209,13 @@ class Trace(ABC):
     # Checks
 
     def _layer(self, layer: int) -> int:
-        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
-            raise InputError(f"layer is {layer!r}, expected an int.")
-        if not 0 <= layer < self.n_layers:
-            raise InputError(f"layer is {layer}, expected 0 to {self.n_layers - 1} (0-based).")
-        return int(layer)
+        return index_in(layer, self.n_layers, "layer")
 
     def _head(self, head: Any) -> int:
-        if isinstance(head, bool) or not isinstance(head, (int, np.integer)):
-            raise InputError(f"head is {head!r}, expected an int or 'mean'.")
-        if not 0 <= head < self.n_heads:
-            raise InputError(f"head is {head}, expected 0 to {self.n_heads - 1} (0-based).")
-        return int(head)
+        return index_in(head, self.n_heads, "head")
 
     def _no_mean(self, head: Any) -> int:
-        if head == "mean":
+        if is_mean(head):
             raise NotAvailableError(
                 "The mean head averages weights; it has no scores, queries, keys or values.",
                 "Choose a head by its number.",

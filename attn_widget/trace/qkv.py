@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attn_widget.checks import is_mean
 from attn_widget.trace.base import (
     EVERY,
     Bools,
@@ -96,7 +97,7 @@ class QKVTrace(Trace):
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
     ) -> Floats:
         layer, (part, rest) = self._layer(layer), self._rows(rows)
-        if head == "mean":
+        if is_mean(head):
             found = _softmax(self._scores(layer, EVERY, part)).mean(dim=0)
         else:
             one = self._head(head)

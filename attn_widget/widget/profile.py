@@ -14,17 +14,21 @@ from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.analysis.roles import Roles
+from attn_widget.checks import check_kind
 from attn_widget.corpus.profile import Profile
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.mixin import Exports
+from attn_widget.pickled import NotPickled
 from attn_widget.widget import protocol
 from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.pack import pack
 from attn_widget.widget.request import Request, integer
 from attn_widget.widget.slices import MAX_SEED, Answer, Arrays, describe_roles
-from attn_widget.widget.widget import SHADES, THEMES
+from attn_widget.widget.traits import CheckedTraits, check_traits
+from attn_widget.widget.widget import LARGEST_HEIGHT, SHADES, THEMES
 
+OPTIONS = ("layer", "head", "metric", "view", "theme", "height", "chrome")
 TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")
 
 
@@ -141,7 +145,7 @@ HANDLERS: Mapping[str, Callable[[ProfileAnswers, Request], Answer]] = {
 }
 
 
-class ProfileWidget(Exports, anywidget.AnyWidget):
+class ProfileWidget(CheckedTraits, Exports, NotPickled, anywidget.AnyWidget):
     """The figures of all heads over many texts: the Heads view, without a text.
 
     Made by ``attn_widget.show(profile)``.
@@ -159,6 +163,10 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
         A trait outside its range; the message names what is allowed.
     """
 
+    CHECKED = OPTIONS
+    WHY = "it is tied to the page that shows it"
+    INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
+
     _esm = t.Unicode().tag(sync=True)
     _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
 
@@ -174,8 +182,8 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     """Always ``"heads"``: there is no text to show."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
-    height = t.Int(None, allow_none=True, min=1).tag(sync=True)
-    """Height of the view in px, at least 1; None (default) fits the content."""
+    height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
+    """Height of the view in px, 1 to 100,000; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False: the view and its caption alone. Default True."""
     status = t.Enum(["ready", "closed"], "ready").tag(sync=True)
@@ -186,6 +194,8 @@ class ProfileWidget(Exports, anywidget.AnyWidget):
     """The packed figures (see ``docs/architecture.md``)."""
 
     def __init__(self, profile: Profile, **traits: Any) -> None:
+        check_kind(profile, Profile, "profile", "profile(texts) gives one.")
+        check_traits(traits, OPTIONS, "ProfileWidget()")
         self._answers: ProfileAnswers | None = ProfileAnswers(profile)
         self._once = DisplayOnce()
         super().__init__(**page_code(), **traits)
@@ -268,9 +278,6 @@ def _in_range(name: str, value: int, size: int) -> int:
     return value
 
 
-OPTIONS = ("layer", "head", "metric", "view", "theme", "height", "chrome")
-
-
 def show_profile(profile: Profile, options: Mapping[str, Any]) -> ProfileWidget:
     """What `attn_widget.show` does with a profile.
 
@@ -279,11 +286,7 @@ def show_profile(profile: Profile, options: Mapping[str, Any]) -> ProfileWidget:
     InputTypeError
         An option that only a run of one text has, or none has.
     """
-    foreign = [name for name in options if name not in OPTIONS]
-    if foreign:
-        raise InputTypeError(
-            f"show(profile) has no option {foreign[0]!r}.", f"Options: {', '.join(OPTIONS)}."
-        )
+    check_traits(options, OPTIONS, "show(profile)")
     widget = ProfileWidget(profile, **{k: v for k, v in options.items() if v is not None})
     widget.display()
     return widget

@@ -10,17 +10,21 @@ import traitlets as t
 from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
-from attn_widget.analysis import metrics, patterns, specialization
+from attn_widget.analysis import Analysis, metrics, patterns, specialization
+from attn_widget.checks import check_kind, nearest, shown
+from attn_widget.errors import InputTypeError
 from attn_widget.export.mixin import Exports
+from attn_widget.pickled import NotPickled
+from attn_widget.show import WIDGET_TRAITS
 from attn_widget.widget import protocol
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.paint import first_paint
 from attn_widget.widget.running import RunningWidget
+from attn_widget.widget.traits import CheckedTraits, check_traits
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
@@ -29,6 +33,7 @@ QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
 SAVED = ("page", "full", "picture", "none")
+LARGEST_HEIGHT = 100_000  # px
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
@@ -59,7 +64,7 @@ def tell_of_many() -> None:
     )
 
 
-class AttentionWidget(Exports, RunningWidget):
+class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     """Everything that a model did with one text, linked and alive.
 
     Made by `attn_widget.show`; `analysis` holds the figures.
@@ -78,6 +83,9 @@ class AttentionWidget(Exports, RunningWidget):
     traitlets.TraitError
         A trait outside its range; the message names what is allowed. The widget keeps its state.
     """
+
+    CHECKED = (*WIDGET_TRAITS, "masked")
+    INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
 
     # Declared, because a path on the class would be read when the package is imported.
     _esm = t.Unicode().tag(sync=True)
@@ -112,8 +120,8 @@ class AttentionWidget(Exports, RunningWidget):
     """The ramp: ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"``."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
-    height = t.Int(None, allow_none=True, min=1).tag(sync=True)
-    """Height of the chosen view in px, at least 1; None (default) fits the content."""
+    height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
+    """Height of the chosen view in px, 1 to 100,000; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
     saved = t.Enum(SAVED, "page")
@@ -124,6 +132,13 @@ class AttentionWidget(Exports, RunningWidget):
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
+        hint = "show(text) runs a model and shows it; analyze(text) gives an Analysis."
+        check_kind(analysis, Analysis, "analysis", hint)
+        if analyze is not None and not callable(analyze):
+            raise InputTypeError(
+                f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
+            )
+        check_traits(traits, WIDGET_TRAITS, "AttentionWidget()")
         self._once = DisplayOnce()
         layer = traits.get("layer", 0)
         head = traits.get("head", 0)
@@ -191,7 +206,9 @@ class AttentionWidget(Exports, RunningWidget):
     def _valid_metric(self, proposal: Any) -> str:
         value: str = proposal["value"]
         if value not in SHADES:
-            raise t.TraitError(f"metric is {value!r}, expected one of {', '.join(SHADES)}.")
+            raise t.TraitError(
+                f"metric is {value!r}, expected one of {', '.join(SHADES)}. {nearest(value, SHADES)}".strip()
+            )
         return value
 
     def _in_range(self, name: str, value: int, size: int) -> int:

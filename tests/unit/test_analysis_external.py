@@ -106,8 +106,8 @@ def test_what_is_no_attention_over_the_tokens_is_refused(given: Any, message: st
         (np.float32(1), "expected tensors"),
         (torch.tensor(1.0), "expected tensors"),
         ({"attentions": WEIGHTS}, "Pass outputs.attentions"),
-        ([[["a"]]], "no numbers"),
-        ([object()], "no numbers"),
+        ([[["a"]]], "cannot be read as an array"),
+        ([object()], "cannot be read as an array"),
     ],
 )
 def test_what_holds_no_tensors_is_refused(given: Any, message: str) -> None:

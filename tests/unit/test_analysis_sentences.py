@@ -115,7 +115,7 @@ def test_what_is_not_there_is_refused() -> None:
         found.matrix(layer=3)
     with pytest.raises(InputError, match="head is 'mean', expected an int"):
         found.matrix(head="mean")  # pyright: ignore
-    with pytest.raises(InputError, match="Unknown kind 'sum'"):
+    with pytest.raises(InputError, match="kind is 'sum', expected one of 'mass', 'max'"):
         found.matrix("sum")  # pyright: ignore
 
 

@@ -117,7 +117,7 @@ def test_the_policy_names_the_page_s_own_code_and_nothing_else(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"layers": [6]}, "layers holds 6"),
+        ({"layers": [6]}, "an entry of layers is 6"),
         ({"layers": []}, "layers is empty"),
         ({"heads": [-1]}, "heads holds -1"),
         ({"heads": [True]}, "heads holds True"),
@@ -328,7 +328,7 @@ def test_every_widget_of_a_page_is_checked_before_the_first_is_packed(
     weights = np.full((1, 2, 3, 3), 1 / 3, dtype=np.float32)
     small = aw.AttentionWidget(aw.from_attentions(weights, list("abc"), tagger=None))
     before = set(widget.analysis._cache)
-    with pytest.raises(InputError, match=r"layers holds 2. Expected whole numbers from 0 to 0"):
+    with pytest.raises(InputError, match=r"an entry of layers is 2, expected 0 to 0"):
         aw.to_html([widget, small], tmp_path / "two.html", layers=[2])
     assert set(widget.analysis._cache) == before
     small.close()
