@@ -50,6 +50,10 @@ LARGEST = {
     "max_position_embeddings": 10_000_000,
     "type_vocab_size": 100_000,
 }
+MAY_BE_NONE = (
+    "max_position_embeddings",
+    "type_vocab_size",
+)  # DeBERTa has neither segments nor places
 MOST_NUMBERS = 2e11  # weights, by a rough count of embeddings and layers
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
 
@@ -335,9 +339,11 @@ def check_sizes(config: Any, name: str) -> None:
     for key, value in sizes.items():
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST[key]:
+        least = 0 if key in MAY_BE_NONE else 1
+        sane = isinstance(value, int) and not isinstance(value, bool)
+        if not sane or not least <= value <= LARGEST[key]:
             raise ModelLoadError(
-                f"The configuration of {name} says {key} {shown(value)}, expected 1 to "
+                f"The configuration of {name} says {key} {shown(value)}, expected {least} to "
                 f"{LARGEST[key]:,}.",
                 "Mend its config.json, or get the checkpoint again.",
             )

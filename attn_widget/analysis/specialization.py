@@ -190,7 +190,7 @@ def specialize(
         why["cls"] = "No token stands for the whole sequence here, as [CLS] or <s> do."
     far = (n - LONG_RANGE) * (n - LONG_RANGE + 1) if n > LONG_RANGE else 0
     if far:
-        put("long_range", np.maximum(total - marginals.near, 0) / far, 1 / n)
+        put("long_range", marginals.far / far, 1 / n)
     else:
         count = "There is 1 token" if n == 1 else f"There are {n} tokens"
         why["long_range"] = f"{count}; a pair {LONG_RANGE} tokens apart needs {LONG_RANGE + 1}."

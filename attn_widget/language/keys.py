@@ -13,16 +13,23 @@ SYNTAX = frozenset(["DET", "ADP", "AUX", "CCONJ", "SCONJ", "PART", "PRON"])
 SEMANTICS = frozenset(["NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"])
 
 
+BACKTICK = "`"  # a symbol to Unicode (Sk); in texts like those of SST-2 it opens a quotation that '' closes
+
+
 def is_punctuation(surface: str) -> bool:
-    """Whether a token's characters, white space aside, are punctuation only (Unicode P*).
+    """Whether a token's characters, white space aside, are punctuation only: Unicode P*, and backticks.
 
     Examples
     --------
     >>> is_punctuation("?!"), is_punctuation("—"), is_punctuation("$"), is_punctuation("it's")
     (True, True, False, False)
+    >>> is_punctuation("``"), is_punctuation("''")
+    (True, True)
     """
     visible = "".join(surface.split())
-    return bool(visible) and all(unicodedata.category(mark)[0] == "P" for mark in visible)
+    return bool(visible) and all(
+        mark == BACKTICK or unicodedata.category(mark)[0] == "P" for mark in visible
+    )
 
 
 def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:

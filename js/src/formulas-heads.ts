@@ -96,7 +96,7 @@ export const SPECIALIZATIONS: readonly Aim[] = [
     meaning: "commas, full stops …",
     formula: SHARE,
     spoken: SHARE_SPOKEN,
-    symbols: `P: tokens of punctuation only (Unicode categories P). ${LAST}`,
+    symbols: `P: tokens of punctuation only (Unicode categories P, and backticks). ${LAST}`,
     high: "attention goes to the marks between the words.",
     chance: "|P| / n",
     references: [CLARK],

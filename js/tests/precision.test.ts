@@ -50,7 +50,9 @@ describe("the errors of a saved page", () => {
   });
 
   test("are stated with one digit that bounds them, in decimals", () => {
-    expect(factors.note).toBe("weights to ± 0.0002, scores to ± 0.0005");
+    expect(factors.note).toBe(
+      "weights to ± 0.0002, scores to ± 0.0005; numbers, also in tables, to one unit of their last digit",
+    );
     expect([0.00021, 0.00095, 0.0039, 0.02].map(roundedUp)).toEqual([
       "0.0003",
       "0.001",

@@ -43,6 +43,19 @@ def test_raw_values_agree_with_the_definitions(kind: str, n: int) -> None:
         assert math.isnan(value) == (key in found.reasons) == math.isnan(found.chance[key]), key
 
 
+def test_long_range_keeps_its_digits_where_nearly_all_weight_is_near() -> None:
+    n = 500
+    place = np.arange(n)
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(n, n)) - 14.0 * (np.abs(place[:, None] - place) >= 5)
+    weights = np.exp(scores)
+    weights = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    found = specialize(marginals(weights[None, None]), {})
+    expected = naive.long_range(weights.tolist())
+    assert expected < 1e-6
+    assert float(found.long_range[0, 0]) == pytest.approx(expected, rel=2e-6)
+
+
 def test_shares_of_a_partition_sum_to_one() -> None:
     weights = layers(30)
     group = np.random.default_rng(1).integers(0, 4, 30)

@@ -43,7 +43,8 @@ export function precisionOf({
     score: code === "qk" ? (score_error ?? 0) : 0,
     note:
       `weights to ± ${roundedUp(error)}` +
-      (code === "qk" && score_error !== null ? `, scores to ± ${roundedUp(score_error)}` : ""),
+      (code === "qk" && score_error !== null ? `, scores to ± ${roundedUp(score_error)}` : "") +
+      "; numbers, also in tables, to one unit of their last digit",
   };
 }
 
