@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,9 @@ MAY_BE_NONE = (
     "max_position_embeddings",
     "type_vocab_size",
 )  # DeBERTa has neither segments nor places
+LEAST_KNOWN = (
+    0.1  # entries of a tokenizer, as a share of the embeddings; padding to a round number is less
+)
 MOST_NUMBERS = 2e11  # weights, by a rough count of embeddings and layers
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
 
@@ -354,6 +358,33 @@ def check_sizes(config: Any, name: str) -> None:
             f"The configuration of {name} claims some {numbers:.1e} weights, at most "
             f"{MOST_NUMBERS:.0e} are loaded.",
             "Mend its config.json, or get the checkpoint again.",
+        )
+
+
+def check_vocabulary(tokenizer: Any, n_embeddings: int, name: str) -> None:
+    """Refuse a tokenizer that knows special tokens alone; warn of one far smaller than the model's embeddings.
+
+    The former is what `transformers` makes of a folder whose configuration belongs to another family than its
+    vocabulary: every word of every text would be unknown.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    known = len(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
+    hint = "Use the tokenizer that the model was trained with: load(name, tokenizer=...)."
+    if known == 0:
+        raise ModelLoadError(
+            f"The tokenizer of {name!r} knows {len(tokenizer)} special tokens and no word, the model has "
+            f"{n_embeddings:,} embeddings.",
+            hint,
+        )
+    if len(tokenizer) < n_embeddings * LEAST_KNOWN:
+        warnings.warn(
+            f"The tokenizer of {name!r} has {len(tokenizer):,} entries, the model {n_embeddings:,} embeddings. "
+            + hint,
+            UserWarning,
+            stacklevel=2,
         )
 
 

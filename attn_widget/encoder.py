@@ -13,6 +13,7 @@ from attn_widget.checkpoint import (
     DISCRIMINATORS,
     Checkpoint,
     check_config,
+    check_vocabulary,
     load_checkpoint,
     load_tokenizer,
     locate,
@@ -85,6 +86,7 @@ class Encoder(NotPickled):
         self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
         self.vocab_size = int(config.vocab_size)
         self.n_embeddings = _n_embeddings(self.model)
+        check_vocabulary(tokenizer, self.n_embeddings, self.name)
         self.max_length = _max_length(self.model, tokenizer)
         self.takes_segments = _takes_segments(self.model)
         labels = getattr(model.config, "id2label", None) or {}

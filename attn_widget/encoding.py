@@ -131,7 +131,7 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
             f"0 to {encoder.n_embeddings - 1} only.",
             "Use the tokenizer that the model was trained with.",
         )
-    tokens = _tokens(batch, text, text_pair)
+    tokens = _tokens(encoder.tokenizer, batch, text, text_pair)
     kept = {token.segment for token in tokens if not token.special}
     for segment, name in enumerate(("text",) if text_pair is None else ("text", "text_pair")):
         if segment not in kept and truncated is None:
@@ -246,8 +246,9 @@ def _tokenize(encoder: Encoder, text: str, text_pair: str | None, limit: int | N
             backend.no_truncation()
 
 
-def _tokens(batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
+def _tokens(tokenizer: Any, batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
     encoded = batch.encodings[0]
+    unknown = tokenizer.unk_token_id
     sources = (text, text_pair or "")
     # Models with segment embeddings say which segment a special token is in; for the others it
     # counts to the text before it.
@@ -266,7 +267,9 @@ def _tokens(batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
         segment = sequence
         start, end = trim(token, start, end, sources[sequence])
         surface = sources[sequence][start:end]
-        tokens.append(Token(token, token_id, start, end, surface, segment=sequence))
+        # A Unigram tokenizer gives the piece itself with the id of <unk>, which is what the model reads.
+        name = tokenizer.unk_token if token_id == unknown else token
+        tokens.append(Token(name, token_id, start, end, surface, segment=sequence))
     return tuple(tokens)
 
 

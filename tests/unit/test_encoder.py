@@ -424,3 +424,39 @@ def test_token_texts_cover_ids_without_an_entry(encoder: Encoder) -> None:
     assert encoder.token_texts([511]) == ["[511]"]
     ids = [token.id for token in encoder.encode("the cat").tokens]
     assert encoder.token_texts(ids) == [t.text for t in encoder.encode("the cat").tokens]
+
+
+# Tokenizers that do not belong to the model
+
+
+def test_a_tokenizer_without_a_word_is_refused() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    empty = tf.BertTokenizer(
+        vocab={token: i for i, token in enumerate(tokenizer.all_special_tokens)}
+    )
+    with pytest.raises(ModelLoadError, match=r"knows 5 special tokens and no word.*512 embeddings"):
+        aw.load((model, empty))
+
+
+def test_an_albert_folder_with_the_vocabulary_of_a_bert_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path, "albert")
+    for path in (*folder.glob("tokenizer*"), *folder.glob("spiece*")):
+        path.unlink()
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
+    with pytest.raises(ModelLoadError):
+        aw.load(folder, progress=False)
+
+
+def test_a_tokenizer_far_smaller_than_the_model_is_warned_of() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    words = [*tokenizer.all_special_tokens, "the", "cat"]
+    small = tf.BertTokenizer(vocab={token: i for i, token in enumerate(words)})
+    with pytest.warns(UserWarning, match=r"has 7 entries, the model 512 embeddings"):
+        aw.load((model, small))
+
+
+def test_an_unknown_piece_is_named_as_what_the_model_reads() -> None:
+    encoder = aw.load(tiny_models.build("xlm-roberta"))
+    tokens = encoder.encode("a cat \u2603").tokens
+    (unknown,) = [token for token in tokens if token.id == encoder.tokenizer.unk_token_id]
+    assert (unknown.text, unknown.surface) == ("<unk>", "\u2603")
