@@ -410,3 +410,16 @@ def test_a_trace_of_weights_alone_says_what_it_cannot_give() -> None:
     with pytest.raises(ValueError, match="read-only"):
         trace.layer_weights(0)[0, 0, 0] = 1
     assert trace.hidden_states is None and trace.logits is None and trace.allowed(0) is None
+
+
+@pytest.mark.parametrize("words", [4, 480])
+def test_a_captured_pass_is_bit_equal_to_the_plain_one(words: int) -> None:
+    """Hidden states and logits of the embedded model, as `transformers` computes them with SDPA."""
+    encoder = aw.load(progress=False)
+    encoding = encoder.encode("the old cat sat " * (words // 4))
+    trace = capture(encoder, encoding)
+    with torch.inference_mode():
+        plain = encoder.model(**encoding.inputs, output_hidden_states=True)
+    assert encoder.model.config._attn_implementation == "sdpa"
+    np.testing.assert_array_equal(trace.hidden_states, torch.stack(plain.hidden_states)[:, 0])
+    np.testing.assert_array_equal(trace.logits, plain.prediction_logits[0])
