@@ -61,6 +61,14 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-report input { font: inherit; padding: 4px 8px; }
 @media (max-width: 900px) { .aw-page-report { grid-template-columns: 1fr; }
   .aw-page-report nav { position: static; max-height: 240px; } }
+@page { margin: 12mm; }
+@media print {
+  :root { color-scheme: only light; }
+  main, .aw-page-report { display: block; max-width: none; padding: 0; }
+  .aw-page-report nav { display: none; }
+  .aw-page-run + .aw-page-run { margin-top: 0; break-before: page; }
+  main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
+}
 """
 
 

@@ -22,6 +22,7 @@ import { followTheme, ROOT_CLASS } from "./draw/theme";
 import { createMatrix, type MatrixStore, type Stage } from "./matrix";
 import { headName } from "./names";
 import { saveMenu } from "./save/menu";
+import { paper } from "./save/paper";
 import { explain, type SliceFailure } from "./source/failure";
 import { withHeight } from "./state";
 import type { Activity, Source, State } from "./types";
@@ -222,7 +223,8 @@ export function createFrame(state: State): Frame {
     else disposers.push(caption(parts.caption, stage));
     const opened = tabbed(tabs, panel, stage);
     disposers.push(opened.dispose);
-    const save = saveMenu(stage, panel, opened.open);
+    const print = paper(root, panel, stage, opened.open, applyTheme);
+    const save = saveMenu(stage, panel, opened.open, print);
     save.hidden = !chrome;
     tabs.after(save);
     disposers.push(() => save.remove());
