@@ -172,7 +172,7 @@ def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> 
     source = html.escape(page_html(widget, title=title), quote=True)
     name = html.escape(title or name_of(widget), quote=True)
     return (
-        f'<iframe sandbox="allow-scripts allow-downloads" title="{name}" width="100%" '
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{name}" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
     )
 

@@ -29,7 +29,8 @@ const SCALE = 3;
 const LEAST_ZOOM = 0.75;
 /** How long a part that was never in sight may take before the rest is printed, ms. */
 const PATIENCE_MS = 20_000;
-const POLL_MS = 50;
+/** Longer than a part that is asked for stays quiet about it. */
+const POLL_MS = 200;
 /** Of the copy's page; a saved page has the same. */
 const PAGE = "@page { margin: 12mm; } body { margin: 0; }";
 const HINT = "Save it with to_html() and print that page, or with save_pdf().";
@@ -259,6 +260,8 @@ export function openDialog(page: Window): void {
 
 /** A document in a hidden frame with the widget as it is laid out now: a notebook has more on its page. */
 async function copyOf(root: HTMLElement): Promise<Document> {
+  // One whose dialog never said that it was closed.
+  document.querySelector(".aw-paper-frame")?.remove();
   const frame = h("iframe", { tabindex: -1, "aria-hidden": "true", class: "aw-paper-frame" });
   frame.style.cssText = "position: fixed; left: -10000px; width: 800px; height: 600px; border: 0";
   document.body.append(frame);
