@@ -19,6 +19,7 @@
 import { h } from "./draw/dom";
 import { onResize } from "./draw/gauge";
 import { followTheme, ROOT_CLASS } from "./draw/theme";
+import { byTouch, pointByTouch } from "./draw/touch";
 import { createMatrix, type MatrixStore, type Stage } from "./matrix";
 import { headName } from "./names";
 import { saveMenu } from "./save/menu";
@@ -42,7 +43,7 @@ import { skeleton } from "./views/skeleton";
 import { tabbed, viewsOf } from "./views/tabs";
 
 /** Below this width (px) the heads stand above the view. */
-const COMPACT = 620;
+const COMPACT = { mouse: 620, touch: 900 } as const;
 /** A place is kept for a new picture this long (ms), so that the page does not jump. */
 const HOLD_MS = 600;
 
@@ -129,7 +130,9 @@ export function createFrame(state: State): Frame {
     state.on(["chrome"], () => current !== null && show(current.source, current.act)),
   ];
   applyHeight();
-  onResize(root, (width) => root.classList.toggle("aw-compact", width < COMPACT), signal);
+  const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
+  onResize(root, (width) => root.classList.toggle("aw-compact", width < compact), signal);
+  pointByTouch(root, signal);
 
   const announce = (message: string): void => {
     live.textContent = message;

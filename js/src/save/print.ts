@@ -17,7 +17,7 @@ import { captionFor, type Open, pictureLegend } from "./files";
 import { stylesOf } from "./markup";
 import { captionElement, complete } from "./picture";
 
-/** On the root while a page is printed; see `print.css`. */
+/** On the root while a page is printed; see `z-print.css`. */
 export const PRINTING = "aw-printing";
 /** Where it is laid out anew; a frame that its document prints keeps its size. */
 const PAPER = "aw-paper";
