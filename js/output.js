@@ -8,6 +8,7 @@
   const root = document.currentScript.parentElement;
   const { version, title, text } = root.dataset;
   const NEAR = "600px"; // of the window: a frame farther off is not made yet
+  const PAPER = 576; // px: what a printed page has for the output of a cell
   const FRAMES = ".attn-widget-output > iframe";
 
   async function unpack(code) {
@@ -46,6 +47,23 @@
       if (!Number.isFinite(height)) return;
       for (const frame of frames())
         if (frame.contentWindow === source) frame.style.height = `${height}px`;
+    });
+    // On paper a frame keeps its layout, smaller: its own page hears of a new width too late.
+    window.addEventListener("beforeprint", () => {
+      for (const { style, offsetWidth: width, offsetHeight: height } of frames()) {
+        const scale = Math.min(1, PAPER / width);
+        style.width = `${width}px`;
+        style.transform = `scale(${scale})`;
+        style.transformOrigin = "0 0";
+        style.margin = `0 ${(scale - 1) * width}px ${(scale - 1) * height}px 0`;
+        style.breakInside = "avoid";
+      }
+    });
+    window.addEventListener("afterprint", () => {
+      for (const { style } of frames()) {
+        style.width = "100%";
+        style.transform = style.margin = style.breakInside = "";
+      }
     });
     let due = 0;
     const follow = () => {
@@ -97,7 +115,7 @@
     // Below HTML a dark host may paint a light ground, for what cannot be dark; the page can.
     root.parentElement.style.background = "none";
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts allow-downloads");
+    frame.setAttribute("sandbox", "allow-scripts allow-downloads allow-modals");
     frame.title = title;
     frame.style.cssText = "display: block; width: 100%; height: 640px; border: 0";
     // An id would stand in the document once an output.

@@ -36,6 +36,9 @@ SETTLED = """quiet => {
     && panel.getAttribute("aria-busy") !== "true"
     && window.aw.asking === 0 && performance.now() - window.aw.asked > quiet;
 }"""
+LAID_OUT = "() => document.querySelector('.aw-paper .aw-print-title') !== null"
+TITLE = "() => { document.title = document.querySelector('.aw-print-title').textContent; }"
+MARGIN = "12mm"  # of a printed page, as saved pages have it
 OPEN_VIEW = "() => document.querySelector('.aw-view > [data-view]')?.dataset.view"
 SAVE = """({format, scale}) => new Promise(resolve => {
   const failed = message => resolve({error: message});
@@ -102,12 +105,13 @@ def draw(
     answer: Callable[[str, object], tuple[object, list[bytes]]],
     width: int,
     scale: float,
+    paper: str | None = None,
 ) -> bytes:
     """Draw one view and return its file.
 
     Parameters
     ----------
-    format : {"png", "svg"}
+    format : {"png", "svg", "pdf"}
     view : str
     traits : mapping
         What the page reads; see `attn_widget.export.mount.page_traits`.
@@ -119,6 +123,8 @@ def draw(
         Of the picture, CSS px.
     scale : float
         Pixels to a CSS pixel.
+    paper : {"A4", "Letter"}, optional
+        Of a PDF.
 
     Raises
     ------
@@ -149,7 +155,8 @@ def draw(
                     lambda name, request: encode_reply(*answer(name, json.loads(request))),
                 )
                 mount_page(page, traits, paint, width=width)
-                return saved(page, format, view, scale)
+                wait_for_view(page, view)
+                return saved(page, format, view, scale) if paper is None else printed(page, paper)
             except Error as error:
                 raise NotAvailableError(
                     f"The view {view!r} could not be drawn: {error.message.splitlines()[0]}"
@@ -160,12 +167,34 @@ def draw(
     return in_thread(drawn)
 
 
-def saved(page: Page, format: str, view: str, scale: float) -> bytes:  # noqa: A002
-    """What the page's own menu would save."""
+def wait_for_view(page: Page, view: str) -> None:
+    """Wait until ``view`` stands there and asks for nothing any more.
+
+    Raises
+    ------
+    NotAvailableError
+        The page shows another one.
+    """
     page.wait_for_function(SETTLED, arg=QUIET_MS)
     if page.evaluate(OPEN_VIEW) != view:
         raise NotAvailableError(f"The view {view!r} has nothing to show for this run.")
+
+
+def saved(page: Page, format: str, view: str, scale: float) -> bytes:  # noqa: A002
+    """What the page's own menu would save."""
     found: dict[str, str] = page.evaluate(SAVE, {"format": format, "scale": scale})
     if "error" in found:
         raise NotAvailableError(f"The view {view!r} gives no {format.upper()}: {found['error']}")
     return base64.b64decode(found["data"])
+
+
+def printed(page: Page, paper: str) -> bytes:
+    """The page as it prints itself, with what it draws for paper alone."""
+    from playwright.sync_api import PdfMargins
+
+    page.emulate_media(media="print")
+    page.wait_for_function(LAID_OUT)
+    page.wait_for_function(SETTLED, arg=QUIET_MS)
+    page.evaluate(TITLE)
+    margin = PdfMargins(top=MARGIN, right=MARGIN, bottom=MARGIN, left=MARGIN)
+    return page.pdf(format=paper, margin=margin, print_background=True, tagged=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
 PICTURE_THEMES = ("light", "dark")
+PAPERS = ("A4", "Letter")
+PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's z-print.css has the same
 
 
 class Exports:
@@ -211,6 +213,37 @@ class Exports:
         target = destination(path, ".svg")
         write(target, self._draw("svg", view, width, 1, None))
 
+    def save_pdf(
+        self, path: str | os.PathLike[str], view: str | None = None, *, paper: str = "A4"
+    ) -> None:
+        """Save a view on pages for printing, drawn in a headless browser as the page prints it.
+
+        The whole text, the heads, the view with all rows of its tables, and a caption; no controls,
+        in light colors. Text stays text: it can be searched and copied. What the browser needs is what
+        `save_png` needs.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.pdf``.
+        view : str, optional
+            The view that is chosen by default.
+        paper : {"A4", "Letter"}
+
+        Raises
+        ------
+        InputError
+            A path, view or paper that cannot be used.
+        NotAvailableError
+            playwright or a browser is missing, or there is nothing to draw.
+        """
+        if paper not in PAPERS:
+            close = difflib.get_close_matches(str(paper).capitalize(), PAPERS, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else ""
+            raise InputError(f"paper is {paper!r}, expected 'A4' or 'Letter'.", hint)
+        target = destination(path, ".pdf")
+        write(target, self._draw("pdf", view, PAPER_WIDTH, 1, "light", paper=paper))
+
     def to_html(
         self,
         path: str | os.PathLike[str],
@@ -344,6 +377,8 @@ class Exports:
         width: int,
         scale: float,
         theme: str | None,
+        *,
+        paper: str | None = None,
     ) -> bytes:
         from attn_widget.export.browser import draw
         from attn_widget.export.mount import page_traits
@@ -354,7 +389,7 @@ class Exports:
         self._pack()  # refuses a closed widget
         shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
         asked: dict[str, Any] = {
-            "view": name, "theme": shown, "chrome": False, "status": "ready",
+            "view": name, "theme": shown, "chrome": paper is not None, "status": "ready",
             "error": {}, "progress": {}, "history": [],
         }  # fmt: skip
         traits = page_traits(self)
@@ -367,6 +402,7 @@ class Exports:
             answer=self._answer,
             width=width,
             scale=scale,
+            paper=paper,
         )
 
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:

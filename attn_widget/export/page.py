@@ -50,7 +50,7 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-report { display: grid; grid-template-columns: minmax(180px, 260px) minmax(0, 1fr); gap: 24px;
   max-width: 1700px; }
 .aw-page-report nav { position: sticky; top: 16px; align-self: start; display: grid; gap: 8px;
-  max-height: calc(100vh - 32px); grid-template-rows: auto auto minmax(0, 1fr); }
+  max-height: calc(100vh - 32px); grid-template-rows: auto auto minmax(0, 1fr) auto; }
 .aw-page-report ol { margin: 0; padding: 0; overflow: auto; list-style: none; }
 .aw-page-report a { display: block; padding: 6px 8px; border-radius: 4px; color: inherit;
   text-decoration: none; }
@@ -58,9 +58,20 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-report a[aria-current] { background: light-dark(#e6effb, #16263a); }
 .aw-page-title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
   overflow: hidden; overflow-wrap: anywhere; }
-.aw-page-report input { font: inherit; padding: 4px 8px; }
+.aw-page-report :is(input, button) { font: inherit; padding: 4px 8px; }
+.aw-page-all { position: absolute; left: -10000px; width: 740px; }
 @media (max-width: 900px) { .aw-page-report { grid-template-columns: 1fr; }
   .aw-page-report nav { position: static; max-height: 240px; } }
+@page { margin: 12mm; }
+@media print {
+  :root { color-scheme: only light; }
+  main, .aw-page-report { display: block; max-width: none; padding: 0; }
+  .aw-page-report nav { display: none; }
+  .aw-page-run + .aw-page-run { margin-top: 0; break-before: page; }
+  .aw-page-all { position: static; width: auto; }
+  main:has(> .aw-page-all) > .aw-page-run { display: none; }
+  main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
+}
 """
 
 
@@ -163,7 +174,7 @@ def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> 
     source = html.escape(page_html(widget, title=title), quote=True)
     name = html.escape(title or name_of(widget), quote=True)
     return (
-        f'<iframe sandbox="allow-scripts allow-downloads" title="{name}" width="100%" '
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{name}" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
     )
 

@@ -19,9 +19,11 @@
 import { h } from "./draw/dom";
 import { onResize } from "./draw/gauge";
 import { followTheme, ROOT_CLASS } from "./draw/theme";
+import { byTouch, pointByTouch } from "./draw/touch";
 import { createMatrix, type MatrixStore, type Stage } from "./matrix";
 import { headName } from "./names";
 import { saveMenu } from "./save/menu";
+import { paper } from "./save/paper";
 import { explain, type SliceFailure } from "./source/failure";
 import { withHeight } from "./state";
 import type { Activity, Source, State } from "./types";
@@ -42,7 +44,7 @@ import { skeleton } from "./views/skeleton";
 import { tabbed, viewsOf } from "./views/tabs";
 
 /** Below this width (px) the heads stand above the view. */
-const COMPACT = 620;
+const COMPACT = { mouse: 620, touch: 900 } as const;
 /** A place is kept for a new picture this long (ms), so that the page does not jump. */
 const HOLD_MS = 600;
 
@@ -127,7 +129,9 @@ export function createFrame(state: State): Frame {
     state.on(["chrome"], () => current !== null && show(current.source, current.act)),
   ];
   applyHeight();
-  onResize(root, (width) => root.classList.toggle("aw-compact", width < COMPACT), signal);
+  const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
+  onResize(root, (width) => root.classList.toggle("aw-compact", width < compact), signal);
+  pointByTouch(root, signal);
 
   const announce = (message: string): void => {
     live.textContent = message;
@@ -222,7 +226,8 @@ export function createFrame(state: State): Frame {
     else disposers.push(caption(parts.caption, stage));
     const opened = tabbed(tabs, panel, stage);
     disposers.push(opened.dispose);
-    const save = saveMenu(stage, panel, opened.open);
+    const print = paper(root, panel, stage, opened.open, applyTheme);
+    const save = saveMenu(stage, panel, opened.open, print);
     save.hidden = !chrome;
     tabs.after(save);
     disposers.push(() => save.remove());

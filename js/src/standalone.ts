@@ -3,6 +3,7 @@
 import { createFrame, type Frame } from "./app";
 import { acceptSelection } from "./binding";
 import { h } from "./draw/dom";
+import { openDialog, whenSettled } from "./save/print";
 import { withSaved } from "./saved";
 import { explain } from "./source/failure";
 import { SnapshotSource } from "./source/snapshot";
@@ -16,6 +17,8 @@ interface Index {
   readonly runs: readonly { readonly title: string; readonly tokens: number }[];
 }
 
+const OPEN_VIEW = ".aw-view > [data-view]";
+
 const chunksOf =
   (run: number) =>
   (name: string): string | null =>
@@ -27,6 +30,7 @@ async function open(
   run: number,
   parent: HTMLElement,
   wanted: () => boolean = () => true,
+  view?: string,
 ): Promise<Frame | null> {
   performance.mark("aw:open");
   try {
@@ -34,6 +38,7 @@ async function open(
     if (!wanted()) return null;
     const state = createState(acceptSelection(source.meta.snapshot.selection));
     state.set(fit(state.get(), source.meta));
+    if (view !== undefined) state.set({ view });
     const frame = createFrame(withSaved(state, source.meta.snapshot));
     parent.replaceChildren(frame.element);
     frame.show(source, null);
@@ -108,9 +113,39 @@ function report(main: HTMLElement, index: Index): void {
   };
   window.addEventListener("hashchange", () => void follow());
   main.classList.add("aw-page-report");
-  main.append(h("nav", { "aria-label": "Texts" }, filter, count, list), place);
+  const printer = h("button", { type: "button" }, "Print all texts");
+  const asked = async () => {
+    printer.disabled = true;
+    const view = place.querySelector<HTMLElement>(OPEN_VIEW)?.dataset.view;
+    await printAll(main, index, view).catch((error: unknown) => {
+      count.textContent = explain(error).message;
+    });
+    printer.disabled = false;
+  };
+  printer.addEventListener("click", () => void asked());
+  main.append(h("nav", { "aria-label": "Texts" }, filter, count, list, printer), place);
   narrow();
   void follow();
+}
+
+/** Open every text out of sight, in the view that is open, print them all, and let them go. */
+async function printAll(main: HTMLElement, index: Index, view: string | undefined): Promise<void> {
+  const all = h("div", { class: "aw-page-all" });
+  const frames: (Frame | null)[] = [];
+  main.append(all);
+  try {
+    for (const [run, { title }] of index.runs.entries()) {
+      const place = h("section", { class: "aw-page-run", "aria-label": title });
+      all.append(place);
+      frames.push(await open(run, place, undefined, view));
+      const panel = place.querySelector(".aw-view");
+      if (panel !== null) await whenSettled(panel);
+    }
+    openDialog(window);
+  } finally {
+    for (const frame of frames) frame?.dispose();
+    all.remove();
+  }
 }
 
 function start(): void {

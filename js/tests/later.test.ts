@@ -35,6 +35,7 @@ beforeEach(async () => {
     sentences: draw("sentences"),
     task: draw("task"),
     tree: draw("tree"),
+    printing: () => ({ print: async () => undefined }),
   };
 });
 

@@ -7,6 +7,7 @@ import { fitCanvas, fitText, hatching, heatImage, pixelRatio } from "./canvas";
 import { h } from "./dom";
 import { type Mode, ramp } from "./ramp";
 import { type Palette, palette } from "./theme";
+import { tapTwice } from "./touch";
 
 export interface CellsData {
   readonly rows: number;
@@ -357,6 +358,11 @@ export class CellMap {
 
   #listen(signal: AbortSignal): void {
     const { element } = this;
+    const placeOf = (event: MouseEvent): string | null => {
+      const cell = this.#at(event);
+      return cell && `${cell.row} ${cell.column}`;
+    };
+    tapTwice(element, placeOf, signal);
     element.addEventListener("pointermove", (event) => this.#point(this.#at(event), false), {
       signal,
     });

@@ -1,18 +1,44 @@
 /** Keep drawing in step with the size of an element, at most once a frame. */
 
-/** Call `draw` when `element` has a size and whenever it changes; returns a way to ask for a redraw. */
+interface Watched {
+  readonly element: Element;
+  readonly measure: (width: number) => void;
+}
+
+const watched = new Set<Watched>();
+
+/** Call `draw` when `element` has a size and whenever it changes. */
 export function onResize(
   element: Element,
   draw: (width: number) => void,
   signal: AbortSignal,
 ): void {
   let seen = -1;
-  const observer = new ResizeObserver((entries) => {
-    const width = Math.floor(entries.at(-1)!.contentRect.width);
-    if (width === 0 || width === seen || signal.aborted) return;
+  const measure = (exact: number): void => {
+    const width = Math.floor(exact);
+    if (!(width > 0) || width === seen || signal.aborted) return;
     seen = width;
     draw(width);
-  });
+  };
+  const observer = new ResizeObserver((entries) => measure(entries.at(-1)!.contentRect.width));
+  const entry = { element, measure };
   observer.observe(element);
-  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  watched.add(entry);
+  signal.addEventListener(
+    "abort",
+    () => {
+      observer.disconnect();
+      watched.delete(entry);
+    },
+    { once: true },
+  );
+}
+
+/** Draw what has another size within `root` now, without waiting for a frame: a page that prints has none. */
+export function measureNow(root: Element): void {
+  for (const { element, measure } of [...watched]) {
+    if (!root.contains(element)) continue;
+    const { paddingLeft, paddingRight } = getComputedStyle(element);
+    measure(element.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight));
+  }
 }

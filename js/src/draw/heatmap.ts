@@ -15,6 +15,7 @@ import {
 } from "./heatmap-types";
 import { constrain, IDENTITY, panZoom, type Transform, zoomAt } from "./panzoom";
 import { type Palette, palette } from "./theme";
+import { tapTwice } from "./touch";
 
 export type { Cell, Geometry, HeatmapData, Highlights } from "./heatmap-types";
 
@@ -260,6 +261,16 @@ export class Heatmap {
   }
 
   #listen(signal: AbortSignal): void {
+    tapTwice(
+      this.element,
+      ({ clientX, clientY }) => {
+        const cell = this.cellAt(clientX, clientY);
+        return cell === null || cell.row < 0 || cell.column < 0
+          ? null
+          : `${cell.row} ${cell.column}`;
+      },
+      signal,
+    );
     panZoom(
       this.#pane,
       {

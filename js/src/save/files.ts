@@ -51,7 +51,10 @@ function rampOf(
   return { max: shown.max, scale: state.get().scale, error: errorOf(shown, shown.max) };
 }
 
-function pictureLegend(stage: Stage, open: Open): NonNullable<PictureOptions["legend"]> | null {
+export function pictureLegend(
+  stage: Stage,
+  open: Open,
+): NonNullable<PictureOptions["legend"]> | null {
   const found = rampOf(stage, open);
   if (found === null) return null;
   const { element, show } = weightLegend();

@@ -2,7 +2,7 @@
  * The menu "Save" at the end of the tabs: every view gives away its picture and its table.
  *
  * Attributes that tests may rely on: `data-aw-part` save (the button), save-menu, save-note;
- * `data-aw-save` on an item: png, svg, csv, json, copy-picture, copy-csv.
+ * `data-aw-save` on an item: png, svg, csv, json, copy-picture, copy-csv, print.
  * The widget's root answers the event `aw:save` (`SaveRequest`), for hosts that save without a menu.
  */
 
@@ -33,7 +33,12 @@ interface Item {
   run(): Promise<void>;
 }
 
-export function saveMenu(stage: Stage, panel: HTMLElement, open: () => Open): HTMLElement {
+export function saveMenu(
+  stage: Stage,
+  panel: HTMLElement,
+  open: () => Open,
+  print: () => Promise<void>,
+): HTMLElement {
   const { announce, report, signal } = stage;
   const menu = h("div", {
     class: "aw-save-menu",
@@ -121,6 +126,7 @@ export function saveMenu(stage: Stage, panel: HTMLElement, open: () => Open): HT
         done: "CSV copied",
         run: async () => copyText(await csvOf(open())),
       },
+      { name: "print", label: "Print", detail: "on paper or to PDF", done: "", run: print },
     ];
   }
 

@@ -52,7 +52,7 @@ function imageOf(canvas: HTMLCanvasElement): HTMLImageElement | null {
 }
 
 /** What a copy lacks: the pixels of canvases, and how far its parts are scrolled. */
-function complete(copy: HTMLElement, original: HTMLElement): void {
+export function complete(copy: HTMLElement, original: HTMLElement): void {
   const canvases = copy.querySelectorAll("canvas");
   original.querySelectorAll("canvas").forEach((canvas, i) => {
     const image = imageOf(canvas);

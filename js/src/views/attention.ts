@@ -10,6 +10,7 @@ import { onResize } from "../draw/gauge";
 import { type Cell, type Geometry, Heatmap, type Highlights, longestLabel } from "../draw/heatmap";
 import type { HeatmapData } from "../draw/heatmap-types";
 import { onTheme, type Palette, palette } from "../draw/theme";
+import { byTouch, tapTwice } from "../draw/touch";
 import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
@@ -228,8 +229,10 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     const hint =
       matrix.size === 0
         ? "Only special tokens, and these are hidden: switch them on below."
-        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
-          "Ctrl + click labels to add tokens up.";
+        : byTouch()
+          ? "Tap a cell for numbers, and again to pin it and open its arithmetic; hold labels to add tokens up."
+          : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
+            "Ctrl + click labels to add tokens up.";
     strip.classList.toggle("aw-has-pair", row >= 0 && column >= 0);
     strip.replaceChildren(
       row < 0 || column < 0
@@ -315,8 +318,16 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     const room = pictures.clientWidth;
     const [w, tall] = [tip.offsetWidth, tip.offsetHeight];
     const right = box.x + box.size + 12;
-    const x = right + w <= room ? right : Math.max(0, box.x - w - 12);
-    const y = Math.max(0, Math.min(box.y - 8, map.element.clientHeight - tall));
+    const before = box.x - w - 12;
+    // Where there is no room beside the cell the card stands above or below it, and not on it.
+    const beside = right + w <= room || before >= 0;
+    const above = box.y - tall - 20;
+    const x = right + w <= room ? right : Math.max(0, beside ? before : (room - w) / 2);
+    const y = beside
+      ? Math.max(0, Math.min(box.y - 8, map.element.clientHeight - tall))
+      : above >= 0
+        ? above
+        : box.y + box.size + 20;
     tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 
@@ -420,6 +431,11 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
       geometry && flowAt(geometry, box.width, event.clientX - box.left, event.clientY - box.top)
     );
   };
+  const linkOf = (event: MouseEvent): string | null => {
+    const cell = overFlow(event);
+    return cell && `${cell.row} ${cell.column}`;
+  };
+  tapTwice(flow, linkOf, signal);
   flow.addEventListener("pointermove", (event) => hover(overFlow(event)), { signal });
   flow.addEventListener("pointerleave", () => hover(null), { signal });
   flow.addEventListener(

@@ -7,6 +7,7 @@ import { ABSENT, exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { inkOn, type Mode, ramp } from "../draw/ramp";
 import { modeOf, onTheme, palette } from "../draw/theme";
+import { byTouch } from "../draw/touch";
 import { PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import type { Stage } from "../matrix";
 import { headName, metricName, spokenHead } from "../names";
@@ -16,7 +17,9 @@ import { askFigures, askRoles, type Roles, roleName } from "./heads-data";
 
 const GAP = 2;
 const AXIS = 20;
-const CELL = { least: 9, most: 28 } as const;
+/** For a finger a cell has at least 24 px, and the grid scrolls where there is no room. */
+const CELL = { least: 9, touch: 24, most: 28 } as const;
+const PHONE = 480;
 /** The smallest cell above which two digits have room. */
 const LABEL_CELL = 13;
 const TYPING_PAUSE_MS = 900;
@@ -213,7 +216,8 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
   let cell = 0;
   function layout(width: number): void {
     const room = (width - AXIS) / heads - GAP;
-    cell = Math.max(CELL.least, Math.min(CELL.most, Math.floor(room)));
+    const least = byTouch() || width < PHONE ? CELL.touch : CELL.least;
+    cell = Math.max(least, Math.min(CELL.most, Math.floor(room)));
     grid.style.setProperty("--aw-cell", `${cell}px`);
     grid.classList.toggle("is-tight", cell < LABEL_CELL && heads > 10);
     grid.style.setProperty("--aw-heads", String(heads));

@@ -48,6 +48,8 @@ export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): 
   }
 }
 
+const unseen = new Map<Element, () => void>();
+
 /** Call once when `element` comes into sight: what takes seconds is not asked for unseen. */
 export function whenSeen(element: Element, call: () => void, signal: AbortSignal): void {
   if (typeof IntersectionObserver === "undefined") {
@@ -55,10 +57,21 @@ export function whenSeen(element: Element, call: () => void, signal: AbortSignal
     return;
   }
   const observer = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
+    if (entries.some((entry) => entry.isIntersecting)) unseen.get(element)?.();
+  });
+  const forget = (): void => {
     observer.disconnect();
+    unseen.delete(element);
+  };
+  unseen.set(element, () => {
+    forget();
     call();
   });
   observer.observe(element);
-  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  signal.addEventListener("abort", forget, { once: true });
+}
+
+/** Draw what is not in sight within `root`, too: paper has no scrolling. */
+export function showUnseen(root: Element): void {
+  for (const [element, call] of [...unseen]) if (root.contains(element)) call();
 }

@@ -4,6 +4,7 @@ import { argmax } from "../derive/dimensions";
 import { h } from "../draw/dom";
 import { exact, formatNumber, formatPercent } from "../draw/format";
 import { svg } from "../draw/strip";
+import { byTouch } from "../draw/touch";
 import { at, type Content, ofDimensions, type Place, strip } from "./inside-content";
 import { type Changes, firstWindow } from "./inside-data";
 
@@ -211,7 +212,7 @@ function plane(place: Place, { path }: Changes): HTMLElement {
     read.replaceChildren(
       "The path of ",
       h("bdi", { dir: "ltr" }, name),
-      `, L0 (the embeddings) to L${states - 1}; other tokens faint. Point at one to read it, click to follow it.`,
+      `, L0 (the embeddings) to L${states - 1}; other tokens faint. ${byTouch() ? "Tap one to read and follow it." : "Point at one to read it, click to follow it."}`,
     );
   };
   rest();

@@ -14,6 +14,7 @@ import { h } from "../draw/dom";
 import { copyExactValues, exact, formatCount, formatNumber, tokenLabel } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { onTheme } from "../draw/theme";
+import { byTouch } from "../draw/touch";
 import { standalone } from "../draw/vector";
 import type { Stage } from "../matrix";
 import { headName, schemeOf } from "../names";
@@ -31,6 +32,7 @@ import { activation, embeddings, qkv, scores, sublayer } from "./inside-stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
+const TAP = "A tap opens a stage.";
 const HINT =
   "A click or Enter opens a stage. Keys: ← → along the pipeline, ↑ ↓ or [ ] the layer, n and p walk the token on and back.";
 
@@ -257,7 +259,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       return;
     }
     if (at === null) {
-      note.textContent = HINT;
+      note.textContent = byTouch() ? TAP : HINT;
       return;
     }
     const box = at;

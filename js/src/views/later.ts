@@ -4,11 +4,13 @@
  */
 
 import type { Stage } from "../matrix";
+import type { printing } from "../save/print";
 import { SliceFailure } from "../source/failure";
 import type { Drawn, Slice, SliceRequest } from "../types";
 
 export type Draw = (element: HTMLElement, stage: Stage) => Drawn;
-export type LaterViews = Readonly<Record<"inside" | "sentences" | "task" | "tree", Draw>>;
+type ViewName = "inside" | "sentences" | "task" | "tree";
+export type LaterViews = Readonly<Record<ViewName, Draw>> & { readonly printing: typeof printing };
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LaterViews>;
 
@@ -32,7 +34,8 @@ export function linkWith(given: Link): void {
   link = given;
 }
 
-export const laterView = (name: keyof LaterViews): Draw | null => views?.[name] ?? null;
+export const laterView = (name: ViewName): Draw | null => views?.[name] ?? null;
+export const laterPrinting = (): typeof printing | null => views?.printing ?? null;
 
 /** Call `listener` when the views are here; until then the way back. */
 export function whenProvided(listener: () => void): () => void {

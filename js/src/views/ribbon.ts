@@ -7,6 +7,7 @@ import { onResize } from "../draw/gauge";
 import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
+import { tapTwice } from "../draw/touch";
 import { errorOf, type Matrix, type Stage } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
@@ -201,6 +202,7 @@ export function ribbon(
     stage.announce(`${unitLabel(unit, scheme)} ${on ? "masked" : "as in the text"}, running.`);
   }
 
+  tapTwice(line, () => null, signal);
   line.addEventListener(
     "click",
     (event) => {

@@ -5,6 +5,7 @@ import { CellMap } from "../draw/cells";
 import { h, setAttributes } from "../draw/dom";
 import { exact, formatCount, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
+import { byTouch } from "../draw/touch";
 import { type WeightLegend, weightLegend } from "../draw/weightlegend";
 import type { Stage } from "../matrix";
 import { headName, schemeOf, unitLabel } from "../names";
@@ -120,7 +121,11 @@ export function createDrill(place: Place, stage: Stage, close: () => void): Dril
 
   function describe(cell: { row: number; column: number } | null): (Node | string)[] {
     if (block === null || cell === null) {
-      return ["Hover for weights; a click pins the two tokens in every view."];
+      return [
+        byTouch()
+          ? "Tap for weights; a second tap pins the two tokens in every view."
+          : "Hover for weights; a click pins the two tokens in every view.",
+      ];
     }
     const { queries, keys, weights, error } = block;
     const value = weights[cell.row * keys.length + cell.column];

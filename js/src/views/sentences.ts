@@ -4,6 +4,7 @@ import { h } from "../draw/dom";
 import { copyExactValues, exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { onTheme } from "../draw/theme";
+import { byTouch } from "../draw/touch";
 import { weightLegend } from "../draw/weightlegend";
 import type { Stage } from "../matrix";
 import { explain, isAbort } from "../source/failure";
@@ -245,7 +246,9 @@ export function sentences(element: HTMLElement, stage: Stage): Drawn {
   const hint = h(
     "p",
     { class: "aw-hint aw-isa-hint" },
-    "Click a cell, or press Enter on it, to see it token by token.",
+    byTouch()
+      ? "Tap a cell to see it token by token."
+      : "Click a cell, or press Enter on it, to see it token by token.",
   );
 
   function light(): void {

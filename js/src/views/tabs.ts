@@ -56,6 +56,14 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
   let drawn: Drawn | null = null;
   let shown = "";
 
+  /** Scroll the tabs, and never the page, to the chosen one. */
+  function reveal({ offsetLeft, offsetWidth }: HTMLElement): void {
+    const { scrollLeft, clientWidth } = tabs;
+    const end = offsetLeft + offsetWidth;
+    if (offsetLeft < scrollLeft) tabs.scrollLeft = offsetLeft;
+    else if (end > scrollLeft + clientWidth) tabs.scrollLeft = end - clientWidth;
+  }
+
   function open({ view }: Selection): void {
     const name = viewOf(source.meta, view);
     buttons.forEach((button, i) => {
@@ -63,6 +71,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
       button.tabIndex = names[i] === name ? 0 : -1;
     });
     if (name === shown) return;
+    requestAnimationFrame(() => reveal(buttons[names.indexOf(name)]!));
     stopView?.();
     shown = name;
     const life = new AbortController();

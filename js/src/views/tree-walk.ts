@@ -1,6 +1,7 @@
 /** Pointer and keys in the tree: what is looked at, what has the focus, what is in sight (ARIA's tree pattern). */
 
 import { h } from "../draw/dom";
+import { tapTwice } from "../draw/touch";
 import type { TreePicture } from "./tree-draw";
 import { ROW, type TreeBox, type TreeLayout } from "./tree-layout";
 
@@ -118,6 +119,11 @@ export function createTreeWalk(
       events.toggle(box, !box.open);
     }
   });
+  const pathOf = (event: Event): string | null =>
+    (event.target as Element).closest(".aw-tree-toggle") === null
+      ? (boxOf(event.target)?.path ?? null)
+      : null;
+  tapTwice(picture.element, pathOf, signal);
   listen("pointerover", (event) => {
     const box = boxOf(event.target);
     if (box !== null && box.path !== carded) showCard(box.path);
