@@ -140,7 +140,7 @@ def test_the_first_paint_says_what_is_masked(masked: Analysis) -> None:
         ([-1], InputError, "no token -1"),
         ([1.5], InputTypeError, r"expected a list of positions. \[2, 3\] masks"),
         ([True], InputTypeError, "expected a list of positions"),
-        (2, InputTypeError, "The tokens to mask are '2'"),
+        (2, InputTypeError, "The tokens to mask are 2, expected a list"),
         ("cat", InputTypeError, "expected a list of positions"),
         (None, InputTypeError, "expected a list of positions"),
     ],

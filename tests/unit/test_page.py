@@ -119,17 +119,17 @@ def test_the_policy_names_the_page_s_own_code_and_nothing_else(
     [
         ({"layers": [6]}, "an entry of layers is 6"),
         ({"layers": []}, "layers is empty"),
-        ({"heads": [-1]}, "heads holds -1"),
-        ({"heads": [True]}, "heads holds True"),
-        ({"heads": ["0"]}, "heads holds '0'"),
-        ({"views": ["atention"]}, "no view 'atention'"),
+        ({"heads": [-1]}, "an entry of heads is -1"),
+        ({"heads": [True]}, "an entry of heads is True"),
+        ({"heads": ["0"]}, "an entry of heads is '0'"),
+        ({"views": ["atention"]}, "an entry of views is 'atention'.*Did you mean 'attention'"),
         ({"views": []}, "No view is left"),
     ],
 )
 def test_what_is_not_there_is_refused_and_nothing_is_written(
     widget: aw.AttentionWidget, tmp_path: Path, options: dict, said: str
 ) -> None:
-    with pytest.raises(InputError, match=said):
+    with pytest.raises((InputError, InputTypeError), match=said):
         aw.to_html(widget, tmp_path / "cat.html", **options)
     assert list(tmp_path.iterdir()) == []
 

@@ -158,7 +158,7 @@ def test_truncation_reads_the_beginning_of_a_long_text() -> None:
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(InputError, match="engine='cluster'"):
+    with pytest.raises(InputError, match="engine is 'cluster'"):
         profile(TEXTS, engine="cluster")  # type: ignore[arg-type]  # refused at run time
 
 

@@ -71,7 +71,7 @@ def test_a_single_text_and_unknown_options_are_refused(tmp_path: Path) -> None:
         aw.report("the cat", tmp_path / "r.html")
     with pytest.raises(InputTypeError, match="no option 'modle'"):
         aw.report(["the cat"], tmp_path / "r.html", modle="x")
-    with pytest.raises(InputError, match="no view"):
+    with pytest.raises(InputError, match="an entry of views is"):
         aw.report(["the cat"], tmp_path / "r.html", views=["atention"], progress=False)
 
 

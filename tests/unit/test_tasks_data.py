@@ -263,7 +263,7 @@ def test_another_number_of_classes_is_refused_before_anything_is_fetched(classes
 def test_other_wrong_arguments_are_said() -> None:
     with pytest.raises(InputTypeError, match="seed is a float, expected an int"):
         tasks.load_films(seed=0.5, cache="/dev/null")
-    with pytest.raises(InputError, match="Choose one of"):
+    with pytest.raises(InputError, match="expected one of"):
         tasks.rated_sentences("books")
 
 

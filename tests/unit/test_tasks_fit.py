@@ -432,7 +432,7 @@ HELD = texts_and_labels(3, 30)
         ({"checkpoint": "a" * 300}, InputError, "300 characters, more than the disk takes"),
         ({"checkpoint": "a\0b"}, InputError, "NUL character"),
         ({"head": "lstm"}, InputError, "expected one of 'linear', 'cnn'"),
-        ({"epochs": 0}, InputError, "epochs is 0, expected at least 1"),
+        ({"epochs": 0}, InputError, "epochs is 0, expected 1 to"),
         ({"batch_size": 2.5}, InputTypeError, "batch_size is a float"),
         ({"warmup": 1.0}, InputError, "warmup is 1.0, expected 0 to 0.9"),
         ({"warmup": None}, InputTypeError, "warmup is a NoneType, expected a number"),

@@ -223,7 +223,7 @@ def test_what_is_of_the_wrong_type_is_said(table: Any, options: Any, message: st
         (b"text,label\na,1\nb, c,0\n", "line 3: not the 2 columns"),
         (b"text,label\na\n", "line 2: not the 2 columns"),
         (b"text,label\na,1\n,0\n", "text of line 3 is empty"),
-        (b"text,label\ncaf\xe9,1\n", "is not utf-8-sig"),
+        (b"text,label\ncaf\xe9,1\n", "is not 'utf-8-sig'"),
         (b'text,label\n"a,1\n', "cannot be read"),
     ],
 )
