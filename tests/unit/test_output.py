@@ -182,7 +182,7 @@ def test_the_picture_is_a_png_in_base64(widget: aw.AttentionWidget) -> None:
 
 @pytest.mark.parametrize("height", [0, -1, True, 2.5, "600"])
 def test_a_frame_has_a_height(height: object, widget: aw.AttentionWidget) -> None:
-    with pytest.raises((InputError, InputTypeError), match="^height is"):
+    with pytest.raises((InputError, InputTypeError), match=r"^height is"):
         widget.as_html(height)  # pyright: ignore[reportArgumentType]
 
 
