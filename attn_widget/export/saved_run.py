@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from attn_widget.checks import check_several, check_title
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.snapshot import Snapshot, profile_snapshot, snapshot
+from attn_widget.widget.paint import opening_of
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
 
@@ -24,7 +25,7 @@ SELECTED = (
     "layer", "head", "token", "pair", "metric", "view", "quantity", "group", "top_k", "depth",
     "special", "words", "scale", "theme", "height", "chrome",
 )  # fmt: skip
-DEFAULTS = {"layer": 0, "head": 0, "view": "attention"}
+DEFAULTS = {"view": "attention"}
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ def saved_run(
     """
     checked = kept.check(analysis.n_layers, analysis.n_heads)
     views = checked.views or VIEWS
-    chosen = {**DEFAULTS, **selection}
+    opened = opening_of(analysis, selection, checked.layers, checked.heads)
+    chosen = {**DEFAULTS, **selection, **asdict(opened)}
     if chosen["view"] not in views:
         chosen["view"] = views[0]
     found = snapshot(

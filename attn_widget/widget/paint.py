@@ -5,13 +5,21 @@ What lies in it is listed in ``docs/architecture.md`` (section "Pack").
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
+from attn_widget.analysis.opening import (
+    Opening,
+    choose_opening,
+    largest_between_words,
+    links_beyond_chance,
+    word_pairs,
+)
 from attn_widget.errors import NotAvailableError
 from attn_widget.widget.pack import pack
 
@@ -36,9 +44,13 @@ def first_paint(
     """
     trace = analysis.trace
     n = analysis.n_tokens
-    thumbs, head_max = thumbnails(analysis, progress)
+    found = survey(analysis, progress)
     metrics = analysis.metrics
-    arrays: dict[str, NDArray[Any]] = {"thumbs": thumbs, "head_max": head_max}
+    arrays: dict[str, NDArray[Any]] = {
+        "thumbs": found.thumbs,
+        "head_max": found.head_max,
+        "word_max": found.word_max,
+    }
     for key in metrics.keys:
         arrays[f"metric:{key}"] = np.asarray(getattr(metrics, key), dtype=np.float32)
     selected = None
@@ -65,7 +77,7 @@ def first_paint(
         "masked": [asdict(hidden) for hidden in analysis.masked],
         "profile": None,
         "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
-        "thumb": thumbs.shape[-1],
+        "thumb": found.thumbs.shape[-1],
         "predictions": None if predictions is None else describe_predictions(predictions),
         "selected": selected,
         "versions": versions(),
@@ -73,22 +85,45 @@ def first_paint(
     return pack(meta, arrays)
 
 
-def thumbnails(
-    analysis: Analysis, progress: Progress | None = None
-) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Every head's matrix, max-pooled, as a share of its largest weight.
+@dataclass(frozen=True)
+class Survey:
+    """What one walk over the matrices of all heads finds.
 
-    Returns
-    -------
+    Attributes
+    ----------
     thumbs : uint8 [L, H, t, t]
-        ``255 * weight / head_max``, rounded up, so that a weight above zero is never drawn as zero.
+        Every matrix, max-pooled: ``255 * sqrt(weight / head_max)``, rounded up, so that a weight above
+        zero is never drawn as zero, and small ones keep their differences.
     head_max : float32 [L, H]
+    word_max : float32 [L, H]
+        The largest weight between two tokens that are not special; 0 where there is none.
+    links : float64 [L, H]
+        See `attn_widget.analysis.opening.links_beyond_chance`.
     """
+
+    thumbs: NDArray[np.uint8]
+    head_max: NDArray[np.float32]
+    word_max: NDArray[np.float32]
+    links: NDArray[np.float64]
+
+
+def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
+    """The survey of a run, made once."""
+    return analysis._once("survey", lambda: make_survey(analysis, progress))
+
+
+def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     n = analysis.n_tokens
     side = min(n, THUMB_SIDE)
     starts = np.arange(side) * n // side
-    thumbs = np.empty((analysis.n_layers, analysis.n_heads, side, side), dtype=np.uint8)
-    head_max = np.empty((analysis.n_layers, analysis.n_heads), dtype=np.float32)
+    shape = (analysis.n_layers, analysis.n_heads)
+    thumbs = np.empty((*shape, side, side), dtype=np.uint8)
+    head_max = np.empty(shape, dtype=np.float32)
+    word_max = np.empty(shape, dtype=np.float32)
+    links = np.empty(shape)
+    tokens = analysis.trace.tokens
+    special = np.array([token.special for token in tokens])
+    pairs = word_pairs(tokens)
     for layer in range(analysis.n_layers):
         if progress is not None:
             progress(layer, analysis.n_layers)
@@ -98,9 +133,45 @@ def thumbnails(
             pooled = np.maximum.reduceat(np.maximum.reduceat(weights, starts, axis=1), starts, 2)
         largest = pooled.max(axis=(1, 2))
         head_max[layer] = largest
+        word_max[layer] = largest_between_words(weights, special)
+        links[layer] = links_beyond_chance(weights, pairs)
         safe = np.where(largest > 0, largest, 1)[:, None, None]
-        thumbs[layer] = np.ceil(pooled / safe * 255).clip(0, 255)
-    return thumbs, head_max
+        thumbs[layer] = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255)
+    return Survey(thumbs, head_max, word_max, links)
+
+
+def opening(
+    analysis: Analysis,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> Opening:
+    """Where a picture of this run opens, among ``layers`` and ``heads`` (None: all)."""
+    links = survey(analysis, progress).links
+    return choose_opening(analysis, links, layers=layers, heads=heads)
+
+
+def opening_of(
+    analysis: Analysis,
+    selection: Mapping[str, Any],
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> Opening:
+    """Where a picture opens that was asked for with ``selection``: what stands in it is kept.
+
+    A head is chosen where none is given, in the given layer if there is one; a token, where a head was
+    chosen and no token, pair or group is given.
+    """
+    layer, head, token = (selection.get(name) for name in ("layer", "head", "token"))
+    if head is None or (layer is None and head != "mean"):
+        chosen = opening(
+            analysis,
+            layers if layer is None else [layer],
+            heads if head is None else [head],
+        )
+        named = token is not None or selection.get("pair") or selection.get("group")
+        return replace(chosen, token=token) if named else chosen
+    return Opening(layer or 0, head, token)
 
 
 def describe_model(analysis: Analysis) -> dict[str, Any]:
