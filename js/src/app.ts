@@ -110,7 +110,7 @@ export function createFrame(state: State): Frame {
     side,
     h("div", { class: "aw-main" }, tabs, parts.missing, panel),
   );
-  const shown = [parts.ribbon, parts.truncated, body, parts.caption, parts.bar, saved, keys];
+  const shown = [parts.ribbon, parts.truncated, parts.bar, body, parts.caption, saved, keys];
   root.append(messages.element, head, bones, ...shown, live);
   for (const element of shown) element.hidden = true;
 

@@ -79,7 +79,8 @@ export interface Meta {
 }
 
 export type HeadIndex = number | "mean";
-export type Scale = "head" | "unit" | "sqrt";
+/** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
+export type Scale = "words" | "head" | "unit" | "sqrt";
 /** What the matrix shows. Rollout has no head: it mixes the heads of all layers up to the selected one. */
 export type Quantity = "weights" | "scores" | "rollout";
 export type Theme = "auto" | "light" | "dark";
