@@ -20,6 +20,7 @@ from attn_widget.checkpoint import (
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
+from attn_widget.speed import Speed
 
 if TYPE_CHECKING:
     import torch
@@ -54,6 +55,8 @@ class Encoder:
     classifier : {"sequence", "token", "question_answering"} or None
     id2label : dict of int to str
         The classifier's label names; empty without one.
+    speed : Speed
+        How fast the model has run here.
     lock : threading.RLock
         Held while the model or the tokenizer works; encoders of one model share it.
     """
@@ -85,6 +88,7 @@ class Encoder:
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
         self.lock = _lock_of(self.model)
+        self.speed = Speed()
 
     @property
     def device(self) -> torch.device:

@@ -140,12 +140,13 @@ def saved_run(
     *,
     tensors: float = 1.0,
     most: float | None = None,
+    masked: bool = True,
 ) -> SavedRun:
     """Pack a run with what is selected in it.
 
     Parameters
     ----------
-    tensors, most
+    tensors, most, masked
         See `attn_widget.export.snapshot.snapshot`.
 
     Raises
@@ -168,6 +169,7 @@ def saved_run(
         title=kept.title or "",
         tensors=tensors,
         most=most,
+        masked=masked,
     )
     return SavedRun(kept.title or title_of(analysis), analysis.n_tokens, found)
 

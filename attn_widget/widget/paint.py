@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
     from attn_widget.capture import Progress
-    from attn_widget.predictions import Predictions
+    from attn_widget.predictions import Mode, Predictions
     from attn_widget.tokens import Token
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
 TOP_K = 5
+MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on them
 
 
 def first_paint(
@@ -75,10 +76,13 @@ def first_paint(
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
         "masked": [asdict(hidden) for hidden in analysis.masked],
+        "unknown": unknown_tokens(analysis),
         "profile": None,
         "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
         "thumb": found.thumbs.shape[-1],
-        "predictions": None if predictions is None else describe_predictions(predictions),
+        "predictions": None
+        if predictions is None
+        else {**describe_predictions(predictions), "opens": opening_mode(analysis)},
         "selected": selected,
         "versions": versions(),
     }
@@ -229,6 +233,38 @@ def predictions_or_none(analysis: Analysis) -> Predictions | None:
         return analysis.predictions(top_k=TOP_K)
     except NotAvailableError:
         return None
+
+
+def opening_mode(analysis: Analysis) -> Mode:
+    """The mode that the view Predictions opens on: found once, so that a page and its tables agree.
+
+    Masked, where that takes less than half a second: as is, nearly every first choice is the token itself.
+    """
+    return analysis._once("opening_mode", lambda: find_opening_mode(analysis))
+
+
+def find_opening_mode(analysis: Analysis) -> Mode:
+    run = analysis.run
+    if run is None or analysis.masked or run.encoder.mask_token_id is None:
+        return "as_is"
+    if run.masked_known:
+        return "masked"
+    seconds = run.encoder.speed.masked_seconds(analysis.n_tokens)
+    return "masked" if seconds is not None and seconds < MASKED_SECONDS else "as_is"
+
+
+def unknown_tokens(analysis: Analysis) -> dict[str, Any] | None:
+    """How many tokens the tokenizer does not know, where these are most of a text; else None."""
+    if analysis.run is None:
+        return None
+    tokenizer = analysis.run.encoder.tokenizer
+    if tokenizer.unk_token_id is None:
+        return None
+    words = [token.id for token in analysis.trace.tokens if not token.special]
+    count = words.count(tokenizer.unk_token_id)
+    if 2 * count <= len(words):
+        return None
+    return {"count": count, "tokens": len(words), "text": str(tokenizer.unk_token)}
 
 
 def describe_predictions(predictions: Predictions) -> dict[str, Any]:

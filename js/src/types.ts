@@ -53,6 +53,12 @@ export interface Meta {
     readonly text: string;
     readonly id: number;
   }[];
+  /** Tokens that the tokenizer does not know, where these are most of the text. */
+  readonly unknown?: {
+    readonly count: number;
+    readonly tokens: number;
+    readonly text: string;
+  } | null;
   /** Heads over many texts instead of one run: no tokens, no weights. */
   readonly profile: {
     readonly n_texts: number;
@@ -73,6 +79,8 @@ export interface Meta {
     readonly mode: "as_is" | "masked";
     readonly top_k: number;
     readonly vocabulary: Readonly<Record<string, string>>;
+    /** What the view opens on, as far as the cost of it decides. */
+    readonly opens?: "as_is" | "masked";
   } | null;
   readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
   readonly versions: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 /** One line in words above the pictures: what the focus word attends to, or the strongest link of all. */
 
+import { repeated } from "../derive/units";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../draw/format";
 import { errorOf, type Matrix } from "../matrix";
@@ -36,11 +37,7 @@ export function sentenceOf(
   const { units, size } = matrix;
   const word = (unit: number): boolean => !units[unit]!.special;
   if (focus < 0) {
-    const link = strongest(
-      matrix,
-      [0, size],
-      (row, key) => row !== key && word(row) && word(key),
-    );
+    const link = strongest(matrix, [0, size], (row, key) => row !== key && word(row) && word(key));
     return link === null ? null : { link, more: null };
   }
   const rows = [focus, focus + 1] as const;
@@ -61,7 +58,16 @@ export function writeSentence(
   line.hidden = said === null;
   if (said === null) return;
   const { link, more } = said;
-  const named = (unit: number): HTMLElement => h("bdi", { dir: "ltr" }, labels[unit]!);
+  const twice = repeated(labels);
+  const named = (unit: number): HTMLElement =>
+    h(
+      "span",
+      {},
+      h("bdi", { dir: "ltr" }, labels[unit]!),
+      twice.has(labels[unit]!)
+        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[unit]!.token))
+        : null,
+    );
   const figure = ([row, key]: Link): HTMLElement => {
     const value = matrix.weights[row * matrix.size + key]!;
     const error = errorOf(matrix, value);
@@ -82,7 +88,12 @@ export function writeSentence(
     figure(link),
     ...(more === null
       ? []
-      : [matrix.quantity === "rollout" ? ", most from " : ", most to ", more[1] === more[0] ? "itself" : named(more[1]), " ", figure(more)]),
+      : [
+          matrix.quantity === "rollout" ? ", most from " : ", most to ",
+          more[1] === more[0] ? "itself" : named(more[1]),
+          " ",
+          figure(more),
+        ]),
     focus < 0 ? ", the strongest link between words" : "",
   );
 }

@@ -65,12 +65,14 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     { class: "aw-grid", role: "group", "aria-label": "Heads by layer" },
     canvas,
   );
-  grid.append(h(
+  grid.append(
+    h(
       "span",
       { class: "aw-grid-corner", "aria-hidden": "true" },
       h("span", { class: "aw-grid-heads" }, "head"),
       h("span", { class: "aw-grid-layers" }, "layer"),
-    ));
+    ),
+  );
   for (let head = 0; head < heads; head++) {
     const column = h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head));
     column.classList.toggle("is-odd", head % 2 === 1);

@@ -7,7 +7,7 @@ import { onResize } from "../draw/gauge";
 import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import { beyondOf, errorOf, type Stage, topOf } from "../matrix";
+import { beyondOf, errorOf, type Matrix, type Stage, topOf } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
 import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "./ribbon-line";
