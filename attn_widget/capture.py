@@ -7,6 +7,7 @@ keys, values and mask on the way. Families that do not dispatch to it are seen b
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,9 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     with encoder.lock:
         mechanism = encoder.family.mechanism or _supported(encoder.model)
         run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
+        started = time.perf_counter()
         trace = run(encoder, encoding, progress)
+        encoder.speed.measured(encoding.n_tokens, time.perf_counter() - started)
     if progress is not None:
         progress(encoder.n_layers, encoder.n_layers)
     return trace

@@ -24,6 +24,7 @@ from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
 from attn_widget.loading_notice import loading_notice, tell
 from attn_widget.pickled import NotPickled
+from attn_widget.speed import Speed
 
 if TYPE_CHECKING:
     import torch
@@ -58,6 +59,8 @@ class Encoder(NotPickled):
     classifier : {"sequence", "token", "question_answering"} or None
     id2label : dict of int to str
         The classifier's label names; empty without one.
+    speed : Speed
+        How fast the model has run here.
     lock : threading.RLock
         Held while the model or the tokenizer works; encoders of one model share it.
     """
@@ -93,6 +96,7 @@ class Encoder(NotPickled):
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
         self.lock = _lock_of(self.model)
+        self.speed = Speed()
 
     @property
     def device(self) -> torch.device:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -278,7 +279,10 @@ class Run:
         missing = [i for i in wanted if not done[i]]
         finished = len(wanted) - len(missing)
         for batch in chunks(missing, max(1, MASKED_TOKENS_AT_ONCE // len(ids))):
-            for name, part in summarize(self._masked_logits(batch), ids[batch], kept).items():
+            started = time.perf_counter()
+            parts = summarize(self._masked_logits(batch), ids[batch], kept)
+            self.encoder.speed.measured(len(batch) * len(ids), time.perf_counter() - started)
+            for name, part in parts.items():
                 whole = store.setdefault(name, np.zeros((len(ids), *part.shape[1:]), part.dtype))
                 whole[batch] = part
             done[batch] = True

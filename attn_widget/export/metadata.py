@@ -69,6 +69,9 @@ def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any
     rollout = view in OF_A_HEAD and quantity == "rollout"
     selected = view in OF_A_SELECTED_HEAD
     chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}
+    own = OWN.get(view, {})
+    if view == "predictions" and meta["predictions"] is not None:
+        own = {"mode": meta["predictions"]["opens"]}
     return {
         "view": view,
         "model": model["name"],
@@ -80,7 +83,7 @@ def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any
         "layer": selection.layer if selected else None,
         "head": selection.head if selected and not rollout else None,
         "definition": definition_of(view, quantity),
-        "options": {**chosen, **OWN.get(view, {})},
+        "options": {**chosen, **own},
         "versions": meta["versions"],
     }
 

@@ -237,10 +237,7 @@ class Exports:
         NotAvailableError
             playwright or a browser is missing, or there is nothing to draw.
         """
-        if paper not in PAPERS:
-            close = difflib.get_close_matches(str(paper).capitalize(), PAPERS, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"paper is {paper!r}, expected 'A4' or 'Letter'.", hint)
+        check_choice(paper, "paper", PAPERS)
         target = destination(path, ".pdf")
         write(target, self._draw("pdf", view, PAPER_WIDTH, 1, "light", paper=paper))
 

@@ -19,6 +19,7 @@ Asked = dict[str, Any]
 Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
 
 LISTED = 20  # tokens of an opened softmax that a page can list
+MASKED_TOKENS = 64  # up to here a page keeps masked predictions: one forward pass a token
 MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
 # Recorded for the output of a cell: what takes milliseconds.
 LIGHT: tuple[Asked, ...] = (
@@ -36,8 +37,11 @@ LIGHT: tuple[Asked, ...] = (
 )
 
 
-def wanted(analysis: Analysis) -> Iterator[Asked]:
-    """Slices that no reader can compute from attention, and small ones that he need not."""
+def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
+    """Slices that no reader can compute from attention, and small ones that he need not.
+
+    ``masked``: with masked predictions of a text of at most `MASKED_TOKENS`, also if nobody asked for them.
+    """
     kinds = (
         "language", "specialization", "layer_change", "hidden_path", "residuals", "architecture",
         "classification", "next_sentence", "patterns",
@@ -47,7 +51,8 @@ def wanted(analysis: Analysis) -> Iterator[Asked]:
     yield {"kind": "roles"}
     yield from ({"kind": "metrics", "tau": tau} for tau in (0.01, "uniform"))
     yield {"kind": "predictions", "mode": "as_is", "top_k": LISTED}
-    if analysis.run is not None and analysis.run.masked_known:
+    short = masked and analysis.n_tokens <= MASKED_TOKENS
+    if analysis.run is not None and (short or analysis.run.masked_known):
         yield {"kind": "predictions", "mode": "masked", "top_k": LISTED}
     yield {"kind": "first_token", "head": "mean"}
     yield from class_slices(analysis)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_several, check_title, index_in
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.export.snapshot import Snapshot, profile_snapshot, snapshot
+from attn_widget.widget.paint import opening_of
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
 
@@ -22,7 +23,7 @@ SELECTED = (
     "layer", "head", "token", "pair", "metric", "view", "quantity", "group", "top_k", "depth",
     "special", "words", "scale", "theme", "height", "chrome",
 )  # fmt: skip
-DEFAULTS = {"layer": 0, "head": 0, "view": "attention"}
+DEFAULTS = {"view": "attention"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,14 @@ def check_widget(widget: object, kept: Kept) -> Savable:
 def run_of_widget(widget: Savable, kept: Kept, room: Mapping[str, float] | None = None) -> SavedRun:
     """Pack a widget with its selection; ``room`` as `Room.of_one` has it."""
     if isinstance(widget, AttentionWidget):
-        return saved_run(widget.analysis, selection_of(widget), kept, **(room or {}))
+        limits = dict(room or {})
+        return saved_run(
+            widget.analysis,
+            selection_of(widget),
+            kept,
+            tensors=limits.get("tensors", 1.0),
+            most=limits.get("most"),
+        )
     taken = profile_snapshot(widget, selection_of(widget), kept.title or "")
     return SavedRun(kept.title or name_of(widget), int(widget.profile.n_tokens.sum()), taken)
 
@@ -137,12 +145,13 @@ def saved_run(
     *,
     tensors: float = 1.0,
     most: float | None = None,
+    masked: bool = True,
 ) -> SavedRun:
     """Pack a run with what is selected in it.
 
     Parameters
     ----------
-    tensors, most
+    tensors, most, masked
         See `attn_widget.export.snapshot.snapshot`.
 
     Raises
@@ -152,7 +161,8 @@ def saved_run(
     """
     checked = kept.check(analysis.n_layers, analysis.n_heads)
     views = checked.views or VIEWS
-    chosen = {**DEFAULTS, **selection}
+    opened = opening_of(analysis, selection, checked.layers, checked.heads)
+    chosen = {**DEFAULTS, **selection, **asdict(opened)}
     if chosen["view"] not in views:
         chosen["view"] = views[0]
     found = snapshot(
@@ -164,6 +174,7 @@ def saved_run(
         title=kept.title or "",
         tensors=tensors,
         most=most,
+        masked=masked,
     )
     return SavedRun(kept.title or title_of(analysis), analysis.n_tokens, found)
 

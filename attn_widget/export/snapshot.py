@@ -81,6 +81,7 @@ def snapshot(
     light: bool = False,
     tensors: float = 1.0,
     most: float | None = None,
+    masked: bool = True,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -100,6 +101,9 @@ def snapshot(
         Share of the room of a short page that tensors of the view Inside may take: many texts share one.
     most : float, optional
         Bytes, compressed, that the attention of this run may take; a coarser code is chosen for it.
+    masked : bool
+        Compute masked predictions of a short text, where the view is saved; those that were computed before
+        always go along.
     light : bool
         The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
@@ -152,7 +156,11 @@ def snapshot(
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
         room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
         others = ({"kind": "beside"},) if analysis.beside else ()
-        requests = (*LIGHT, *others) if light else wanted(analysis)
+        requests = (
+            (*LIGHT, *others)
+            if light
+            else wanted(analysis, masked=masked and "predictions" in views)
+        )
         answers = chain.from_iterable(record(analysis, request) for request in requests)
         if room > 0:
             answers = chain(

@@ -20,7 +20,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.text import Cell, Table
 from attn_widget.export.units import Unit
-from attn_widget.widget.paint import TOP_K
+from attn_widget.widget.paint import TOP_K, opening_mode
 from attn_widget.widget.slices import opened_classes
 
 if TYPE_CHECKING:
@@ -165,12 +165,12 @@ def sentences_table(analysis: Analysis, _selection: Any) -> Table:
 
 
 def predictions_table(analysis: Analysis, selection: Any) -> Table:
-    """One row a guess: the top five of every position that is shown, as is."""
+    """One row a guess: the top five of every position that is shown, in the mode that the view opens on."""
     columns = (
         *("position", "token", "rank", "prediction", "probability", "logit"),
         *("original_rank", "original_probability"),
     )
-    found = analysis.predictions(top_k=TOP_K)
+    found = analysis.predictions(top_k=TOP_K, mode=opening_mode(analysis))
     rows: list[Row] = [
         tuple(record[name] for name in columns)
         for record in found.to_records()

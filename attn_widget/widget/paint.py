@@ -5,13 +5,21 @@ What lies in it is listed in ``docs/architecture.md`` (section "Pack").
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
+from attn_widget.analysis.opening import (
+    Opening,
+    choose_opening,
+    largest_between_words,
+    links_beyond_chance,
+    word_pairs,
+)
 from attn_widget.errors import NotAvailableError
 from attn_widget.widget.pack import pack
 
@@ -19,12 +27,13 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Head
     from attn_widget.capture import Progress
-    from attn_widget.predictions import Predictions
+    from attn_widget.predictions import Mode, Predictions
     from attn_widget.tokens import Token
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
 TOP_K = 5
+MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on them
 
 
 def first_paint(
@@ -36,9 +45,13 @@ def first_paint(
     """
     trace = analysis.trace
     n = analysis.n_tokens
-    thumbs, head_max = thumbnails(analysis, progress)
+    found = survey(analysis, progress)
     metrics = analysis.metrics
-    arrays: dict[str, NDArray[Any]] = {"thumbs": thumbs, "head_max": head_max}
+    arrays: dict[str, NDArray[Any]] = {
+        "thumbs": found.thumbs,
+        "head_max": found.head_max,
+        "word_max": found.word_max,
+    }
     for key in metrics.keys:
         arrays[f"metric:{key}"] = np.asarray(getattr(metrics, key), dtype=np.float32)
     selected = None
@@ -63,32 +76,58 @@ def first_paint(
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
         "masked": [asdict(hidden) for hidden in analysis.masked],
+        "unknown": unknown_tokens(analysis),
         "profile": None,
         "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
-        "thumb": thumbs.shape[-1],
-        "predictions": None if predictions is None else describe_predictions(predictions),
+        "thumb": found.thumbs.shape[-1],
+        "predictions": None
+        if predictions is None
+        else {**describe_predictions(predictions), "opens": opening_mode(analysis)},
         "selected": selected,
         "versions": versions(),
     }
     return pack(meta, arrays)
 
 
-def thumbnails(
-    analysis: Analysis, progress: Progress | None = None
-) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Every head's matrix, max-pooled, as a share of its largest weight.
+@dataclass(frozen=True)
+class Survey:
+    """What one walk over the matrices of all heads finds.
 
-    Returns
-    -------
+    Attributes
+    ----------
     thumbs : uint8 [L, H, t, t]
-        ``255 * weight / head_max``, rounded up, so that a weight above zero is never drawn as zero.
+        Every matrix, max-pooled: ``255 * sqrt(weight / head_max)``, rounded up, so that a weight above
+        zero is never drawn as zero, and small ones keep their differences.
     head_max : float32 [L, H]
+    word_max : float32 [L, H]
+        The largest weight between two tokens that are not special; 0 where there is none.
+    links : float64 [L, H]
+        See `attn_widget.analysis.opening.links_beyond_chance`.
     """
+
+    thumbs: NDArray[np.uint8]
+    head_max: NDArray[np.float32]
+    word_max: NDArray[np.float32]
+    links: NDArray[np.float64]
+
+
+def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
+    """The survey of a run, made once."""
+    return analysis._once("survey", lambda: make_survey(analysis, progress))  # pyright: ignore[reportPrivateUsage]
+
+
+def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     n = analysis.n_tokens
     side = min(n, THUMB_SIDE)
     starts = np.arange(side) * n // side
-    thumbs = np.empty((analysis.n_layers, analysis.n_heads, side, side), dtype=np.uint8)
-    head_max = np.empty((analysis.n_layers, analysis.n_heads), dtype=np.float32)
+    shape = (analysis.n_layers, analysis.n_heads)
+    thumbs = np.empty((*shape, side, side), dtype=np.uint8)
+    head_max = np.empty(shape, dtype=np.float32)
+    word_max = np.empty(shape, dtype=np.float32)
+    links = np.empty(shape)
+    tokens = analysis.trace.tokens
+    special = np.array([token.special for token in tokens])
+    pairs = word_pairs(tokens)
     for layer in range(analysis.n_layers):
         if progress is not None:
             progress(layer, analysis.n_layers)
@@ -98,9 +137,45 @@ def thumbnails(
             pooled = np.maximum.reduceat(np.maximum.reduceat(weights, starts, axis=1), starts, 2)
         largest = pooled.max(axis=(1, 2))
         head_max[layer] = largest
+        word_max[layer] = largest_between_words(weights, special)
+        links[layer] = links_beyond_chance(weights, pairs)
         safe = np.where(largest > 0, largest, 1)[:, None, None]
-        thumbs[layer] = np.ceil(pooled / safe * 255).clip(0, 255)
-    return thumbs, head_max
+        thumbs[layer] = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255)
+    return Survey(thumbs, head_max, word_max, links)
+
+
+def opening(
+    analysis: Analysis,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> Opening:
+    """Where a picture of this run opens, among ``layers`` and ``heads`` (None: all)."""
+    links = survey(analysis, progress).links
+    return choose_opening(analysis, links, layers=layers, heads=heads)
+
+
+def opening_of(
+    analysis: Analysis,
+    selection: Mapping[str, Any],
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> Opening:
+    """Where a picture opens that was asked for with ``selection``: what stands in it is kept.
+
+    A head is chosen where none is given, in the given layer if there is one; a token, where a head was
+    chosen and no token, pair or group is given.
+    """
+    layer, head, token = (selection.get(name) for name in ("layer", "head", "token"))
+    if head is None or (layer is None and head != "mean"):
+        chosen = opening(
+            analysis,
+            layers if layer is None else [layer],
+            heads if head is None else [head],
+        )
+        named = token is not None or selection.get("pair") or selection.get("group")
+        return replace(chosen, token=token) if named else chosen
+    return Opening(layer or 0, head, token)
 
 
 def describe_model(analysis: Analysis) -> dict[str, Any]:
@@ -158,6 +233,38 @@ def predictions_or_none(analysis: Analysis) -> Predictions | None:
         return analysis.predictions(top_k=TOP_K)
     except NotAvailableError:
         return None
+
+
+def opening_mode(analysis: Analysis) -> Mode:
+    """The mode that the view Predictions opens on: found once, so that a page and its tables agree.
+
+    Masked, where that takes less than half a second: as is, nearly every first choice is the token itself.
+    """
+    return analysis._once("opening_mode", lambda: find_opening_mode(analysis))  # pyright: ignore[reportPrivateUsage]
+
+
+def find_opening_mode(analysis: Analysis) -> Mode:
+    run = analysis.run
+    if run is None or analysis.masked or run.encoder.mask_token_id is None:
+        return "as_is"
+    if run.masked_known:
+        return "masked"
+    seconds = run.encoder.speed.masked_seconds(analysis.n_tokens)
+    return "masked" if seconds is not None and seconds < MASKED_SECONDS else "as_is"
+
+
+def unknown_tokens(analysis: Analysis) -> dict[str, Any] | None:
+    """How many tokens the tokenizer does not know, where these are most of a text; else None."""
+    if analysis.run is None:
+        return None
+    tokenizer = analysis.run.encoder.tokenizer
+    if tokenizer.unk_token_id is None:
+        return None
+    words = [token.id for token in analysis.trace.tokens if not token.special]
+    count = words.count(tokenizer.unk_token_id)
+    if 2 * count <= len(words):
+        return None
+    return {"count": count, "tokens": len(words), "text": str(tokenizer.unk_token)}
 
 
 def describe_predictions(predictions: Predictions) -> dict[str, Any]:

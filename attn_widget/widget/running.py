@@ -17,7 +17,8 @@ from attn_widget.widget.together import TogetherWidget
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.analysis.arrays import Head
+    from attn_widget.analysis.opening import Opening
+    from attn_widget.capture import Progress
 
 STATUSES = ("ready", "loading", "running", "closed", "error")
 PAST_RUNS = 10  # of the history
@@ -64,7 +65,9 @@ class RunningWidget(TogetherWidget):
         self._analysis = analysis
         self._analyze = analyze
         self._job: Job | None = None
-        self._done: tuple[Job, Analysis, bytes] | None = None  # a masked run about to be shown
+        self._done: tuple[Job, Analysis, Opening, bytes] | None = (
+            None  # a masked run about to be shown
+        )
         self._shown: dict[str, Any] = {
             "text": analysis.text or "",
             "text_pair": analysis.text_pair,
@@ -200,14 +203,17 @@ class RunningWidget(TogetherWidget):
                 changes = self._set(progress=dict(job.progress))
             self._tell(changes)
 
-    def _compute(self, job: Job, work: Work) -> tuple[Analysis, bytes]:
+    def _compute(self, job: Job, work: Work) -> tuple[Analysis, Opening, bytes]:
         """What is to be shown; a failure is said in the widget, and raised."""
         try:
             analysis = work(job.step(RUNNING))
-            if self._analysis is not None:
-                analysis.beside = carried(self._analysis, analysis)
-            layer, head = self._head_in(analysis)
-            return analysis, first_paint(analysis, layer, head, job.step(DRAWING))
+            before = self._analysis
+            if before is not None:
+                analysis.beside = carried(before, analysis)
+            same = before is not None and same_positions(before, analysis)
+            opened = self._open_in(analysis, same, job.step(DRAWING))
+            paint = first_paint(analysis, opened.layer, opened.head, job.step(DRAWING))
+            return analysis, opened, paint
         except BaseException as error:
             self._fail(job, error)
             raise
@@ -226,7 +232,9 @@ class RunningWidget(TogetherWidget):
             changes = self._set(status="error" if said else "ready", error=said, progress={})
         self._tell(changes)
 
-    def _finish(self, job: Job, analysis: Analysis, paint: bytes, *earlier: Any) -> None:
+    def _finish(
+        self, job: Job, analysis: Analysis, opened: Opening, paint: bytes, *earlier: Any
+    ) -> None:
         """Show what a job has found, in one message to the page, unless nobody wants it any more.
 
         ``earlier`` are changes of traits that neither the page nor the observers know of yet.
@@ -239,7 +247,7 @@ class RunningWidget(TogetherWidget):
             past = [run for run in self.history if run != present]
             changes = self._set(
                 earlier,
-                **self._selection_in(analysis, same_positions(before, analysis)),
+                **self._selection_in(analysis, opened, same_positions(before, analysis)),
                 masked=[hidden.token for hidden in analysis.masked],
                 text=analysis.text or "",
                 text_pair=analysis.text_pair,
@@ -251,15 +259,15 @@ class RunningWidget(TogetherWidget):
             )
         self._tell([*earlier, *changes])
 
-    def _head_in(self, analysis: Analysis) -> tuple[int, Head]:
-        """The selected head, or the nearest one that ``analysis`` has."""
-        raise NotImplementedError
-
-    def _selection_in(self, analysis: Analysis, same: bool) -> dict[str, Any]:
-        """The selection as far as it means something in ``analysis``.
+    def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
+        """Where another run opens: on the selected head if it was chosen by hand, or else anew.
 
         ``same``: its positions are the ones that were shown before.
         """
+        raise NotImplementedError
+
+    def _selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
+        """The selection as far as it means something in ``analysis``, which opens on ``opened``."""
         raise NotImplementedError
 
     # -- what a run alone sets --------------------------------------------------------------------

@@ -11,6 +11,7 @@ from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import Analysis, metrics, patterns, specialization
+from attn_widget.analysis.opening import Opening
 from attn_widget.checks import check_kind, nearest, shown
 from attn_widget.errors import InputTypeError
 from attn_widget.export.mixin import Exports
@@ -20,17 +21,18 @@ from attn_widget.widget import protocol
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
-from attn_widget.widget.paint import first_paint
+from attn_widget.widget.paint import first_paint, opening, opening_of
 from attn_widget.widget.running import RunningWidget
 from attn_widget.widget.traits import CheckedTraits, check_traits
 
 if TYPE_CHECKING:
     from attn_widget.analysis.arrays import Head
+    from attn_widget.capture import Progress
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 QUANTITIES = ("weights", "scores", "rollout")
-SCALES = ("head", "unit", "sqrt")
+SCALES = ("words", "head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
 SAVED = ("page", "full", "picture", "none")
 LARGEST_HEIGHT = 100_000  # px
@@ -92,11 +94,14 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
 
     layer = t.Int(0).tag(sync=True)
-    """Selected layer, 0-based. Default 0."""
+    """Selected layer, 0-based. By default that of the head with most to tell on the text."""
     head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
-    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. Default 0."""
+    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. By default the one with most to tell
+    on the text: the largest mean weight, beyond 1/n, between different words more than two words apart, less
+    the mean of its layer's other heads."""
     token = t.Int(None, allow_none=True).tag(sync=True)
-    """Focus token (a query row), or None. Default None."""
+    """Focus token (a query row), or None. By default, where the head was not given, the query of its
+    strongest link between words."""
     pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
     """Pinned ``[query, key]``, or None. Default None."""
     metric = t.Unicode("thumbnails").tag(sync=True)
@@ -116,8 +121,10 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     """Whether special tokens are shown. Default True."""
     words = t.Bool(False).tag(sync=True)
     """Whether subwords are merged into words. Default False."""
-    scale = t.Enum(SCALES, "head").tag(sync=True)
-    """The ramp: ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"``."""
+    scale = t.Enum(SCALES, "words").tag(sync=True)
+    """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
+    hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
+    head's maximum)."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
     height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
@@ -140,10 +147,17 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
             )
         check_traits(traits, WIDGET_TRAITS, "AttentionWidget()")
         self._once = DisplayOnce()
-        layer = traits.get("layer", 0)
-        head = traits.get("head", 0)
+        self._opened: Opening | None = None  # what was chosen and not asked for
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
-        self._tell(self._set(first_paint=first_paint(analysis, layer, head)))
+        asked = ("layer", "head", "token", "pair", "group")
+        opened = opening_of(
+            analysis, {name: getattr(self, name) for name in asked if name in traits}
+        )
+        self._opened = None if {"layer", "head"} & traits.keys() else opened
+        paint = first_paint(analysis, opened.layer, opened.head)
+        self._tell(
+            self._set(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
+        )
         _open.add(self)
         tell_of_many()
 
@@ -164,14 +178,30 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     def _reply(self, request: object) -> protocol.Reply:
         return protocol.answer(self._analysis, request)
 
-    def _head_in(self, analysis: Analysis) -> tuple[int, Head]:
-        head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
-        return min(self.layer, analysis.n_layers - 1), cast("Head", head)
+    def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
+        return (
+            self._kept_in(analysis)
+            if same or self._left()
+            else opening(analysis, progress=progress)
+        )
 
-    def _selection_in(self, analysis: Analysis, same: bool) -> dict[str, Any]:
-        layer, head = self._head_in(analysis)
-        dropped = {} if same else {"token": None, "pair": None, "group": []}
-        return {"layer": layer, "head": head, **dropped}
+    def _kept_in(self, analysis: Analysis) -> Opening:
+        """The selected head, or the nearest one that ``analysis`` has."""
+        head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
+        return Opening(min(self.layer, analysis.n_layers - 1), cast("Head", head), None)
+
+    def _left(self) -> bool:
+        """Whether another head was chosen than the one that the widget opened on by itself."""
+        opened = self._opened
+        return opened is None or (self.layer, self.head) != (opened.layer, opened.head)
+
+    def _selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
+        if same or self._left():  # while it ran a reader may have gone to another head
+            opened = self._kept_in(analysis)
+        else:
+            self._opened = opened
+        dropped = {} if same else {"token": opened.token, "pair": None, "group": []}
+        return {"layer": opened.layer, "head": opened.head, **dropped}
 
     # -- what is allowed ---------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
  * Attributes that tests and styles may rely on:
  * - `.attn-widget[data-theme=light|dark][data-palette=host|own][data-aw-status]`: the root; `aw-bare` without chrome
  * - `data-aw-part`: saved (what a saved page says of its errors), run, run-text, run-pair, run-button, pair-button, unpair-button, history-button, history, truncate,
- *   run-cut, progress, cancel, ribbon, tags, mask, unmask, heads, focus, tabs, view, missing, caption, bar, error,
+ *   run-cut, progress, cancel, ribbon, tags, mask, unmask, unknown, sentence, heads, focus, tabs, view, missing, caption, bar, error,
  *   kernel, closed, truncated, skeleton, live, keys; inside them heatmap, flow,
  *   link (card at the pointer, with `data-aw-row`, `data-aw-column`: positions on the axes), pair, threshold, links,
  *   table, metric, layer, head, mean, special, words, scale, theme, legend, focus-keys, head-name, full-screen
@@ -77,6 +77,7 @@ export function createFrame(state: State): Frame {
     caption: part("caption"),
     missing: part("missing", "p"),
     truncated: part("truncated", "p"),
+    unknown: part("unknown", "p"),
   };
   parts.missing.setAttribute("role", "status");
   const saved = part("saved", "p");
@@ -111,7 +112,16 @@ export function createFrame(state: State): Frame {
     side,
     h("div", { class: "aw-main" }, tabs, parts.missing, panel),
   );
-  const shown = [parts.ribbon, parts.truncated, body, parts.caption, parts.bar, saved, keys];
+  const shown = [
+    parts.ribbon,
+    parts.truncated,
+    parts.unknown,
+    parts.bar,
+    body,
+    parts.caption,
+    saved,
+    keys,
+  ];
   root.append(messages.element, head, bones, ...shown, live);
   for (const element of shown) element.hidden = true;
 
@@ -235,7 +245,13 @@ export function createFrame(state: State): Frame {
     saved.hidden = precision === undefined;
     saved.textContent =
       precision === undefined ? "" : `Saved page: ${precision.note}; needs no kernel.`;
-    const { truncated } = meta;
+    const { truncated, unknown = null } = meta;
+    parts.unknown.hidden = unknown === null;
+    if (unknown !== null) {
+      parts.unknown.textContent =
+        `Most of this text is unknown to the model: ${unknown.count} of ${unknown.tokens} tokens are read as ` +
+        `${unknown.text}, all alike. What stands below says little of these words.`;
+    }
     parts.truncated.hidden = truncated === null;
     parts.truncated.textContent =
       truncated === null

@@ -34,7 +34,7 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
   depth: (value) => isIndex(value) && value > 0,
   special: (value) => typeof value === "boolean",
   words: (value) => typeof value === "boolean",
-  scale: oneOf("head", "unit", "sqrt"),
+  scale: oneOf("words", "head", "unit", "sqrt"),
   theme: oneOf("auto", "light", "dark"),
   height: (value) => value === null || (typeof value === "number" && value > 0),
   chrome: (value) => typeof value === "boolean",

@@ -9,8 +9,18 @@ import {
   unitOfToken,
   unitsOf,
 } from "./derive/units";
+import { formatNumber } from "./draw/format";
 import { explain, isAbort } from "./source/failure";
-import type { Context, HeadIndex, Meta, Selection, SliceRequest, Source, State } from "./types";
+import type {
+  Context,
+  HeadIndex,
+  Meta,
+  Scale,
+  Selection,
+  SliceRequest,
+  Source,
+  State,
+} from "./types";
 
 export interface Matrix {
   readonly layer: number;
@@ -29,6 +39,8 @@ export interface Matrix {
   /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
   readonly allowed: Uint8Array | null;
   readonly max: number;
+  /** The largest weight between two units that are not special; `max` where fewer than two are there, or it is 0. */
+  readonly wordMax: number;
   /** Mean over queries of each column, `[size]`. */
   readonly received: Float32Array;
   /** How far a value of `weights`, or a sum of `terms` of them, may be off; absent where they are exact. */
@@ -73,6 +85,37 @@ function errorsOf(
         : precision.weight(value, pieces * terms, head === "mean"),
     scoreError: precision.score,
   };
+}
+
+/** Where the ramp of weights ends on a scale. */
+export const topOf = (matrix: Matrix, scale: Scale): number =>
+  scale === "words" ? matrix.wordMax : matrix.max;
+
+/** The units whose cells may pass the end of that ramp: the special ones, where one does. */
+export const beyondOf = (matrix: Matrix, scale: Scale): number[] =>
+  topOf(matrix, scale) < matrix.max && scale === "words"
+    ? matrix.units.flatMap(({ special }, i) => (special ? [i] : []))
+    : [];
+
+/** What a legend says of the cells beyond the ramp; empty where there are none. */
+export function beyondText(matrix: Matrix, scale: Scale): string {
+  if (beyondOf(matrix, scale).length === 0) return "";
+  return `special tokens to ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`;
+}
+
+function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "max" | "wordMax"> {
+  const max = maximum(weights);
+  const { length } = units;
+  let words = 0;
+  for (let i = 0; i < length; i++) {
+    if (units[i]!.special) continue;
+    for (let j = 0; j < length; j++) {
+      const weight = weights[i * length + j]!;
+      if (weight > words && !units[j]!.special) words = weight;
+    }
+  }
+  const several = units.filter(({ special }) => !special).length > 1;
+  return { max, wordMax: several && words > 0 ? words : max };
 }
 
 const PREFETCH_DELAY_MS = 120;
@@ -171,7 +214,7 @@ export function createMatrix(
         weights: projected,
         scores: scoresOfAll === undefined ? null : selectCells(scoresOfAll, n, units),
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
-        max: maximum(projected),
+        ...maxima(projected, units),
         received: received(projected, size, size),
         ...errorsOf(
           source,

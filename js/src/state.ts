@@ -15,7 +15,7 @@ export const DEFAULT_SELECTION: Selection = {
   depth: 3,
   special: true,
   words: false,
-  scale: "head",
+  scale: "words",
   theme: "auto",
   height: null,
   chrome: true,

@@ -53,6 +53,12 @@ export interface Meta {
     readonly text: string;
     readonly id: number;
   }[];
+  /** Tokens that the tokenizer does not know, where these are most of the text. */
+  readonly unknown?: {
+    readonly count: number;
+    readonly tokens: number;
+    readonly text: string;
+  } | null;
   /** Heads over many texts instead of one run: no tokens, no weights. */
   readonly profile: {
     readonly n_texts: number;
@@ -73,13 +79,16 @@ export interface Meta {
     readonly mode: "as_is" | "masked";
     readonly top_k: number;
     readonly vocabulary: Readonly<Record<string, string>>;
+    /** What the view opens on, as far as the cost of it decides. */
+    readonly opens?: "as_is" | "masked";
   } | null;
   readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
   readonly versions: Readonly<Record<string, string>>;
 }
 
 export type HeadIndex = number | "mean";
-export type Scale = "head" | "unit" | "sqrt";
+/** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
+export type Scale = "words" | "head" | "unit" | "sqrt";
 /** What the matrix shows. Rollout has no head: it mixes the heads of all layers up to the selected one. */
 export type Quantity = "weights" | "scores" | "rollout";
 export type Theme = "auto" | "light" | "dark";

@@ -58,17 +58,17 @@ export function heatImage(
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   const last = RAMP_SIZE - 1;
-  // Values reach `top` and no more: truncating after 0.5 rounds, and never passes the last colour.
+  // Truncating after 0.5 rounds; what passes `top` has the last colour.
   const factor = top > 0 ? 1 / top : 0;
   if (signed) {
     for (let i = 0; i < pixels.length; i++) pixels[i] = words[signedIndex(values[i]!, top)]!;
   } else if (root) {
     for (let i = 0; i < pixels.length; i++) {
-      pixels[i] = words[(Math.sqrt(values[i]! * factor) * last + 0.5) | 0]!;
+      pixels[i] = words[Math.min((Math.sqrt(values[i]! * factor) * last + 0.5) | 0, last)]!;
     }
   } else {
     for (let i = 0; i < pixels.length; i++) {
-      pixels[i] = words[(values[i]! * factor * last + 0.5) | 0]!;
+      pixels[i] = words[Math.min((values[i]! * factor * last + 0.5) | 0, last)]!;
     }
   }
   context.putImageData(image, 0, 0);

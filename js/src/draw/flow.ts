@@ -37,7 +37,7 @@ interface Link {
 /** How wide a link is drawn (px): by its weight, and never wider than half a row. */
 export function linkWidth(value: number, max: number, row: number): number {
   const thick = Math.min(LINE.most, Math.max(LINE.least, row * 0.5));
-  return LINE.least + (value / (max || 1)) * (thick - LINE.least);
+  return LINE.least + Math.min(value / (max || 1), 1) * (thick - LINE.least);
 }
 
 /** Keys stand beside the rows: the window of the columns, on end. */

@@ -6,6 +6,8 @@ import { type Geometry, GRID_FROM, type HeatmapData, MARGINAL } from "./heatmap-
 import { ramp } from "./ramp";
 import type { Palette } from "./theme";
 
+/** How strong the hatching over a colour is. */
+export const BEYOND = 0.55;
 /** Sentences nearer than this (px) are many. */
 const CROWDED = 48;
 /** Opaque for a forbidden cell, clear for any other. */
@@ -64,6 +66,7 @@ export class CellPainter {
       drawn,
       drawn,
     );
+    paintBeyond(context, g, data, colors);
     if (data.allowed !== null) this.#paintMask(context, g, data.allowed, size, colors);
     if (g.rows.size >= GRID_FROM) paintGrid(context, g, size, colors);
     context.restore();
@@ -100,6 +103,51 @@ export class CellPainter {
     pen.fillRect(0, 0, g.side, g.side);
     context.drawImage(sheet, g.left, g.top, g.side, g.side);
   }
+}
+
+/** Cells that pass the end of the ramp, a call for each run of them in a row or a column. */
+export function eachBeyond(
+  { size, values, max, beyond }: Pick<HeatmapData, "size" | "values" | "max" | "beyond">,
+  call: (row: number, column: number, rows: number, columns: number) => void,
+): void {
+  for (const unit of beyond) {
+    for (const across of [true, false]) {
+      let start = -1;
+      for (let i = 0; i <= size; i++) {
+        const at = across ? unit * size + i : i * size + unit;
+        // Where two special units meet the row has the cell.
+        const passes = i < size && values[at]! > max && (across || !beyond.includes(i));
+        if (passes && start < 0) start = i;
+        if (passes || start < 0) continue;
+        if (across) call(unit, start, 1, i - start);
+        else call(start, unit, i - start, 1);
+        start = -1;
+      }
+    }
+  }
+}
+
+function paintBeyond(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  data: HeatmapData,
+  colors: Palette,
+): void {
+  if (data.beyond.length === 0) return;
+  context.beginPath();
+  eachBeyond(data, (row, column, rows, columns) => {
+    const [width, height] = [g.columns.size, g.rows.size];
+    context.rect(
+      g.columns.start + column * width,
+      g.rows.start + row * height,
+      columns * width,
+      rows * height,
+    );
+  });
+  context.fillStyle = hatching(context, colors.ground);
+  context.globalAlpha = BEYOND;
+  context.fill();
+  context.globalAlpha = 1;
 }
 
 function paintGrid(

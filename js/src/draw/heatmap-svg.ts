@@ -11,7 +11,7 @@ import {
   PALEST,
   windowOf,
 } from "./flow";
-import { CellPainter } from "./heatmap-cells";
+import { BEYOND, CellPainter, eachBeyond } from "./heatmap-cells";
 import {
   type Geometry,
   GRID_FROM,
@@ -107,19 +107,16 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
   const [first, last] = windowOf(g.columns, g.left, g.left + g.side);
   if ((bottom - top) * (last - first) > CELLS_MOST) return [cellsAsImage(data, g, colors)];
   const { css } = ramp(data.ramp, colors.mode);
-  const hatch = uniqueId("hatch");
+  const [hatch, passing] = [uniqueId("hatch"), uniqueId("beyond")];
   const gap = g.rows.size >= GRID_FROM ? 1 : 0;
   const found: SVGElement[] = [];
-  if (data.allowed !== null) {
-    const line = node("path", { d: "M0 6L6 0", stroke: colors.muted, "stroke-width": 1 });
-    found.push(
-      node(
-        "defs",
-        {},
-        node("pattern", { id: hatch, width: 6, height: 6, patternUnits: "userSpaceOnUse" }, line),
-      ),
-    );
-  }
+  const pattern = (id: string, stroke: string): void => {
+    const line = node("path", { d: "M0 6L6 0", stroke, "stroke-width": 1 });
+    const tile = { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" };
+    found.push(node("defs", {}, node("pattern", tile, line)));
+  };
+  if (data.allowed !== null) pattern(hatch, colors.muted);
+  if (data.beyond.length > 0) pattern(passing, colors.ground);
   for (let i = top; i < bottom; i++) {
     for (let j = first; j < last; j++) {
       const value = data.values[i * data.size + j]!;
@@ -139,6 +136,18 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
       );
     }
   }
+  eachBeyond(data, (row, column, rows, columns) =>
+    found.push(
+      node("rect", {
+        x: g.columns.start + column * g.columns.size + gap,
+        y: g.rows.start + row * g.rows.size + gap,
+        width: columns * g.columns.size - gap,
+        height: rows * g.rows.size - gap,
+        fill: `url(#${passing})`,
+        opacity: BEYOND,
+      }),
+    ),
+  );
   return found;
 }
 

@@ -14,6 +14,8 @@ export interface HeatmapData {
   readonly ramp: "weight" | "signed";
   readonly max: number;
   readonly scale: Scale;
+  /** Rows and columns whose cells may pass the end of the ramp: these are hatched. */
+  readonly beyond: readonly number[];
   readonly labels: readonly string[];
   /** A bar below each column, `[size]`. */
   readonly marginal: Float32Array;

@@ -1,9 +1,9 @@
-/** How a weight becomes a place on the ramp: the three scales, and how the legend words them. */
+/** How a weight becomes a place on the ramp: the four scales, and how the legend words them. */
 
 import type { Scale } from "../types";
 import { RAMP_SIZE } from "./ramp";
 
-/** Where `value` lies on the ramp, 0..1. */
+/** Where `value` lies on the ramp, 0..1; for the scale of words `max` is that of words. */
 export function rampPosition(value: number, max: number, scale: Scale): number {
   const top = scale === "unit" ? 1 : max;
   if (!(top > 0) || !(value > 0)) return 0;
@@ -23,9 +23,10 @@ export function rampValue(position: number, max: number, scale: Scale): number {
 }
 
 export const SCALE_LABELS: Record<Scale, string> = {
-  head: "0 to maximum of this head",
+  words: "0 to the largest weight between words of this head",
+  head: "0 to the largest weight of this head",
   unit: "0 to 1",
-  sqrt: "square root, 0 to maximum of this head",
+  sqrt: "square root, 0 to the largest weight of this head",
 };
 
 /** The entry of the signed ramp for a value between `-most` and `most`: zero is its middle, always. */

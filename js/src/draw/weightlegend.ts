@@ -9,8 +9,8 @@ import { modeOf } from "./theme";
 
 export interface WeightLegend {
   readonly element: HTMLElement;
-  /** Say that the ramp runs from 0 to `max`, off by at most `error` (or to 1, or by square root). */
-  show(max: number, scale: Scale, error?: number): void;
+  /** Say that the ramp runs from 0 to `max`, off by at most `error` (or to 1, or by square root), and what is hatched. */
+  show(max: number, scale: Scale, error?: number, beyond?: string): void;
 }
 
 export function weightLegend(): WeightLegend {
@@ -27,14 +27,14 @@ export function weightLegend(): WeightLegend {
   );
   return {
     element,
-    show(max, scale, error = 0) {
+    show(max, scale, error = 0, beyond = "") {
       const off = scale === "unit" ? 0 : error;
       const top = rampValue(1, max, scale);
       const { css } = ramp("weight", modeOf(element));
       bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
       const most = formatNumber(top, undefined, off);
       const half = rampValue(0.5, max, scale);
-      high.textContent = most;
+      high.textContent = beyond === "" ? most : `${most}, hatched: ${beyond}`;
       setAttributes(high, { "data-aw-value": exact(top, off), title: exact(top, off) });
       middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, off) : "";
       element.setAttribute(

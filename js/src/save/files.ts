@@ -5,7 +5,7 @@ import { ramp } from "../draw/ramp";
 import { rampValue } from "../draw/scale";
 import { modeOf, palette } from "../draw/theme";
 import { weightLegend } from "../draw/weightlegend";
-import { errorOf, type Stage } from "../matrix";
+import { beyondText, errorOf, type Stage, topOf } from "../matrix";
 import { SliceFailure } from "../source/failure";
 import type { Drawn, Scale, Table } from "../types";
 import { VIEWS } from "../views/index";
@@ -45,10 +45,12 @@ export function captionFor({ source, state }: Stage, { name, drawn }: Open): Cap
 function rampOf(
   { matrix, state }: Stage,
   { name }: Open,
-): { max: number; scale: Scale; error: number } | null {
+): { max: number; scale: Scale; error: number; beyond: string } | null {
   const shown = matrix.get();
   if (name !== "attention" || shown === null || shown.scores !== null) return null;
-  return { max: shown.max, scale: state.get().scale, error: errorOf(shown, shown.max) };
+  const { scale } = state.get();
+  const max = topOf(shown, scale);
+  return { max, scale, error: errorOf(shown, max), beyond: beyondText(shown, scale) };
 }
 
 export function pictureLegend(
@@ -58,7 +60,7 @@ export function pictureLegend(
   const found = rampOf(stage, open);
   if (found === null) return null;
   const { element, show } = weightLegend();
-  return { element, fill: () => show(found.max, found.scale, found.error) };
+  return { element, fill: () => show(found.max, found.scale, found.error, found.beyond) };
 }
 
 function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend | null {
@@ -66,7 +68,8 @@ function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend
   if (found === null) return null;
   const { css } = ramp("weight", modeOf(panel));
   const error = found.scale === "unit" ? 0 : found.error;
-  const high = formatNumber(rampValue(1, found.max, found.scale), undefined, error);
+  const most = formatNumber(rampValue(1, found.max, found.scale), undefined, error);
+  const high = found.beyond === "" ? most : `${most}, hatched: ${found.beyond}`;
   return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 

@@ -9,7 +9,7 @@ import { refill, rove } from "../draw/roving";
 import { errorOf, type Matrix, type Stage } from "../matrix";
 import type { State } from "../types";
 
-/** Names in the list of the most attended, keys in that of a group. */
+/** Names in the list of what receives most, keys in that of a group. */
 const MOST = { attended: 5, given: 3, named: 8 } as const;
 
 /** A weight of the matrix, a mean of such, or a sum of `terms` of them. */
@@ -24,7 +24,7 @@ function number(matrix: Matrix, value: number, terms = 1): HTMLElement {
 
 const named = (label: string): HTMLElement => h("bdi", { dir: "ltr" }, label);
 
-/** `Most attended: [SEP] 0.420, cat 0.113 ...`: the column means, largest first; a click shows that token's row. */
+/** `Most received: [SEP] 0.420, cat 0.113 ...`: the column means, largest first; a click shows that token's row. */
 export function attendedList({ state, signal }: Stage): {
   readonly element: HTMLElement;
   show(matrix: Matrix, labels: readonly string[]): void;
@@ -40,7 +40,7 @@ export function attendedList({ state, signal }: Stage): {
     element,
     show(matrix, labels) {
       element.hidden = matrix.size === 0;
-      name.textContent = matrix.quantity === "rollout" ? "Most taken from" : "Most attended";
+      name.textContent = matrix.quantity === "rollout" ? "Most taken from" : "Most received";
       refill(list, attendedItems(state, matrix, labels));
     },
   };

@@ -11,7 +11,7 @@ import { type Cell, type Geometry, Heatmap, type Highlights, longestLabel } from
 import type { HeatmapData } from "../draw/heatmap-types";
 import { onTheme, type Palette, palette } from "../draw/theme";
 import { byTouch, tapTwice } from "../draw/touch";
-import { errorOf, type Matrix, type Stage } from "../matrix";
+import { beyondOf, errorOf, type Matrix, type Stage, topOf } from "../matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
 import type { Drawn } from "../types";
@@ -20,6 +20,7 @@ import { attentionTable, attentionVector } from "./attention-export";
 import { attendedList, groupStrip, membersOf } from "./attention-group";
 import { moveCell } from "./attention-keys";
 import { askLanguage, type Language } from "./attention-language";
+import { writeSentence } from "./attention-sentence";
 import { linkCard, linkStrip, type TokenFacts } from "./link";
 import { twinTable } from "./twin";
 
@@ -51,7 +52,9 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
   let matrix: Matrix | null = null;
-  let cells: Pick<HeatmapData, "values" | "allowed" | "ramp" | "max"> | null = null;
+  let cells: Pick<HeatmapData, "values" | "allowed" | "ramp"> | null = null;
+  /** Where the ramp of scores ends; null while weights are shown. */
+  let most: number | null = null;
   let named: Matrix["units"] | null = null;
   let labels: string[] = [];
   let longest: number | null = null;
@@ -88,6 +91,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   });
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
+  const sentence = h("p", { class: "aw-sentence", "data-aw-part": "sentence" });
   const attended = attendedList(stage);
   const group = h("div", { "data-aw-part": "group" });
   const strip = h("div", { class: "aw-link-strip", "data-aw-part": "pair" });
@@ -102,6 +106,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   element.dataset.awPicture = "matrix";
   element.append(
     controls.head,
+    sentence,
     controls.tools,
     pictures,
     attended.element,
@@ -121,13 +126,13 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     }
     cells =
       next.scores === null
-        ? { values: next.weights, allowed: next.allowed, ramp: "weight", max: next.max }
+        ? { values: next.weights, allowed: next.allowed, ramp: "weight" }
         : {
             ...scoreCells(next.scores, next.allowed),
             ramp: "signed",
-            max: magnitude(next.scores),
           };
-    controls.legend(next.scores === null ? null : cells.max, next.scoreError);
+    most = next.scores === null ? null : magnitude(next.scores);
+    controls.legend(most, next.scoreError);
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
       share === null
@@ -143,6 +148,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     flow.setAttribute("aria-label", `Links of ${spokenMatrix(next)} as lines`);
     pictures.hidden = next.size === 0;
     attended.show(next, labels);
+    say(next);
     map.light(lit(next));
     map.show(mapData(next));
     showGroup();
@@ -174,7 +180,9 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   const mapData = (shown: Matrix): HeatmapData => ({
     size: shown.size,
     ...cells!,
+    max: most ?? topOf(shown, state.get().scale),
     scale: state.get().scale,
+    beyond: most === null ? beyondOf(shown, state.get().scale) : [],
     labels,
     marginal: shown.received,
     marginalName: "received",
@@ -206,10 +214,16 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     if (matrix !== null) map.show(mapData(matrix));
   }
 
+  function rescale(): void {
+    redraw();
+    drawFlowPanel();
+  }
+
   function mark(): void {
     if (matrix === null) return;
     map.highlight(lit(matrix));
     drawFlowPanel();
+    say(matrix);
     showGroup();
     showPair();
     if (state.get().pair !== null) loadNumbers();
@@ -277,7 +291,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
   const flowData = (shown: Matrix, widest: number) => ({
     size: shown.size,
     values: shown.weights,
-    max: shown.max,
+    max: topOf(shown, state.get().scale),
     scale: state.get().scale,
     labels,
     longest: widest,
@@ -359,7 +373,10 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     state.set({ token, pair: same ? null : [token, key] });
   }
 
-  function say(): void {
+  const say = (shown: Matrix): void =>
+    writeSentence(sentence, shown, shown.unitOf(state.get().token), labels);
+
+  function speak(): void {
     if (matrix === null || cursor === null || cells === null) return;
     const { row, column } = cursor;
     const at = row * matrix.size + column;
@@ -411,7 +428,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
         if (cell !== null) {
           hover(cell);
           map.reveal(cell);
-          say();
+          speak();
         } else if (event.key === "Enter" || event.key === " ") pick(at);
         else if (event.key === "+" || event.key === "=") map.zoomBy(1.6);
         else if (event.key === "-") map.zoomBy(1 / 1.6);
@@ -452,15 +469,15 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     wide = width >= WIDE;
     element.classList.toggle("aw-wide", wide);
     const { height } = state.get();
-    const most =
+    const tall =
       height ?? Math.max(HEIGHT.least, Math.min(HEIGHT.most, wide ? width * 0.75 : width * 1.1));
-    map.resize(wide ? width - FLOW.least - FLOW.gap : width, most);
+    map.resize(wide ? width - FLOW.least - FLOW.gap : width, tall);
   }
 
   const stops = [
     stage.matrix.on(show, "first"),
     state.on(["token", "pair", "group"], mark),
-    state.on(["scale"], redraw),
+    state.on(["scale"], rescale),
     state.on(["height"], () => layout(width)),
   ];
   onResize(element, layout, signal);
@@ -469,9 +486,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
     () => {
       colors = null;
       map.recolor();
-      if (matrix?.scores != null && cells !== null) {
-        controls.legend(cells.max, matrix.scoreError);
-      }
+      if (most !== null) controls.legend(most, matrix?.scoreError);
       showPair();
     },
     signal,

@@ -6,7 +6,7 @@ import { icon } from "../draw/icon";
 import { ramp } from "../draw/ramp";
 import { rampValue, SCALE_LABELS } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import { errorOf, type Stage } from "../matrix";
+import { beyondText, errorOf, type Stage, topOf } from "../matrix";
 import type { Scale, Selection, Theme } from "../types";
 
 /** Colour stops of a CSS gradient: enough that no eye sees them. */
@@ -174,6 +174,13 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
     "masked",
   );
 
+  const passing = h(
+    "span",
+    { class: "aw-ramp-hatched aw-ramp-beyond", "data-aw-part": "legend-beyond", hidden: true },
+    h("i", { "aria-hidden": "true" }),
+    h("span", { class: "aw-number" }),
+  );
+
   function explain(): void {
     const shown = matrix.get();
     if (shown === null) return;
@@ -188,16 +195,23 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!,
     );
     gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
-    const top = rampValue(1, shown.max, scale);
+    const max = topOf(shown, scale);
+    const top = rampValue(1, max, scale);
     low.textContent = "0";
     const error = scale === "unit" ? 0 : errorOf(shown, top);
     const most = formatNumber(top, undefined, error);
-    const half = rampValue(0.5, shown.max, scale);
+    const half = rampValue(0.5, max, scale);
     high.textContent = most;
     middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, error) : "";
     setAttributes(high, { "data-aw-value": exact(top, error), title: exact(top, error) });
     legend.setAttribute("aria-label", `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${most}`);
     legend.title = SCALE_LABELS[scale];
+    const beyond = legend.hidden ? "" : beyondText(shown, scale);
+    passing.hidden = beyond === "";
+    passing.lastElementChild!.textContent = beyond;
+    passing.title = `${beyond}: hatched, they pass the end of the ramp`;
+    const tile = passing.firstElementChild as HTMLElement;
+    tile.style.backgroundColor = css.at(-1)!;
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }
 
@@ -253,17 +267,19 @@ export function bar(element: HTMLElement, stage: Stage, actions: BarActions): ()
       { class: "aw-bar-group aw-bar-end" },
       hatched,
       legend,
+      passing,
       profile === null
         ? choose<Scale>("Scale of the colours", "scale", [
-            ["head", "0 – head max"],
-            ["unit", "0 – 1"],
-            ["sqrt", "√, head max"],
+            ["words", "scale: max of words"],
+            ["head", "scale: max of head"],
+            ["unit", "scale: 0 to 1"],
+            ["sqrt", "scale: √ of head"],
           ])
         : null,
       choose<Theme>("Theme", "theme", [
-        ["auto", "auto"],
-        ["light", "light"],
-        ["dark", "dark"],
+        ["auto", "theme: auto"],
+        ["light", "theme: light"],
+        ["dark", "theme: dark"],
       ]),
       keys,
       full,

@@ -8,7 +8,7 @@ import { ramp } from "../draw/ramp";
 import { refill, rove } from "../draw/roving";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
-import { errorOf, type Matrix, type Stage } from "../matrix";
+import { errorOf, type Matrix, type Stage, topOf } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain, isAbort } from "../source/failure";
 
@@ -131,6 +131,7 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
     const chosen = largest(values, KEYS).filter(possible);
     const twice = repeated(chosen.map(name));
     const masked = shown.units.filter((_, i) => !possible(i)).length;
+    const ramps = topOf(shown, scale);
     const bar = (value: number, most: number, flowing: boolean): HTMLElement => {
       const made = h("span", {
         class: `aw-rowkey-bar${flowing ? " aw-rowkey-flow" : ""}`,
@@ -139,7 +140,7 @@ export function focus(element: HTMLElement, stage: Stage): () => void {
       made.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
       // Only weights have the colour of a weight.
       if (row >= 0 && !flowing) {
-        made.style.background = css[Math.max(PALEST, rampIndex(value, most, scale))]!;
+        made.style.background = css[Math.max(PALEST, rampIndex(value, ramps, scale))]!;
       }
       return made;
     };

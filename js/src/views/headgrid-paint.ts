@@ -22,7 +22,7 @@ const place = (index: number, { heads, step }: Cells): readonly [x: number, y: n
   Math.floor(index / heads) * step,
 ];
 
-/** `thumbs` `[L, H, t, t]` as shares of `largest` `[L, H]`. */
+/** `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`; `words`: the largest between words. */
 export function paintThumbnails(
   context: CanvasRenderingContext2D,
   cells: Cells,
@@ -30,10 +30,11 @@ export function paintThumbnails(
   scale: Scale,
   thumbs: NdArray,
   largest: NdArray,
+  words: NdArray | undefined,
 ): void {
   const { layers, heads, cell } = cells;
   const side = thumbs.shape[2]!;
-  const { words } = ramp("weight", mode);
+  const { words: shades } = ramp("weight", mode);
   const sheet = document.createElement("canvas");
   sheet.width = heads * side;
   sheet.height = layers * side;
@@ -43,8 +44,9 @@ export function paintThumbnails(
   const colors = new Uint32Array(RAMP_SIZE);
   for (let i = 0; i < layers * heads; i++) {
     const max = largest.data[i]!;
+    const top = (scale === "words" && words?.data[i]) || max;
     for (let v = 0; v < RAMP_SIZE; v++) {
-      colors[v] = words[rampIndex((v / 255) * max, max, scale)]!;
+      colors[v] = shades[rampIndex((v / 255) ** 2 * max, top, scale)]!;
     }
     const x = (i % heads) * side;
     const y = Math.floor(i / heads) * side;

@@ -16,7 +16,7 @@ import { paintFigures, paintRoles, paintThumbnails } from "./headgrid-paint";
 import { askFigures, askRoles, type Roles, roleName } from "./heads-data";
 
 const GAP = 2;
-const AXIS = 20;
+const AXIS = 26;
 /** For a finger a cell has at least 24 px, and the grid scrolls where there is no room. */
 const CELL = { least: 9, touch: 24, most: 28 } as const;
 const PHONE = 480;
@@ -68,7 +68,14 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     { class: "aw-grid", role: "group", "aria-label": "Heads by layer" },
     canvas,
   );
-  grid.append(h("span", { class: "aw-grid-corner", "aria-hidden": "true" }));
+  grid.append(
+    h(
+      "span",
+      { class: "aw-grid-corner", "aria-hidden": "true" },
+      h("span", { class: "aw-grid-heads" }, "head"),
+      h("span", { class: "aw-grid-layers" }, "layer"),
+    ),
+  );
   for (let head = 0; head < heads; head++) {
     const column = h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head));
     column.classList.toggle("is-odd", head % 2 === 1);
@@ -246,7 +253,7 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
       const thumbs = source.arrays.get("thumbs");
       const maxima = source.arrays.get("head_max");
       if (thumbs !== undefined && maxima !== undefined) {
-        paintThumbnails(context, cells, mode, scale, thumbs, maxima);
+        paintThumbnails(context, cells, mode, scale, thumbs, maxima, source.arrays.get("word_max"));
       }
     }
     const largest = figures === null ? null : largestOf(figures);
@@ -261,7 +268,9 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
     note.textContent = thumbnails
       ? scale === "unit"
         ? "each on 0 to 1"
-        : "each on its own maximum"
+        : scale === "words"
+          ? "each to its largest weight between words"
+          : "each to its largest weight"
       : figures !== null && largest === null
         ? "N/A for this text"
         : "";

@@ -68,6 +68,16 @@ export const predictionsRequest = (
   ...(rows === undefined ? {} : { rows }),
 });
 
+/** The mode that the view opens on: masked where a kernel is quick enough for it, or a saved page has it. */
+export function openingMode(source: Source, topK: number): Mode {
+  const { predictions, masked } = source.meta;
+  if (masked.length > 0) return predictions?.mode ?? "as_is";
+  const there = source.live
+    ? predictions?.opens === "masked"
+    : (source.has?.(predictionsRequest("masked", topK)) ?? false);
+  return there ? "masked" : (predictions?.mode ?? "as_is");
+}
+
 /** Those of a slice `predictions`. */
 export function slicedPredictions({ data, arrays }: Slice): Predictions {
   const { mode, top_k, vocabulary } = data as {

@@ -6,6 +6,7 @@ import { explain, isAbort } from "../source/failure";
 import type { Context, View } from "../types";
 import {
   type Mode,
+  openingMode,
   type Predictions,
   paintedPredictions,
   predictionsRequest,
@@ -133,6 +134,9 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
         progress.stopped(maskedRun.predictions.done);
       } else {
         progress.hide();
+        // The view opened on what cannot be had: what came with the first paint stands in.
+        const painted = paintedPredictions(source);
+        if (current === null && painted !== null) fill(painted);
         switcher.set(current?.mode ?? "as_is");
       }
       if (cancelled) {
@@ -432,7 +436,7 @@ function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Pre
     reveal(next.closest<HTMLElement>(".aw-position") as HTMLElement);
   }
 
-  void show(paintedPredictions(source)?.mode ?? "as_is");
+  void show(openingMode(source, TOP_K));
   const off = state.on(["token", "special"], follow);
   return {
     stop() {

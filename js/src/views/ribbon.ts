@@ -8,7 +8,7 @@ import { inkOn, ramp } from "../draw/ramp";
 import { rampIndex } from "../draw/scale";
 import { modeOf, onTheme } from "../draw/theme";
 import { tapTwice } from "../draw/touch";
-import { errorOf, type Matrix, type Stage } from "../matrix";
+import { beyondOf, errorOf, type Matrix, type Stage, topOf } from "../matrix";
 import { schemeOf, unitLabel } from "../names";
 import { explain } from "../source/failure";
 import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "./ribbon-line";
@@ -70,19 +70,24 @@ export function ribbon(
   function paint(): void {
     const shown = matrix.get();
     if (shown === null) return;
+    if (colors.length === 0) requestAnimationFrame(settle);
     build(shown.units);
     const { token, scale } = state.get();
     const focus = shown.unitOf(token);
     const { css, rgb } = ramp("weight", modeOf(element));
+    const top = topOf(shown, scale);
+    const beyond = new Set(beyondOf(shown, scale));
     buttons.forEach((button, i) => {
       const weight = focus < 0 ? null : shown.weights[focus * shown.size + i]!;
-      const index = weight === null ? null : rampIndex(weight, shown.max, scale);
+      const index = weight === null ? null : rampIndex(weight, top, scale);
       const color = index === null ? "" : css[index]!;
       if (weight === null) delete button.dataset.awValue;
       else button.dataset.awValue = exact(weight, errorOf(shown, weight));
+      const passes = weight !== null && weight > top && beyond.has(i);
+      if (passes !== button.classList.contains("aw-beyond")) button.classList.toggle("aw-beyond");
       if (colors[i] === color) return;
       colors[i] = color;
-      button.style.background = color;
+      button.style.backgroundColor = color;
       button.style.color = index === null ? "" : inkOn(rgb[index]!);
     });
     mark(shown);

@@ -1,0 +1,175 @@
+"""What a widget opens on: the head that has most to tell on a text, and the word to read it from.
+
+A head tells something where words attend to other words by more than chance. Special tokens, punctuation,
+the word itself and its neighbors (heads that look a place or two back say little of the text) do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+from unicodedata import east_asian_width
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.language.keys import is_punctuation
+
+if TYPE_CHECKING:
+    from attn_widget.analysis.analysis import Analysis
+    from attn_widget.analysis.arrays import Float32, Head
+    from attn_widget.tokens import Token
+
+NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
+MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where a picture opens.
+
+    Attributes
+    ----------
+    layer : int
+    head : int or "mean"
+    token : int or None
+        The query of the head's strongest link between words; None where it has none.
+    """
+
+    layer: int
+    head: Head
+    token: int | None
+
+
+def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
+    """The number of each token's word, int [n]; -1 for a special token and for punctuation.
+
+    Words are what white space, punctuation or special tokens set apart; a Chinese or Japanese character
+    begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
+
+    Examples
+    --------
+    >>> from attn_widget import analyze
+    >>> word_ids(analyze("a catfish, a bird", progress=False).tokens).tolist()
+    [-1, 1, 2, 2, -1, 4, 5, -1]
+    """
+    ids = np.full(len(tokens), -1, dtype=np.int32)
+    number = -1
+    before: Token | None = None
+    for i, token in enumerate(tokens):
+        apart = (
+            before is None
+            or before.segment != token.segment
+            or before.end < token.start
+            or east_asian_width(token.surface[:1] or " ") in "FW"
+        )
+        if token.special or is_punctuation(token.surface):
+            number, before = number + 1, None
+            continue
+        number += apart
+        ids[i], before = number, token
+    return ids
+
+
+def word_pairs(tokens: Sequence[Token]) -> NDArray[np.bool_]:
+    """Queries and keys that count as a link between words, bool [n, n].
+
+    Different words, not the same word twice, more than `NEIGHBORS` words apart; in a text too short for
+    that, nearer ones; in one long word (a script without spaces), its tokens.
+    """
+    ids = word_ids(tokens)
+    numbers: dict[str, int] = {}
+    spelled = [token.surface.casefold() for token in tokens]
+    kinds = np.array([numbers.setdefault(name, len(numbers)) for name in spelled], dtype=np.int32)
+    counted = (ids >= 0)[:, None] & (ids >= 0)
+    counted &= kinds[:, None] != kinds
+    for places in (ids, np.arange(len(ids), dtype=np.int32)):
+        apart = np.abs(places[:, None] - places)
+        for nearest in range(NEIGHBORS, -1, -1):
+            found = counted & (apart > nearest)
+            if found.any():
+                return found
+    return np.zeros_like(counted)
+
+
+def links_beyond_chance(weights: Float32, pairs: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Mean over ``pairs`` of what a weight has beyond 1/n, float64 [H]; 0 where there is no pair.
+
+    Parameters
+    ----------
+    weights : float32 [H, n, n]
+    pairs : bool [n, n]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> flat, sharp = np.full((2, 2), 0.5), np.array([[0.0, 1.0], [0.0, 1.0]])
+    >>> links_beyond_chance(np.stack([flat, sharp]), ~np.eye(2, dtype=bool))
+    array([0.  , 0.25])
+    """
+    heads, n, _ = weights.shape
+    count = int(pairs.sum())
+    if count == 0:
+        return np.zeros(heads)
+    chance = weights.dtype.type(1 / n)
+    counted = pairs.ravel().astype(weights.dtype)
+    # By head: one matrix fits a core's cache. Sums are those of BLAS, in float32.
+    sums = [float(np.maximum(head, chance).ravel() @ counted) for head in weights]
+    return np.nan_to_num(np.array(sums) / count - float(chance)).clip(0)
+
+
+def largest_between_words(weights: Float32, special: NDArray[np.bool_]) -> Float32:
+    """Each head's largest weight of which neither end is a special token, float32 [H].
+
+    0 where there are less than two other tokens: a ramp from it to nothing would show nothing.
+    """
+    words = np.flatnonzero(~special)
+    if len(words) < 2:
+        return np.zeros(len(weights), dtype=weights.dtype)
+    runs = np.split(words, np.flatnonzero(np.diff(words) > 1) + 1)
+    blocks = [slice(run[0], run[-1] + 1) for run in runs]
+    if len(blocks) ** 2 > MANY_BLOCKS:
+        return weights[:, words[:, None], words].max(axis=(1, 2))
+    parts = [weights[:, rows, keys].max(axis=(1, 2)) for rows in blocks for keys in blocks]
+    return np.max(parts, axis=0)
+
+
+def beyond_the_others(links: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each head has beyond the mean of its layer's other heads, [L, H]."""
+    heads = links.shape[1]
+    if heads == 1:
+        return links
+    others = (links.sum(axis=1, keepdims=True) - links) / (heads - 1)
+    return links - others
+
+
+def choose_opening(
+    analysis: Analysis,
+    links: NDArray[np.float64],
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> Opening:
+    """The head with most to tell among ``layers`` and ``heads`` (None: all), and its strongest word.
+
+    Parameters
+    ----------
+    links : float64 [L, H]
+        `links_beyond_chance` of every layer.
+    """
+    rows = np.arange(analysis.n_layers) if layers is None else np.asarray(layers)
+    columns = np.arange(analysis.n_heads) if heads is None else np.asarray(heads)
+    told = beyond_the_others(links)[rows[:, None], columns]
+    at, beside = np.unravel_index(int(told.argmax()), told.shape)
+    layer, head = int(rows[at]), cast("Head", int(columns[beside]))
+    return Opening(layer, head, strongest_word(analysis, layer, head))
+
+
+def strongest_word(analysis: Analysis, layer: int, head: Head) -> int | None:
+    """The query of the strongest link between words in one head; None where it has none."""
+    pairs = word_pairs(analysis.trace.tokens)
+    weights = np.where(pairs, np.nan_to_num(analysis.attention(layer, head)), 0)
+    if not weights.any():
+        return None
+    return int(weights.argmax()) // analysis.n_tokens
