@@ -1,0 +1,32 @@
+"""The files that state a version state the same one, and the changelog has its date."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+from attn_widget._version import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+SECTION = re.compile(r"^## \[(.+?)\](?: - (\S+))?$", re.MULTILINE)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["version"] == __version__
+    assert (
+        json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["version"]
+        == __version__
+    )
+    assert re.findall(r"^version: (.*)$", CITATION, re.MULTILINE) == [__version__]
+
+
+def test_the_changelog_has_a_dated_section_for_it_below_what_is_not_released() -> None:
+    sections = SECTION.findall((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert sections[0] == ("Unreleased", "")
+    dates = [date.fromisoformat(day) for _, day in sections[1:]]
+    assert sections[1][0] == __version__
+    assert dates == sorted(dates, reverse=True)
+    assert re.findall(r'^date-released: "?([-0-9]+)"?$', CITATION, re.MULTILINE) == [str(dates[0])]
