@@ -103,6 +103,24 @@ function row(
   });
 }
 
+interface Lane {
+  readonly stages: readonly StageBox[];
+  readonly zone: Zone;
+  readonly heading: boolean;
+}
+
+/** A lane, or its halves one below the other where its names have no room side by side. */
+function fitting(lane: Lane, room: number, gap: number): Lane[] {
+  const { stages } = lane;
+  const need = stages.reduce((sum, stage) => sum + needed(stage) + gap, -gap);
+  const half = Math.ceil(stages.length / 2);
+  if (need <= room || half === stages.length) return [lane];
+  return [
+    { ...lane, stages: stages.slice(0, half) },
+    { ...lane, stages: stages.slice(half), heading: false },
+  ];
+}
+
 const middle = ({ y, h }: Rect): number => y + h / 2;
 
 function across(a: Rect, b: Rect): Wire {
@@ -144,13 +162,14 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   const pad = wide ? PAD.wide : PAD.narrow;
   const inner = { x: frameX + pad + 8, w: frameWidth - 2 * pad - 8 };
   const cut = attention.findIndex(({ id }) => id === "attention_output");
-  const lanes: { stages: StageBox[]; zone: Zone; heading: boolean }[] = wide
+  const planned: Lane[] = wide
     ? [{ stages: attention, zone: "attention", heading: true }]
     : [
         { stages: attention.slice(0, cut), zone: "attention", heading: true },
         { stages: attention.slice(cut), zone: "attention", heading: false },
       ];
-  lanes.push({ stages: zone("ffn"), zone: "ffn", heading: true });
+  planned.push({ stages: zone("ffn"), zone: "ffn", heading: true });
+  const lanes = planned.flatMap((lane) => fitting(lane, inner.w, gap));
 
   const railX = frameX + pad - 2;
   let y = blockTop + HEADING + 4;
