@@ -118,7 +118,7 @@ def test_a_thumbnail_shows_the_largest_weight_of_each_tile_and_hides_none() -> N
         for column in range(side):
             tile = weights[starts[row] : starts[row + 1], starts[column] : starts[column + 1]]
             share = tile.max() / weights.max()
-            assert arrays["thumbs"][2, 4, row, column] == np.ceil(np.float32(share) * 255)
+            assert arrays["thumbs"][2, 4, row, column] == np.ceil(np.sqrt(np.float32(share)) * 255)
     shown.close()
 
 
