@@ -10,14 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedConfig
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
 
+from attn_widget import bert
 from attn_widget.errors import NotAvailableError
 from attn_widget.families import layer_modules
 from attn_widget.finite import check_head, check_states
@@ -69,7 +68,7 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     with encoder.lock:
-        mechanism = encoder.family.mechanism or _supported(encoder.model)
+        mechanism = encoder.family.mechanism or _supported(encoder.network)
         run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
         started = time.perf_counter()
         trace = run(encoder, encoding, progress)
@@ -100,19 +99,33 @@ class _Recorder:
             self._progress(min(len(self.layers), self._n_layers), self._n_layers)
 
 
-def _attention(
-    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
-) -> tuple[Any, None]:
-    """`sdpa`, with a note of what it was called with while this thread is capturing."""
-    recorder: _Recorder | None = getattr(_active, "recorder", None)
-    if recorder is not None:
-        recorder.begin_layer()
-        recorder.layers.append(_layer(module, query, key, value, attention_mask, kwargs))
-    return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+def _noting(attention: bert.Attention) -> bert.Attention:
+    """``attention``, with a note of what it was called with while this thread is capturing."""
+
+    def attend(
+        module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
+    ) -> tuple[Any, None]:
+        recorder: _Recorder | None = getattr(_active, "recorder", None)
+        if recorder is not None:
+            recorder.begin_layer()
+            recorder.layers.append(_layer(module, query, key, value, attention_mask, kwargs))
+        return attention(module, query, key, value, attention_mask, **kwargs)
+
+    return attend
 
 
-AttentionInterface.register(ATTENTION, _attention)
-AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+bert.ATTENTION_FUNCTIONS[ATTENTION] = _noting(bert.sdpa)
+
+
+@cache
+def _register() -> None:
+    """Tell `transformers`, once one of its models is to be seen."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(ATTENTION, _noting(sdpa_attention_forward))
+    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 def _layer(
@@ -175,6 +188,8 @@ def _split(allowed: Any, bias: Any) -> tuple[Any, Any]:
 
 
 def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
+    if not isinstance(encoder.network, bert.BertForPreTraining):
+        _register()
     recorder = _Recorder(encoder.n_layers, progress)
     with running(encoder, ATTENTION):
         _active.recorder = recorder
@@ -226,7 +241,7 @@ class _SoftmaxTap(TorchFunctionMode):
 
 
 def _capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
-    if getattr(encoder.config, "talking_head", False):
+    if getattr(encoder.network.base_model.config, "talking_head", False):
         raise NotAvailableError(
             f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
         )
@@ -251,7 +266,7 @@ def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
     """Record what the maps to queries, keys and values give in each layer, by hooks."""
     found: list[list[Any]] = []
     projections = encoder.family.projections
-    layers = layer_modules(encoder.family, encoder.model)
+    layers = layer_modules(encoder.family, encoder.network)
     if projections is None or layers is None:
         yield found
         return
@@ -279,10 +294,10 @@ def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, 
     projections, heads = encoder.family.projections, encoder.n_heads
     if projections is None or not parts:
         return {}
-    config = encoder.config
+    config = encoder.network.base_model.config
     terms = 1 + len(getattr(config, "pos_att_type", None) or ())  # DeBERTa: each term has a share
     found: dict[str, list[Any]] = {"queries": [], "keys": [], "values": [], "scaling": []}
-    layers = layer_modules(encoder.family, encoder.model) or []
+    layers = layer_modules(encoder.family, encoder.network) or []
     for layer, outputs in zip(layers, parts, strict=True):
         if len(outputs) == 1:
             n = outputs[0].shape[0]
@@ -311,12 +326,12 @@ def running(encoder: Encoder, attention: str | None = None) -> Generator[None]:
         Attention implementation for the time being.
     """
     with encoder.lock, torch.no_grad():
-        modules = list(encoder.model.modules())
+        modules = list(encoder.network.modules())
         training = [module for module in modules if module.training]
         owners = [
             module
             for module in modules
-            if isinstance(getattr(module, "config", None), PreTrainedConfig)
+            if hasattr(getattr(module, "config", None), "_attn_implementation")
         ]
         configs = {id(module.config): module.config for module in owners}
         before = [(config, config._attn_implementation) for config in configs.values()]
@@ -343,7 +358,7 @@ def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
 def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
     """Record, by hooks, the input of every layer that is known, and the base model's output."""
     states: list[Any] = []
-    layers = layer_modules(encoder.family, encoder.model) or []
+    layers = layer_modules(encoder.family, encoder.network) or []
     thread = threading.get_ident()
 
     def keep_input(_module: Any, args: Any, kwargs: Any) -> None:
@@ -358,12 +373,12 @@ def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
         for layer in {id(layer): layer for layer in layers}.values():
             handle = layer.register_forward_pre_hook(keep_input, with_kwargs=True)
             stack.callback(handle.remove)
-        stack.callback(encoder.model.base_model.register_forward_hook(keep_output).remove)
+        stack.callback(encoder.network.base_model.register_forward_hook(keep_output).remove)
         yield states
 
 
 def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
-    model = encoder.model
+    model = encoder.network
     large = encoding.n_tokens * encoder.vocab_size * 4 > KEPT_LOGITS.limit
     again = encoder.has_mlm and encoder.family.mlm is not None
     later = large and again
@@ -430,7 +445,7 @@ def mlm_logits(encoder: Encoder, hidden: Any) -> Any:
     if not encoder.has_mlm or head is None:
         raise NotAvailableError(f"{encoder.name} has no masked-LM head that can run by itself.")
     with running(encoder):
-        return head(encoder.model, hidden)
+        return head(encoder.network, hidden)
 
 
 def forward_ids(
@@ -471,6 +486,6 @@ def forward_ids(
         if positions is not None:
             picked = (torch.arange(len(input_ids)), positions)
             if encoder.family.mlm is not None:
-                hidden = encoder.model.base_model(**inputs, return_dict=True)[0]
-                return encoder.family.mlm(encoder.model, hidden[picked])
-        return _mlm_output(encoder.model(**inputs, return_dict=True))[picked]
+                hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
+                return encoder.family.mlm(encoder.network, hidden[picked])
+        return _mlm_output(encoder.network(**inputs, return_dict=True))[picked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -85,13 +85,26 @@ class Place:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model. ``untrained`` names the parameters that the checkpoint did not have."""
+    """A loaded model.
+
+    Attributes
+    ----------
+    model, tokenizer
+        Of `transformers`, or what stands for them until ``full`` is called.
+    name : str
+    revision : str or None
+    untrained : frozenset of str
+        Parameters that the checkpoint did not have.
+    full : callable, optional
+        Loads the same with the objects of `transformers`.
+    """
 
     model: Any
     tokenizer: Any
     name: str
     revision: str | None
     untrained: frozenset[str] = frozenset()
+    full: Callable[[], Checkpoint] | None = None
 
 
 def locate(model: str | Path | None, revision: str | None = None) -> Place:
@@ -163,6 +176,25 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
                     raise
         _ask_hub(place)
         return _load(place, tokenizer, dtype, local=False)
+
+
+def embedded_checkpoint(place: Place) -> Checkpoint:
+    """The embedded model (float32, on the CPU) without the import of `transformers`.
+
+    Raises
+    ------
+    ModelLoadError
+        Its files cannot be read.
+    """
+    with _told(place, "its weights"):
+        from attn_widget.embedded import FastTokenizer, embedded_network
+
+        network, tokenizer = embedded_network(MINI), FastTokenizer(MINI)
+
+    def full() -> Checkpoint:
+        return load_checkpoint(place, None, None, progress=False)
+
+    return Checkpoint(network, tokenizer, place.name, None, full=full)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
         )
     tap = _Scores(encoding.n_tokens)
     with running(encoder, "eager"), torch.enable_grad(), tap:
-        logits = encoder.model(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
+        logits = encoder.network(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
         if len(tap.seen) != encoder.n_layers or len({one.shape for one in tap.seen}) != 1:
             raise NotAvailableError(
                 f"The scores of {encoder.name} ({encoder.family.name}) cannot be followed: they are "

@@ -14,6 +14,7 @@ from attn_widget.checkpoint import (
     Checkpoint,
     check_config,
     check_vocabulary,
+    embedded_checkpoint,
     load_checkpoint,
     load_tokenizer,
     locate,
@@ -45,6 +46,8 @@ class Encoder(NotPickled):
     config : transformers.PreTrainedConfig
         The encoder's own, also where the model around it has another.
     tokenizer : transformers.PreTrainedTokenizerBase
+        Of the embedded model these three come when they are first asked for: its figures need no
+        `transformers`, whose import takes seconds.
     family : Family
         ``family.name`` is the ``model_type`` of `transformers`: ``"bert"``.
     name : str
@@ -70,48 +73,83 @@ class Encoder(NotPickled):
     def __init__(self, checkpoint: Checkpoint) -> None:
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
-        self.config: Any = model.base_model.config
-        config = self.config
+        config = model.base_model.config
         heads = _heads(model, checkpoint.untrained)
         self.has_mlm = "mlm" in heads
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
-        self.model: Any = model if heads else model.base_model
-        self.tokenizer: Any = tokenizer
+        # What runs, and what reads: `model` and `tokenizer`, or what stands for them until `_full`.
+        self.network: Any = model if heads else model.base_model
+        self.reader: Any = tokenizer
+        self._full = checkpoint.full
         self.untrained = checkpoint.untrained
         self.name = checkpoint.name
         self.revision = checkpoint.revision
-        self.family: Family = family_of(self.model)
+        self.family: Family = family_of(self.network)
         self.n_layers = int(config.num_hidden_layers) * int(getattr(config, "inner_group_num", 1))
         self.n_heads = int(config.num_attention_heads)
         self.hidden_size = int(config.hidden_size)
         width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
         self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
         self.vocab_size = int(config.vocab_size)
-        self.n_embeddings = _n_embeddings(self.model)
-        check_vocabulary(tokenizer, self.n_embeddings, self.name)
-        self.max_length = _max_length(self.model, tokenizer)
-        self.takes_segments = _takes_segments(self.model)
+        self.n_embeddings = _n_embeddings(self.network)
+        if checkpoint.full is None:
+            check_vocabulary(tokenizer, self.n_embeddings, self.name)
+        self.max_length = _max_length(self.network, tokenizer)
+        self.takes_segments = _takes_segments(self.network)
         labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
-        self.lock = _lock_of(self.model)
+        self.lock = _lock_of(self.network)
         self.speed = Speed()
+
+    @property
+    def model(self) -> Any:
+        """The model of `transformers`."""
+        self._fill()
+        return self.network
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of `transformers`."""
+        self._fill()
+        return self.reader
+
+    @property
+    def config(self) -> Any:
+        """The encoder's own configuration."""
+        self._fill()
+        return self.network.base_model.config
+
+    def _fill(self) -> None:
+        """Put the objects of `transformers` in the place of what stood for them.
+
+        From then on they run: somebody may change their weights.
+        """
+        if self._full is None:
+            return
+        with self.lock:
+            if self._full is None:  # another thread was first
+                return
+            checkpoint = self._full()
+            model = checkpoint.model.to(self.device)
+            _share_lock(model, self.lock)
+            self.network, self.reader, self._full = model, checkpoint.tokenizer, None
 
     @property
     def device(self) -> torch.device:
         """Where the model's weights are."""
-        return self.model.device
+        return self.network.device
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the model's weights."""
-        return self.model.dtype
+        return self.network.dtype
 
     @property
     def mask_token_id(self) -> int | None:
         """Id of the mask token; None when the tokenizer has none."""
-        return self.tokenizer.mask_token_id
+        return self.reader.mask_token_id
 
     def encode(
         self, text: str, text_pair: str | None = None, *, truncation: bool = False
@@ -148,7 +186,7 @@ class Encoder(NotPickled):
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
         """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for."""
-        found = self.tokenizer.convert_ids_to_tokens([int(i) for i in ids])
+        found = self.reader.convert_ids_to_tokens([int(i) for i in ids])
         return [f"[{i}]" if text is None else text for i, text in zip(ids, found, strict=True)]
 
     def __repr__(self) -> str:
@@ -261,7 +299,6 @@ def _loaded(
     tell("Loading PyTorch")
     import torch
 
-    tell("Loading transformers")
     where = _device(device)
     kind = _dtype(dtype)
     place = locate(model, revision)
@@ -270,7 +307,11 @@ def _loaded(
     with _LOADING:
         found = _LOADED.get(key)
         if found is None:
-            checkpoint = load_checkpoint(place, tokenizer, kind, progress)
+            tell(f"Loading {place.name}")
+            if model is None and tokenizer is None and kind == torch.float32:
+                checkpoint = embedded_checkpoint(place)
+            else:
+                checkpoint = load_checkpoint(place, tokenizer, kind, progress)
             if where != torch.device("cpu"):
                 checkpoint.model.to(where)
             found = _LOADED[key] = Encoder(checkpoint)
@@ -371,6 +412,12 @@ def _lock_of(model: Any) -> Any:
     base = model.base_model
     with _LOADING:
         return _LOCKS.setdefault(base, threading.RLock())
+
+
+def _share_lock(model: Any, lock: Any) -> None:
+    """``model`` stands for one that has ``lock``."""
+    with _LOADING:
+        _LOCKS[model.base_model] = lock
 
 
 def _heads(model: Any, untrained: frozenset[str]) -> set[str]:

@@ -131,7 +131,7 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
             f"0 to {encoder.n_embeddings - 1} only.",
             "Use the tokenizer that the model was trained with.",
         )
-    tokens = _tokens(encoder.tokenizer, batch, text, text_pair)
+    tokens = _tokens(encoder.reader, batch, text, text_pair)
     kept = {token.segment for token in tokens if not token.special}
     for segment, name in enumerate(("text",) if text_pair is None else ("text", "text_pair")):
         if segment not in kept and truncated is None:
@@ -214,7 +214,7 @@ def mask(encoder: Encoder, encoding: Encoding, positions: Iterable[int]) -> Enco
     for i in chosen:
         mask_id = encoder.mask_token_id
         assert mask_id is not None  # `check_mask` has refused a tokenizer without one
-        tokens[i] = replace(tokens[i], text=encoder.tokenizer.mask_token, id=mask_id)
+        tokens[i] = replace(tokens[i], text=encoder.reader.mask_token, id=mask_id)
     ids = encoding.inputs["input_ids"].clone()
     for i, token in enumerate(tokens):
         ids[0, i] = token.id
@@ -224,10 +224,10 @@ def mask(encoder: Encoder, encoding: Encoding, positions: Iterable[int]) -> Enco
 
 def _tokenize(encoder: Encoder, text: str, text_pair: str | None, limit: int | None) -> Any:
     """One text as a batch, with the tokenizer's own padding and truncation left as they were."""
-    backend = encoder.tokenizer.backend_tokenizer
+    backend = encoder.reader.backend_tokenizer
     padding, truncation = backend.padding, backend.truncation
     try:
-        return encoder.tokenizer(
+        return encoder.reader(
             [text],
             None if text_pair is None else [text_pair],
             padding=False,

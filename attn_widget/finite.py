@@ -68,11 +68,11 @@ def _finite(held: Any) -> bool:
 
 def _cause(encoder: Encoder) -> str:
     """Which weight is to blame, and what to do about it."""
-    found = _broken(encoder.model.named_parameters()) or _broken(encoder.model.named_buffers())
+    found = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
     if found is None:
         wider = "" if str(encoder.dtype) == "torch.float32" else ", or load it with dtype='float32'"
         return f"Its weights are finite, so they overflow on this text: try another text{wider}."
-    layers = layer_modules(encoder.family, encoder.model) or []
+    layers = layer_modules(encoder.family, encoder.network) or []
     place = next(
         (f" of layer {i}" for i, layer in enumerate(layers) if _holds(layer, found[1])), ""
     )

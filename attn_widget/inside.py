@@ -160,7 +160,17 @@ def _visit(
     wanted: Collection[int],
     visit: Callable[[LayerParts], None],
 ) -> None:
-    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
+    with encoder.lock:  # hooks and pass are of one network
+        _visit_locked(encoder, encoding, wanted, visit)
+
+
+def _visit_locked(
+    encoder: Encoder,
+    encoding: Encoding,
+    wanted: Collection[int],
+    visit: Callable[[LayerParts], None],
+) -> None:
+    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.network)
     if block is None or layers is None:
         raise _unknown(encoder)
     thread = threading.get_ident()
@@ -224,12 +234,15 @@ def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
     NotAvailableError
         A family whose embeddings are not known.
     """
-    known, layers = encoder.family.embeddings, layer_modules(encoder.family, encoder.model)
-    if known is None or layers is None:
-        raise _unknown(encoder)
-    modules = {key: module for key, module in _embedding_modules(encoder, known).items() if module}
-    with _recording({**modules, "layer": layers[0]}) as seen:
-        _forward(encoder, encoding)
+    known = encoder.family.embeddings
+    with encoder.lock:  # hooks and pass are of one network
+        layers = layer_modules(encoder.family, encoder.network)
+        if known is None or layers is None:
+            raise _unknown(encoder)
+        found = _embedding_modules(encoder, known)
+        modules = {key: module for key, module in found.items() if module}
+        with _recording({**modules, "layer": layers[0]}) as seen:
+            _forward(encoder, encoding)
 
     def part(name: str) -> Floats | None:
         return _joined(seen[name, "out"]) if name in modules else None
@@ -271,7 +284,7 @@ def position_table(encoder: Encoder) -> Floats:
     known = encoder.family.embeddings
     if known is None:
         raise _unknown(encoder)
-    module = submodule(encoder.model.base_model, known.position)
+    module = submodule(encoder.network.base_model, known.position)
     if module is None:
         raise NotAvailableError(
             f"{encoder.name} {dict(known.reasons).get('position', 'has no position embeddings')}."
@@ -295,17 +308,17 @@ def parameter_counts(encoder: Encoder) -> dict[str, int]:
     NotAvailableError
         A family whose layers are not known.
     """
-    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
+    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.network)
     if block is None or layers is None:
         raise _unknown(encoder)
     counts = dict.fromkeys(
         ("embeddings", "attention", "feed_forward", "norms", "other", "pooler", "heads"), 0
     )
-    base = encoder.model.base_model
+    base = encoder.network.base_model
     attention = block.attention_output.split(".")[0]
     inner = {id(p): name for layer in layers for name, p in layer.named_parameters()}
     own = {id(p): name for name, p in base.named_parameters()}
-    for full_name, parameter in encoder.model.named_parameters():
+    for full_name, parameter in encoder.network.named_parameters():
         name = own.get(id(parameter))
         if full_name in encoder.untrained:
             continue
@@ -344,18 +357,18 @@ def _embedding_modules(encoder: Encoder, known: Embeddings) -> dict[str, Any]:
         "segment": known.segment,
         "norm": known.norm,
     }
-    base = encoder.model.base_model
+    base = encoder.network.base_model
     found = {key: submodule(base, name) for key, name in names.items()}
     if found["token"] is None:  # MobileBERT without its widening map
-        found["token"] = encoder.model.get_input_embeddings()
+        found["token"] = encoder.network.get_input_embeddings()
     return found
 
 
 def _forward(encoder: Encoder, encoding: Encoding) -> None:
-    from attn_widget.capture import on_device, running
+    from attn_widget.capture import on_device, running  # and with it torch
 
     with running(encoder):
-        encoder.model.base_model(**on_device(encoder, encoding.inputs))
+        encoder.network.base_model(**on_device(encoder, encoding.inputs))
 
 
 @contextmanager

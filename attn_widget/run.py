@@ -209,9 +209,9 @@ class Run:
         labels = tuple(self.encoder.id2label.get(i, f"LABEL_{i}") for i in range(count))
         if task == "token":
             return class_probabilities(labels, logits, task=task)
-        kind = getattr(self.encoder.model.config, "problem_type", None)
+        kind = getattr(self.encoder.network.config, "problem_type", None)
         activation, note = activation_of(kind, count)
-        note = " ".join(filter(None, (note, reads(self.encoder.model.config))))
+        note = " ".join(filter(None, (note, reads(self.encoder.network.config))))
         return class_probabilities(labels, logits, activation=activation, note=note)
 
     def class_gradients(self, classes: Sequence[int]) -> NDArray[np.float32]:

@@ -223,7 +223,7 @@ def _meta(
         "keys": list(KEYS),
         "model": encoder.name,
         "revision": encoder.revision,
-        "weights": fingerprint(encoder.model),
+        "weights": fingerprint(encoder.network),
         "tagger": tagger,
         "truncation": truncation,
         "n_texts": len(texts),

@@ -257,7 +257,7 @@ def unknown_tokens(analysis: Analysis) -> dict[str, Any] | None:
     """How many tokens the tokenizer does not know, where these are most of a text; else None."""
     if analysis.run is None:
         return None
-    tokenizer = analysis.run.encoder.tokenizer
+    tokenizer = analysis.run.encoder.reader
     if tokenizer.unk_token_id is None:
         return None
     words = [token.id for token in analysis.trace.tokens if not token.special]

@@ -70,7 +70,7 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
             "Use analyze(text, model=...).",
         )
     encoder = analysis.run.encoder
-    config: Any = encoder.config
+    config: Any = encoder.network.base_model.config
     block = encoder.family.block
 
     def setting(*names: str) -> Any:
@@ -100,7 +100,7 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
 def segment_notes(encoder: Encoder) -> list[str]:
     """RoBERTa adds one and the same segment embedding to every token."""
     known = encoder.family.embeddings
-    kinds = getattr(encoder.config, "type_vocab_size", 0)
+    kinds = getattr(encoder.network.base_model.config, "type_vocab_size", 0)
     if known is None or known.segment is None or kinds != 1:
         return []
     return [
