@@ -156,7 +156,11 @@ def snapshot(
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
         room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
         others = ({"kind": "beside"},) if analysis.beside else ()
-        requests = (*LIGHT, *others) if light else wanted(analysis, masked=masked and "predictions" in views)
+        requests = (
+            (*LIGHT, *others)
+            if light
+            else wanted(analysis, masked=masked and "predictions" in views)
+        )
         answers = chain.from_iterable(record(analysis, request) for request in requests)
         if room > 0:
             answers = chain(

@@ -65,7 +65,9 @@ class RunningWidget(TogetherWidget):
         self._analysis = analysis
         self._analyze = analyze
         self._job: Job | None = None
-        self._done: tuple[Job, Analysis, Opening, bytes] | None = None  # a masked run about to be shown
+        self._done: tuple[Job, Analysis, Opening, bytes] | None = (
+            None  # a masked run about to be shown
+        )
         self._shown: dict[str, Any] = {
             "text": analysis.text or "",
             "text_pair": analysis.text_pair,

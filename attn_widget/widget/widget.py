@@ -135,7 +135,9 @@ class AttentionWidget(Exports, RunningWidget):
         self._opened: Opening | None = None  # what was chosen and not asked for
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         asked = ("layer", "head", "token", "pair", "group")
-        opened = opening_of(analysis, {name: getattr(self, name) for name in asked if name in traits})
+        opened = opening_of(
+            analysis, {name: getattr(self, name) for name in asked if name in traits}
+        )
         self._opened = None if {"layer", "head"} & traits.keys() else opened
         paint = first_paint(analysis, opened.layer, opened.head)
         self._tell(
@@ -162,7 +164,11 @@ class AttentionWidget(Exports, RunningWidget):
         return protocol.answer(self._analysis, request)
 
     def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
-        return self._kept_in(analysis) if same or self._left() else opening(analysis, progress=progress)
+        return (
+            self._kept_in(analysis)
+            if same or self._left()
+            else opening(analysis, progress=progress)
+        )
 
     def _kept_in(self, analysis: Analysis) -> Opening:
         """The selected head, or the nearest one that ``analysis`` has."""

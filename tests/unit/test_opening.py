@@ -178,7 +178,9 @@ def test_the_first_paint_has_the_ramps_end_of_every_head() -> None:
 def test_heads_of_one_layer_alone_are_compared_with_nothing() -> None:
     links = np.array([[0.2], [0.3]])
     np.testing.assert_array_equal(beyond_the_others(links), links)
-    assert links_beyond_chance(np.ones((1, 1, 1), np.float32), np.zeros((1, 1), bool)).tolist() == [0]
+    assert links_beyond_chance(np.ones((1, 1, 1), np.float32), np.zeros((1, 1), bool)).tolist() == [
+        0
+    ]
 
 
 def test_only_what_is_saved_is_chosen_from() -> None:
