@@ -242,6 +242,39 @@ describe("masked predictions", () => {
   });
 });
 
+describe("where masked predictions are quick", () => {
+  const quick = {
+    predictions: { mode: "as_is", top_k: TOP_K, vocabulary: vocabularyOf([0, N]), opens: "masked" },
+  } as const;
+
+  it("the view opens on them", async () => {
+    const { asked } = draw({ meta: quick });
+    await settled();
+    await settled();
+    expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
+    expect(asked.map(({ mode }) => mode)).toEqual(["masked", "masked"]);
+    expect(drawn.options!()).toEqual({ mode: "masked" });
+  });
+
+  it("shows the others when they do not come, or the reader cancels", async () => {
+    draw({ meta: quick, fails: () => true });
+    await settled();
+    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+    expect(guess(19, 1)).not.toBeNull();
+    drawn.dispose();
+    draw({ meta: quick, held: true });
+    button().click();
+    await settled();
+    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+    expect(guess(19, 1)).not.toBeNull();
+  });
+
+  it("opens as it is where tokens are masked already", () => {
+    draw({ meta: { ...quick, masked: [{ token: 3, text: "cat", id: 9 }] } });
+    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+  });
+});
+
 describe("a run with masks", () => {
   const masked = [{ token: 3, text: "cat", id: idAt(3, 2) }];
   const text = TEXTS.map((other, i) => (i === 3 ? "[MASK]" : other));

@@ -186,7 +186,7 @@ def test_one_strong_link_of_512_tokens_is_seen(browser: Browser, width: int, rat
     weights[0, 0, query, key] = 1
     tokens = [f"t{i}" for i in range(n)]
     analysis = aw.from_attentions(weights, tokens, tagger=None)
-    widget = aw.AttentionWidget(analysis, theme="light")
+    widget = aw.AttentionWidget(analysis, layer=0, head=0, theme="light")
     page = browser.new_page(viewport={"width": width, "height": 1000}, device_scale_factor=ratio)
     mount(page, widget, width=width)
     pane = page.locator(".aw-map-pane").bounding_box()

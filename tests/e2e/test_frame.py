@@ -50,7 +50,7 @@ def run(page: Page, text: str) -> None:
 
 
 def test_a_typed_text_is_run_and_an_earlier_one_run_again(page: Page) -> None:
-    widget = shown(page, CAT, token=2)
+    widget = shown(page, CAT, layer=0, head=0, token=2)
     expect(part(page, "run-text")).to_have_value(CAT)
     run(page, "Paris is the capital of France.")
     expect(token(page, 4)).to_contain_text("capital")
@@ -110,7 +110,7 @@ def test_masking_by_key_changes_the_run_and_keeps_the_reader_in_place(page: Page
 
 
 def test_with_the_tool_a_click_masks_instead_of_choosing(page: Page) -> None:
-    widget = shown(page, CAT)
+    widget = shown(page, CAT, layer=0, head=0)
     part(page, "mask").click()
     token(page, 2).click()
     expect(token(page, 2)).to_have_text("[MASK] cat")

@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { eachBeyond } from "../src/draw/heatmap-cells";
+import { rampIndex } from "../src/draw/scale";
+import { beyondOf, beyondText, createMatrix, type Matrix, topOf } from "../src/matrix";
+import { createState } from "../src/state";
+import type { Selection } from "../src/types";
+import { sentenceOf, writeSentence } from "../src/views/attention-sentence";
+import { metaOf } from "./runs";
+
+const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
+const WEIGHTS = [
+  [0.6, 0.1, 0.1, 0.1, 0.1],
+  [0.5, 0.2, 0.1, 0.1, 0.1],
+  [0.1, 0.1, 0.25, 0.3, 0.25],
+  [0.3, 0.02, 0.28, 0.1, 0.3],
+  [0.9, 0.02, 0.02, 0.02, 0.04],
+];
+
+let stop: AbortController;
+afterEach(() => stop?.abort());
+
+/** The matrix that a page shows of these weights. */
+async function matrixOf(
+  rows: readonly (readonly number[])[],
+  tokens: readonly string[] = TOKENS,
+  selection: Partial<Selection> = {},
+): Promise<Matrix> {
+  stop = new AbortController();
+  const n = tokens.length;
+  const data = Float32Array.from(rows.flat());
+  const source = {
+    meta: metaOf(tokens),
+    arrays: new Map(),
+    live: false,
+    slice: async () => ({ data: {}, arrays: new Map([["weights", { data, shape: [n, n] }]]) }),
+  };
+  const store = createMatrix(source, createState(selection), {
+    report: () => undefined,
+    signal: stop.signal,
+    busy: () => undefined,
+  });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  return store.get()!;
+}
+
+describe("the ramp of words", () => {
+  test("ends at the largest weight of which neither end is special", async () => {
+    const matrix = await matrixOf(WEIGHTS);
+    expect(topOf(matrix, "words")).toBeCloseTo(0.3);
+    for (const scale of ["head", "unit", "sqrt"] as const) {
+      expect(topOf(matrix, scale)).toBeCloseTo(0.9);
+      expect(beyondOf(matrix, scale)).toEqual([]);
+    }
+    expect(beyondOf(matrix, "words")).toEqual([0, 4]);
+    expect(beyondText(matrix, "words")).toBe("special tokens to 0.900");
+  });
+
+  test("is the head's own where special tokens are hidden, or never pass it", async () => {
+    const hidden = await matrixOf(WEIGHTS, TOKENS, { special: false });
+    expect(topOf(hidden, "words")).toBe(hidden.max);
+    expect(beyondText(hidden, "words")).toBe("");
+    const even = await matrixOf(WEIGHTS.map((row) => row.map(() => 0.2)));
+    expect(beyondOf(even, "words")).toEqual([]);
+  });
+
+  test("is the head's own where there are not two words, or no weight between them", async () => {
+    const alone = await matrixOf(
+      [
+        [0.9, 0.05, 0.05],
+        [0.8, 0.1, 0.1],
+        [0.7, 0.1, 0.2],
+      ],
+      ["[CLS]", "cat", "[SEP]"],
+    );
+    expect(topOf(alone, "words")).toBeCloseTo(0.9);
+    const apart = await matrixOf(WEIGHTS.map(() => [1, 0, 0, 0, 0]));
+    expect(topOf(apart, "words")).toBe(1);
+    expect(beyondText(apart, "words")).toBe("");
+  });
+
+  test("draws what passes it in the last colour, each cell hatched once", async () => {
+    const matrix = await matrixOf(WEIGHTS);
+    const max = topOf(matrix, "words");
+    expect(rampIndex(0.9, max, "words")).toBe(255);
+    expect(rampIndex(0.1, max, "words")).toBe(85);
+    const hatched = new Map<string, number>();
+    const data = { size: 5, values: matrix.weights, max, beyond: beyondOf(matrix, "words") };
+    eachBeyond(data, (row, column, rows, columns) => {
+      for (let i = row; i < row + rows; i++) {
+        for (let j = column; j < column + columns; j++) {
+          hatched.set(`${i} ${j}`, (hatched.get(`${i} ${j}`) ?? 0) + 1);
+        }
+      }
+    });
+    const expected = WEIGHTS.flatMap((row, i) =>
+      row.flatMap((weight, j) => (weight > 0.3 ? [`${i} ${j}`] : [])),
+    );
+    expect([...hatched.keys()].sort()).toEqual(expected.sort());
+    expect([...hatched.values()].every((count) => count === 1)).toBe(true);
+  });
+});
+
+describe("the sentence", () => {
+  const write = (matrix: Matrix, focus: number, labels: readonly string[] = TOKENS): string => {
+    const line = document.createElement("p");
+    writeSentence(line, matrix, focus, labels);
+    return line.hidden ? "hidden" : line.textContent!;
+  };
+
+  test("says what the focus word attends to", async () => {
+    expect(write(await matrixOf(WEIGHTS), 2)).toBe("L0 · H0: cat attends to sat 0.300");
+  });
+
+  test("names what has more where that is a special token or the word itself", async () => {
+    const matrix = await matrixOf(WEIGHTS);
+    expect(write(matrix, 3)).toBe("L0 · H0: sat attends to cat 0.280, most to [CLS] 0.300");
+    const self = await matrixOf(
+      WEIGHTS.map((_, i) => WEIGHTS.map((_, j) => (i === j ? 0.8 : 0.05))),
+    );
+    expect(write(self, 2)).toBe("L0 · H0: cat attends to the 0.0500, most to itself 0.800");
+  });
+
+  test("of rollout says where a position comes from", async () => {
+    const rolled = await matrixOf(WEIGHTS, TOKENS, { quantity: "rollout", layer: 1 });
+    expect(write(rolled, 2)).toBe("rollout, layers 0–1: cat comes from sat 0.300");
+  });
+
+  test("without a focus tells of the strongest link between two words", async () => {
+    const matrix = await matrixOf(WEIGHTS);
+    expect(write(matrix, -1)).toBe(
+      "L0 · H0: cat attends to sat 0.300, the strongest link between words",
+    );
+    expect(sentenceOf(matrix, -1)?.link).toEqual([2, 3]);
+  });
+
+  test("says which of several tokens of one name is meant", async () => {
+    const labels = ["[CLS]", "the", "cat", "cat", "[SEP]"];
+    expect(write(await matrixOf(WEIGHTS), 2, labels)).toBe("L0 · H0: cat2 attends to cat3 0.300");
+  });
+
+  test("is not there where there is nothing to say", async () => {
+    const apart = await matrixOf(WEIGHTS.map(() => [1, 0, 0, 0, 0]));
+    expect(write(apart, -1)).toBe("hidden");
+    expect(write(apart, 2)).toBe("L0 · H0: cat attends to [CLS] 1.00");
+    expect(write(await matrixOf([[1]], ["[CLS]"], { special: false }), -1)).toBe("hidden");
+  });
+
+  test("keeps hostile tokens text", async () => {
+    const line = document.createElement("p");
+    const labels = ["[CLS]", "<img src=x onerror=alert(1)>", "<script>", "&amp;", "[SEP]"];
+    writeSentence(line, await matrixOf(WEIGHTS), 2, labels);
+    expect(line.textContent).toContain("<script> attends to &amp; 0.300");
+    expect(line.querySelector("img, script")).toBeNull();
+  });
+});
