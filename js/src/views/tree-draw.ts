@@ -15,6 +15,8 @@ import {
 
 /** Width of the edge of the largest weight, px; the least is what a screen still shows. */
 export const EDGE = { most: 12, least: 0.75 } as const;
+/** Width that a finger needs, px. */
+const TARGET = 24;
 const MOVE_MS = 200;
 /** More tokens than this jump: moving them would stutter. */
 const MOVED_MOST = 400;
@@ -135,7 +137,7 @@ export function createTreePicture(): TreePicture {
           class: "aw-tree-hit",
           x: -chevron / 2 - 1,
           y: -ROW / 2,
-          width: chevron + 4,
+          width: Math.max(TARGET, chevron + 4),
           height: ROW,
         }),
         svg("path", { class: "aw-tree-chevron", d: box.open ? CHEVRON.open : CHEVRON.closed }),
