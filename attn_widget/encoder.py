@@ -19,7 +19,15 @@ from attn_widget.checkpoint import (
     load_tokenizer,
     locate,
 )
-from attn_widget.checks import check_flag, check_kind, check_name, first_line, shown
+from attn_widget.checks import (
+    check_count,
+    check_flag,
+    check_kind,
+    check_name,
+    check_several,
+    first_line,
+    shown,
+)
 from attn_widget.encoding import Encoding, encode
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.families import Family, family_of
@@ -185,8 +193,18 @@ class Encoder(NotPickled):
         return encode(self, text, text_pair, truncation=truncation)
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for."""
-        found = self.reader.convert_ids_to_tokens([int(i) for i in ids])
+        """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.
+
+        Raises
+        ------
+        InputTypeError, InputError
+            No several int, or a negative one.
+        """
+        ids = [
+            check_count(i, "an entry of ids", 0, 2**31 - 1)
+            for i in check_several(ids, "ids", "int")
+        ]
+        found = self.reader.convert_ids_to_tokens(ids)
         return [f"[{i}]" if text is None else text for i, text in zip(ids, found, strict=True)]
 
     def __repr__(self) -> str:

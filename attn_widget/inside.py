@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.checks import check_choice, index_in
+from attn_widget.errors import NotAvailableError
 from attn_widget.families import Block, Embeddings, layer_modules, submodule
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ class LayerParts:
     notes: tuple[str, ...] = ()
 
 
+PARTS = ("token", "position", "segment", "sum", "norm", "output")  # of the embeddings
+
+
 @dataclass(frozen=True)
 class EmbeddingParts:
     """What the first layer is given. All float32.
@@ -101,10 +105,12 @@ class EmbeddingParts:
 
         Raises
         ------
+        InputError, InputTypeError
+            No such part.
         NotAvailableError
             The family has no such part; the message says why.
         """
-        found = getattr(self, name)
+        found = getattr(self, check_choice(name, "name", PARTS))
         if found is None:
             raise NotAvailableError(f"No {name} embeddings: this model {self.reasons[name]}.")
         return found
@@ -134,8 +140,7 @@ def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     >>> bool(np.allclose(parts.attention_sum, parts.layer_input + parts.attention_output, atol=1e-5))
     True
     """
-    if isinstance(layer, bool) or not 0 <= layer < encoder.n_layers:
-        raise InputError(f"layer is {layer!r}, expected 0 to {encoder.n_layers - 1} (0-based).")
+    layer = index_in(layer, encoder.n_layers, "layer")
     found: list[LayerParts] = []
     _visit(encoder, encoding, [layer], found.append)
     return found[0]

@@ -43,6 +43,14 @@ class Kept(NotPickled):
         check_kind(
             trace, Trace, "trace", "analyze(text) makes an Analysis; so does from_attentions()."
         )
+        if run is not None:
+            from attn_widget.run import Run
+
+            check_kind(run, Run, "run", "analyze(text) has one.")
+        if language is not None:
+            from attn_widget.language import Language
+
+            check_kind(language, Language, "language", "attn_widget.language.annotate() makes one.")
         self.trace = trace
         self.run = run
         self.text = text if run is None else run.encoding.text

@@ -10,6 +10,7 @@ import numpy as np
 
 from attn_widget.analysis.arrays import Float32, Float64, Int32
 from attn_widget.analysis.tables import dataframe
+from attn_widget.checks import index_in
 from attn_widget.errors import NotAvailableError
 
 MOST_ROLES = 8
@@ -52,7 +53,10 @@ class Roles:
 
     def name(self, layer: int, head: int) -> str:
         """The role of one head, in words."""
-        return self.names[self.labels[layer, head]]
+        layers, heads = self.labels.shape
+        return self.names[
+            self.labels[index_in(layer, layers, "layer"), index_in(head, heads, "head")]
+        ]
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer, head, role, name, x, y`` (needs pandas)."""

@@ -12,6 +12,7 @@ from attn_widget.analysis.arrays import Float32, Float64, Int32
 from attn_widget.analysis.tables import dataframe
 from attn_widget.checks import check_choice, index_in
 from attn_widget.errors import InputError
+from attn_widget.pickled import NotPickled
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace
@@ -157,7 +158,7 @@ def by_sentence(matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufun
     return reduce.reduceat(rows[:, order], starts, axis=1)
 
 
-class SentenceAttention:
+class SentenceAttention(NotPickled):
     """Attention between the sentences of a text.
 
     Parameters
@@ -180,6 +181,9 @@ class SentenceAttention:
     InputError
         An empty sentence, a token out of range or in two sentences.
     """
+
+    WHY = "it holds the run's attention"
+    INSTEAD = "Keep its figures: matrix(), to_dataframe()."
 
     def __init__(
         self, trace: Trace, sentences: Sequence[Sequence[int]], texts: Sequence[str]

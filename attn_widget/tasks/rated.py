@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attn_widget.checks import as_array, check_choice, check_seed, shown
+from attn_widget.checks import as_array, check_choice, check_seed, check_several, shown
 from attn_widget.errors import InputError
 from attn_widget.tasks.dataset import Dataset, make_split
 from attn_widget.tasks.splits import SHARES, assign, equal_classes, join_groups
@@ -51,6 +51,14 @@ class RatedSentences:
     groups: tuple[str, ...]
     texts: tuple[str, ...]
     scores: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("ids", "groups", "texts"):
+            object.__setattr__(self, name, tuple(check_several(getattr(self, name), name, "str")))
+        object.__setattr__(self, "scores", as_array(self.scores, "scores", np.float64))
+        lengths = {len(self.ids), len(self.groups), len(self.texts), *self.scores.shape}
+        if self.scores.ndim != 1 or len(lengths) != 1:
+            raise InputError("ids, groups, texts and scores differ in length.", "Give one of each.")
 
     def __len__(self) -> int:
         return len(self.texts)

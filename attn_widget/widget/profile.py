@@ -163,7 +163,6 @@ class ProfileWidget(CheckedTraits, Exports, NotPickled, anywidget.AnyWidget):
         A trait outside its range; the message names what is allowed.
     """
 
-    CHECKED = OPTIONS
     WHY = "it is tied to the page that shows it"
     INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import traitlets as t
@@ -11,8 +12,8 @@ from attn_widget.checks import check_keywords, shown
 from attn_widget.errors import bounded
 
 LARGEST_INT = 2**53  # what JavaScript counts to
-LONGEST_TEXT = 200  # characters of the name of a view, a metric, a theme
 MOST_ENTRIES = 10_000  # of a list
+DEEPEST = 3  # a list of dicts of str
 OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
 
 
@@ -23,10 +24,8 @@ class CheckedTraits:
     of a thousand lists cannot be printed. Such a value is refused here, as a `traitlets.TraitError`.
     """
 
-    CHECKED: tuple[str, ...] = ()
-
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.CHECKED and not is_plain(value):
+        if name in own_traits(type(self)) and not is_plain(value):
             raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
         try:
             super().__setattr__(name, value)
@@ -45,19 +44,30 @@ def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:
     check_keywords([name for name in given if name not in OF_THE_HOST], known, of)
 
 
-def is_plain(value: Any) -> bool:
-    """Whether a public trait could be this: nothing, yes or no, a number, a name, or a list of those."""
-    if isinstance(value, (list, tuple)):
-        return len(value) <= MOST_ENTRIES and all(
-            not isinstance(entry, (list, tuple)) and is_plain(entry) for entry in value
+@cache
+def own_traits(widget: type) -> frozenset[str]:
+    """The public traits that this package gives a widget."""
+    return frozenset(
+        name
+        for cls in widget.__mro__
+        if cls.__module__.startswith("attn_widget")
+        for name, found in vars(cls).items()
+        if isinstance(found, t.TraitType) and not name.startswith("_")
+    )
+
+
+def is_plain(value: Any, deepest: int = DEEPEST) -> bool:
+    """Whether a public trait could be this: what JSON can say, or bytes."""
+    if isinstance(value, (list, tuple, dict)):
+        entries = [*value, *value.values()] if isinstance(value, dict) else value
+        return (
+            deepest > 0
+            and len(entries) <= MOST_ENTRIES
+            and all(is_plain(entry, deepest - 1) for entry in entries)
         )
     if isinstance(value, int):
         return abs(value) <= LARGEST_INT
-    return (
-        value is None
-        or isinstance(value, float)
-        or (isinstance(value, str) and len(value) <= LONGEST_TEXT)
-    )
+    return value is None or isinstance(value, (float, str, bytes))
 
 
 def short(error: t.TraitError) -> t.TraitError:

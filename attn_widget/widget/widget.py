@@ -86,7 +86,6 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
         A trait outside its range; the message names what is allowed. The widget keeps its state.
     """
 
-    CHECKED = (*WIDGET_TRAITS, "masked")
     INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
 
     # Declared, because a path on the class would be read when the package is imported.
