@@ -32,11 +32,13 @@ Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
 Coded = CodedWeights | CodedFactors
 Arrays = dict[str, NDArray[Any]]
 
-# From the finest on; the last two are the smallest for short and for long texts.
+# The best first: scores, and with them the arithmetic of a pair, are worth more than further digits of
+# weights. The last two are the smallest for short and for long texts.
 WAYS: tuple[Way, ...] = (
     ("qk", 0.0002),  # three digits of every weight
-    ("weights", MOST_LEVELS),
+    ("qk", 0.001),
     ("qk", 0.005),
+    ("weights", MOST_LEVELS),
     ("weights", 4095),
     ("qk", 0.02),
     ("weights", 1023),
@@ -45,6 +47,8 @@ WAYS: tuple[Way, ...] = (
 )
 SAMPLED = 2  # heads coded in every way to find the one that fits
 BYTE = 255  # levels
+# Up to so many tokens, in numbers of a head, its n^2 scores take fewer bytes than queries and keys.
+SCORES_UP_TO = 2
 # Compressed bytes of attention: a page of 2.5 MB at 128 tokens, of 13 MB at 512.
 BYTES_A_TOKEN, BYTES_A_CELL = 8_500, 18
 
@@ -63,7 +67,7 @@ def best_way(
     ways: Sequence[Way] = WAYS,
     most: float | None = None,
 ) -> Way:
-    """Code a few heads in every way; the finest that fits the budget, else the smallest."""
+    """Code a few heads in every way; the best that fits the budget, else the smallest."""
     room = budget(analysis.n_tokens)
     room = room if most is None else min(room, most)
     ways = [way for way in ways if code in (None, way[0])]
@@ -96,7 +100,7 @@ def code_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -
     keys = [analysis.keys(layer, head) for head in heads]
     biases = [analysis.trace.bias(layer, head) for head in heads]
     n, head_dim = queries[0].shape
-    if n <= head_dim:
+    if n <= SCORES_UP_TO * head_dim:
         chosen = list(heads)
         return [
             *code_scores(

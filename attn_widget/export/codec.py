@@ -4,8 +4,8 @@
 large ones. Grows with ``n^2``; smaller for short texts.
 
 ``qk``: two factors of the score matrix, from which a reader computes scores and weights. Of a long text
-they are queries and keys (``factors.py``) and grow with ``n``; a text of fewer tokens than a head has
-numbers is split into its scores and the identity (``scores.py``): fewer bytes still.
+they are queries and keys (``factors.py``) and grow with ``n``; up to twice as many tokens as a head has
+numbers, they are the scores and the identity (``scores.py``): fewer bytes still.
 
 Errors are measured: what a reader will compute, in his order and precision, against what the kernel shows.
 """
@@ -64,7 +64,7 @@ class CodedFactors:
     Attributes
     ----------
     queries, keys : int32 [n, r]
-        Whole numbers of steps; ``r <= head_dim`` directions, the strongest first.
+        Whole numbers of steps; ``r`` directions: at most ``head_dim``, the strongest first; or keys, at most n.
     step : float
     shift : float32 [n]
         What centring the keys took from each row.

@@ -26,6 +26,7 @@ from attn_widget.export.chunks import (
 )
 from attn_widget.export.codec import MOST_LEVELS, CodedFactors, code_weights
 from attn_widget.export.recorded import LIGHT, Answered, Asked, record, replied, wanted
+from attn_widget.export.tensors import focus_row
 from attn_widget.export.tensors import tensors as inside_tensors
 from attn_widget.export.threads import one_blas_thread
 from attn_widget.trace import QKVTrace
@@ -96,7 +97,7 @@ def snapshot(
         The widget's traits; its layer and head are moved to one that is saved.
     title : str
     code : {"weights", "qk"}, optional
-        By default the finest code that fits the text's budget, or else the smallest.
+        By default the best code that fits the text's budget, or else the smallest.
     tensors : float
         Share of the room of a short page that tensors of the view Inside may take: many texts share one.
     most : float, optional
@@ -162,6 +163,8 @@ def snapshot(
             else wanted(analysis, masked=masked and "predictions" in views)
         )
         answers = chain.from_iterable(record(analysis, request) for request in requests)
+        if "inside" in views and not light:
+            answers = chain(answers, focus_row(analysis, chosen, kept_heads, room, most))
         if room > 0:
             answers = chain(
                 answers,

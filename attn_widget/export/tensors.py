@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.export.focus_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
 from attn_widget.export.recorded import Answered, Asked, record, widths
 from attn_widget.trace import QKVTrace
-from attn_widget.widget.slices_inside import EMBEDDINGS, LAYER, TABLES
+from attn_widget.widget.slices_inside import EMBEDDINGS, HEAD, LAYER, TABLES
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.arrays import Float32
     from attn_widget.inside import LayerParts
 
-# docs/definitions.md, section 8
-WINDOW = {"ffn_activation": 96, "query": 48, "key": 48, "value": 48}
-WINDOW_ELSE = 64
 LEAST_POSITIONS, MOST_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
 FLOAT = 4  # bytes
+ROW_SHARE = 0.1  # of what the attention of a text may take on a page of many
 
 Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 
@@ -31,9 +30,7 @@ Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 def tensors(
     analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
 ) -> Iterator[Answered]:
-    """Answers for the view Inside and the arithmetic of a pair, the most telling first.
-
-    They end when ``room`` is taken.
+    """Answers for the view Inside and the arithmetic of a pair, the most telling first, as far as there is room.
 
     Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
 
@@ -48,12 +45,7 @@ def tensors(
     inside : bool
         Whether the page has that view; without it queries, keys, values and scores alone go along.
     """
-    chosen: Group = []
-    for group in groups(analysis, selected, heads, room, inside=inside):
-        room -= FLOAT * sum(cells for _, cells in group)
-        if room < 0:
-            break
-        chosen += group
+    chosen, _ = fitting(groups(analysis, selected, heads, room, inside=inside), room)
     layers = windows(analysis, chosen)
     for request, cells in chosen:
         part = (request.get("name"), request.get("layer"))
@@ -64,6 +56,44 @@ def tensors(
             yield request, {"shape": shape}, {"tensor": columns}
         else:
             yield from tensor(analysis, request, cells)
+
+
+def fitting(groups: Iterator[Group], room: float) -> tuple[Group, bool]:
+    """The groups for which there is room, a smaller one in the place of a larger one; whether that is all of them."""
+    chosen: Group = []
+    whole = True
+    for group in groups:
+        taken = FLOAT * sum(cells for _, cells in group)
+        if taken > room:
+            whole = False
+            continue
+        room -= taken
+        chosen += group
+    return chosen, whole
+
+
+def focus_row(
+    analysis: Analysis,
+    selection: Mapping[str, Any],
+    heads: Sequence[int],
+    room: float,
+    most: float | None,
+) -> list[Answered]:
+    """The focus token's row, where ``room`` does not hold all tensors.
+
+    ``most`` bounds it on a page of many texts: with hundreds of them the row is a luxury.
+    """
+    selected = selection["layer"]
+    chosen, whole = fitting(groups(analysis, selected, heads, room), room)
+    if whole or analysis.run is None:
+        return []
+    parts = [(request.get("name"), request.get("layer")) for request, _ in chosen]
+    known = {
+        (each, layer) for name, layer in parts for each in (HEAD if name is None else (name,))
+    }  # of a head's vectors the page makes each of them, and its output
+    token = focus_token(analysis, selection)
+    found = list(token_row(analysis, token, selected, heads, known))
+    return found if most is None or bytes_of(found) <= ROW_SHARE * most else []
 
 
 def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]:
@@ -115,11 +145,13 @@ def groups(
     def vectors(layer: int) -> Group:
         return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
 
-    yield vectors(selected)  # the arithmetic of a pinned pair begins with them
-    if inside and analysis.run is not None:
+    shows_inside = inside and analysis.run is not None
+    if not shows_inside:
+        yield vectors(selected)
+    else:
 
         def window(name: str, **of: int) -> tuple[Asked, int]:
-            columns = WINDOW.get(name, WINDOW_ELSE)
+            columns = columns_of(name)
             return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
 
         rows = min(max(n, LEAST_POSITIONS), MOST_POSITIONS)
@@ -130,7 +162,8 @@ def groups(
             )
             for name in TABLES
         ]
-        yield [window(name) for name in EMBEDDINGS]
+        yield [window(name) for name in EMBEDDINGS]  # the view opens on them
+        yield vectors(selected)
         yield tables
         yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
         units = widths(analysis).get("ffn_activation", 0)

@@ -106,8 +106,10 @@ def test_printed_heads_have_every_row_every_column_and_the_map_of_roles(page: Pa
     keys: list[str] = []
     for i in range(tables.count()):
         assert tables.nth(i).locator("tbody tr:visible").count() == 72
-        own = tables.nth(i).locator("thead [data-key]").evaluate_all(
-            "cells => cells.map(cell => cell.dataset.key)"
+        own = (
+            tables.nth(i)
+            .locator("thead [data-key]")
+            .evaluate_all("cells => cells.map(cell => cell.dataset.key)")
         )
         assert own[0] == "head"
         keys += own[1:]
@@ -289,7 +291,9 @@ def test_one_of_several_widgets_is_printed_alone(page: Page, tmp_path: Path) -> 
 def test_where_the_host_forbids_printing_the_menu_says_so(page: Page) -> None:
     widget = aw.show("the cat sat", progress=False)
     source = page_html(widget)
-    page.set_content("<iframe sandbox='allow-scripts' style='width: 1100px; height: 900px'></iframe>")
+    page.set_content(
+        "<iframe sandbox='allow-scripts' style='width: 1100px; height: 900px'></iframe>"
+    )
     page.evaluate("source => { document.querySelector('iframe').srcdoc = source; }", source)
     frame = page.frame_locator("iframe")
     frame.locator('[data-aw-part="save"]').click()
