@@ -39,7 +39,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def widget() -> Iterator[aw.AttentionWidget]:
-    shown = aw.show(TEXT, progress=False)
+    shown = aw.show(TEXT, layer=0, head=0, progress=False)
     yield shown
     shown.close()
 

@@ -21,7 +21,7 @@ MOST_TABS = 60
 
 @pytest.fixture(params=SOURCES)
 def one(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    widget = aw.show(TEXT, progress=False)
+    widget = aw.show(TEXT, layer=0, head=0, progress=False)
     with opened(browser, widget, request.param, tmp_path) as found:
         found.page.evaluate("() => document.body.focus()")
         yield found

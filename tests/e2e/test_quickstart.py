@@ -166,6 +166,7 @@ def test_shows_the_six_metrics_of_the_selected_head(widget: Widget, plain: Refer
 
 def test_shows_the_predictions_of_every_position(widget: Widget, plain: Reference) -> None:
     widget.tab("predictions").click()
+    widget.element.locator('[data-mode="as_is"]').click()
     rows = widget.element.locator(".aw-position")
     expect(rows).to_have_count(len(plain.tokens))
     for position in range(len(plain.tokens)):
@@ -186,6 +187,7 @@ def test_shows_the_predictions_of_every_position(widget: Widget, plain: Referenc
 def test_opens_the_softmax_of_the_clicked_prediction(widget: Widget, plain: Reference) -> None:
     position = 3
     widget.tab("predictions").click()
+    widget.element.locator('[data-mode="as_is"]').click()
     cell = widget.element.locator(".aw-position").nth(position).locator('[data-rank="2"]')
     cell.click()
     terms = widget.element.locator("table.aw-terms")

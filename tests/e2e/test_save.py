@@ -41,7 +41,7 @@ def runs() -> Iterator[Chosen]:
 
     def of(view: str, *, forbids: bool = False, **traits: object) -> aw.AttentionWidget:
         run = masked if forbids else classes if view == "task" else plain
-        widget = aw.AttentionWidget(run, view=view, **traits)
+        widget = aw.AttentionWidget(run, view=view, **{"layer": 0, "head": 0, **traits})
         opened.append(widget)
         return widget
 

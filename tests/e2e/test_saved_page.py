@@ -252,7 +252,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 
 
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
-    widget = aw.show("the cat sat", progress=False)
+    widget = aw.show("the cat sat", layer=0, head=0, progress=False)
     source = html.escape(page_html(widget), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
