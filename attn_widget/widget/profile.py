@@ -20,7 +20,7 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.mixin import Exports
 from attn_widget.pickled import NotPickled
 from attn_widget.widget import protocol
-from attn_widget.widget.code import PageCode, page_code
+from attn_widget.widget.code import PageCode, later_views, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.pack import pack
 from attn_widget.widget.request import Request, integer
@@ -142,6 +142,7 @@ HANDLERS: Mapping[str, Callable[[ProfileAnswers, Request], Answer]] = {
     "specialization": ProfileAnswers.specialization,
     "patterns": ProfileAnswers.patterns,
     "roles": ProfileAnswers.roles,
+    "code": later_views,  # it prints, too
 }
 
 
