@@ -174,24 +174,25 @@ export class StagePanel {
     notice: string,
     walk: readonly Step[],
     step: number,
+    ends: { readonly first: boolean; readonly last: boolean },
   ): void {
     this.#title.replaceChildren(...title);
     this.#about.textContent = about;
     this.#notice.textContent = notice;
     this.#notice.hidden = notice === "";
     this.#count.textContent = step < 0 ? "" : `step ${step + 1} of ${walk.length}`;
-    this.#previous.disabled = step === 0;
-    this.#next.disabled = step === walk.length - 1;
+    this.#previous.disabled = ends.first;
+    this.#next.disabled = ends.last;
   }
 
   /** Nothing to show, and why. */
-  absent(reason: string): void {
+  absent(reason: string, ...below: readonly HTMLElement[]): void {
     this.#content = null;
     for (const part of [this.#tools, this.#window.element, this.#bands.element, this.#chain]) {
       part.hidden = true;
     }
     this.#sum.replaceChildren();
-    this.#below.replaceChildren(absentLine(reason));
+    this.#below.replaceChildren(absentLine(reason), ...below);
   }
 
   fill(place: Place, content: Content, common: number | null, root: boolean): void {

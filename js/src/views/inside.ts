@@ -27,6 +27,7 @@ import { hidden } from "./inside-hidden";
 import { InsideMap, type MapData } from "./inside-map";
 import { type Shared, StagePanel } from "./inside-panel";
 import { formatParameters, parameterBar } from "./inside-parameters";
+import { type Absence, absence } from "./inside-saved";
 import { activation, embeddings, qkv, scores, sublayer } from "./inside-stages";
 
 const LATE_MS = 120;
@@ -90,6 +91,17 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     tokenLabel(tokens.text[token]!, scheme, tokens.surface[token]).text;
   const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
   const stageOf = (id: StageId): StageBox => stages.find((one) => one.id === id) ?? stages[0]!;
+  /** Why a stage cannot be shown of the focus token; null where it can. */
+  const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
+    const { head } = state.get();
+    return absence(source, box, {
+      layer,
+      head: head === "mean" ? null : head,
+      token: focus().token,
+    });
+  };
+  const isThere = ({ id, layer }: Step): boolean =>
+    absent(stageOf(id), layer ?? undefined) === null;
 
   // The line below the map has an id of its own: two widgets on a page have a module each.
   const noteId = `aw-inside-${Math.random().toString(36).slice(2)}`;
@@ -136,10 +148,16 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     announce(stageOf(id).title);
   }
 
+  /** The next stage that can be shown, on or back. */
+  function nextStep(by: number): Step | undefined {
+    const at = stepOf(walk, open, state.get().layer);
+    const way = by > 0 ? walk.slice(at + 1) : walk.slice(0, Math.max(at, 0)).reverse();
+    return way.find(isThere);
+  }
+
   /** One stage on or back, into the next layer where this one ends. */
   function step(by: number): void {
-    const at = stepOf(walk, open, state.get().layer);
-    const next = walk[Math.min(Math.max(at + by, 0), walk.length - 1)];
+    const next = nextStep(by);
     if (next === undefined) return;
     open = next.id;
     const { layer } = state.get();
@@ -176,7 +194,8 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
   function drawMap(): void {
     if (arch === null) return;
     const { layer } = state.get();
-    map.show({ stages, layers, layer, open, headings: headings(), bars: bars() });
+    const boxes = stages.map((box) => ({ ...box, missing: absent(box)?.reason ?? null }));
+    map.show({ stages: boxes, layers, layer, open, headings: headings(), bars: bars() });
     say();
     explainBox(null);
   }
@@ -306,6 +325,14 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     return answered;
   };
 
+  /** A way to the token of which a saved page has the open stage. */
+  function showOf(token: number): HTMLElement {
+    const button = h("button", { type: "button", class: "aw-inside-link" }, "Show those of ");
+    button.append(nameElement(token));
+    button.addEventListener("click", () => state.set({ token }), { signal });
+    return button;
+  }
+
   function rest(): void {
     panel.element.removeAttribute("aria-busy");
     panel.element.classList.remove("is-late");
@@ -350,10 +377,12 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
           : "No token is chosen: this is the first one. Choose another in the text above.",
         walk,
         stepOf(walk, box.id, layer),
+        { first: nextStep(-1) === undefined, last: nextStep(1) === undefined },
       );
-    if (box.missing !== null) {
+    const lacking = absent(box);
+    if (lacking !== null) {
       header();
-      panel.absent(box.missing);
+      panel.absent(lacking.reason, ...(lacking.instead === null ? [] : [showOf(lacking.instead)]));
       panel.element.dataset.stage = box.id;
       rest();
       shown = null;
@@ -412,6 +441,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     stages = stagesOf(source.meta, arch);
     walk = walkOf(stages, layers);
     open = stageOf(open).id;
+    if (!OPENED.has(state) && absent(stageOf(open)) !== null) open = walk.find(isThere)?.id ?? open;
     parameters = parameterBar(arch.parameters);
     const mapFrame = h("div", { class: "aw-inside-map-frame" }, map.element);
     root.replaceChildren(
