@@ -111,6 +111,8 @@ function answer(request: SliceRequest): Slice {
           pre_norm: false,
           notes: [],
           tensors: { segment: "No segment embeddings." },
+          // A saved page says them.
+          widths: { norm: HIDDEN, attention_output: HIDDEN, ffn_activation: INNER },
         },
       );
     case "tensor":
@@ -202,6 +204,8 @@ async function draw(
     ...(change.precision === undefined ? {} : { precision: change.precision }),
     ...(change.has === undefined ? {} : { has: change.has }),
     async slice(request) {
+      if (change.has?.(request) === false && request.kind === "tensor")
+        throw new SliceFailure("This tensor is not in this saved page.");
       if (change.failing?.(request))
         throw new SliceFailure("The kernel went away.", "Run the cell again.");
       return answer(request);
@@ -559,10 +563,10 @@ describe("a saved page with a part of the stages", () => {
     await draw({}, { live: false, has: ofAttention });
     expect(panel().dataset.stage).toBe("scores");
     expect(element.querySelectorAll("[data-tensor=weights] rect").length).toBeGreaterThan(0);
-    expect(greyed()).toEqual(
-      expect.arrayContaining(["token", "qkv", "head_output", "ffn_sum", "hidden"]),
-    );
+    expect(greyed()).toEqual(expect.arrayContaining(["token", "qkv", "head_output", "ffn_sum"]));
     expect(greyed()).not.toContain("weights");
+    // Lengths and turns of hidden states are in every page.
+    expect(greyed()).not.toContain("hidden");
     expect(greyed()).not.toContain("mlm");
     await open("token");
     expect(panel().textContent).toContain("not in this saved page");
@@ -590,7 +594,7 @@ describe("a saved page with a part of the stages", () => {
     expect(panel().dataset.stage).toBe("token");
     expect(greyed()).toEqual(["segment"]);
     await open("ffn_output");
-    const rows = (drawn!.table() as { rows: unknown[][] }).rows;
+    const { rows } = (await drawn!.table())!;
     const own = rows.filter(([name]) => name === "ffn_output").map((row) => row.at(-1));
     expect(own).toEqual(Array.from({ length: HIDDEN }, (_, i) => tensor("ffn_output", 1, 2, i)));
   });
@@ -598,7 +602,8 @@ describe("a saved page with a part of the stages", () => {
   it("leads from another token to the one that it has", async () => {
     const state = await draw({ token: 1 }, { live: false, has: ofToken2 });
     await open("token");
-    expect(panel().textContent).toContain("of one token alone");
+    one("[data-stage=sum]").dispatchEvent(new Event("pointerover", { bubbles: true }));
+    expect(one("[data-aw-part=map-note]").textContent).toContain("of one token alone");
     const way = one("[data-aw-part=stage-panel] .aw-inside-link");
     expect(way.textContent).toBe(`Show those of ${HOSTILE}`);
     way.click();
@@ -607,13 +612,14 @@ describe("a saved page with a part of the stages", () => {
     expect(element.querySelectorAll("[data-tensor=token] rect[data-dimension]")).toHaveLength(64);
   });
 
-  it("says nothing of what the reader opened before", async () => {
+  it("stays on the stage that the reader opened, and says what is missing there", async () => {
     const state = await draw({ token: 2 }, { live: false, has: ofToken2 });
     await open("ffn_sum");
     state.set({ token: 1 });
     await settled();
     expect(panel().dataset.stage).toBe("ffn_sum");
-    expect(panel().textContent).toContain("of one token alone");
+    expect(panel().textContent).toContain("not in this saved page");
+    expect(one("[data-aw-part=residual]").textContent).toContain("‖out − in‖");
     expect(reports).toEqual([]);
   });
 });

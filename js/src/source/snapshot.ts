@@ -9,7 +9,7 @@ import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { precisionOf } from "./precision";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
-import { rowOf } from "./token-row";
+import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
 
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
@@ -58,10 +58,7 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
 }
 
 const needsKernel = (what: string): SliceFailure =>
-  new SliceFailure(
-    `${what} is not in this saved page.`,
-    "It needs a kernel: open the text in a notebook.",
-  );
+  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
 
 const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
 
@@ -248,8 +245,10 @@ export class SnapshotSource implements Source {
     const known = this.#vectors(request);
     if (known === null) {
       const row = this.#rowOf(request);
-      if (row === null) throw needsKernel(NAMES.tensor!);
-      return row;
+      if (row !== null) return row;
+      const token = this.#row?.data.token as number | undefined;
+      const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor!);
     }
     const found = this.#replay(known.vectors).arrays.get(known.short)!;
     const [n, width] = found.shape as [number, number];

@@ -2,6 +2,10 @@
 
 import type { Slice, SliceRequest } from "../types";
 
+/** What is said of any other token, and what to do. */
+export const ONE_TOKEN = "This saved page has these numbers of one token alone.";
+export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
+
 /** The row that `request` asks for; null where `saved` is of another token, or lacks the tensor. */
 export function rowOf(saved: Slice, request: SliceRequest, n: number): Slice | null {
   const { name, layer, head, rows, cols } = request as unknown as {

@@ -186,13 +186,18 @@ export class StagePanel {
   }
 
   /** Nothing to show, and why. */
-  absent(reason: string, ...below: readonly HTMLElement[]): void {
+  absent(reason: string): void {
     this.#content = null;
     for (const part of [this.#tools, this.#window.element, this.#bands.element, this.#chain]) {
       part.hidden = true;
     }
     this.#sum.replaceChildren();
-    this.#below.replaceChildren(absentLine(reason), ...below);
+    this.#below.replaceChildren(absentLine(reason));
+  }
+
+  /** A way on from what is absent. */
+  offer(link: HTMLElement): void {
+    this.#below.firstElementChild?.append(" ", link);
   }
 
   fill(place: Place, content: Content, common: number | null, root: boolean): void {

@@ -1,6 +1,7 @@
 /** Which stages a saved page has: of a long text it has a few tensors whole, and the row of one token in the others. */
 
 import type { StageBox, StageId } from "../derive/stages";
+import { NEEDS_KERNEL, ONE_TOKEN } from "../source/token-row";
 import type { SliceRequest, Source } from "../types";
 import { savedRequest } from "./inside-data";
 
@@ -19,11 +20,11 @@ export interface Asker {
 
 /** The tensor without which a stage shows nothing, where it is not the one of its name. */
 const TENSOR: Partial<Record<StageId, string>> = { qkv: "query" };
-const KERNEL = "A kernel has them: open the text in a notebook.";
 
 /** What a stage is drawn of; null where every page has it. */
 function needed({ id, zone }: StageBox, { layer, head }: Asker): SliceRequest | null {
   switch (id) {
+    case "hidden": // lengths, turns and the plane of all tokens are in every page
     case "mlm":
     case "classifier":
       return null;
@@ -34,8 +35,6 @@ function needed({ id, zone }: StageBox, { layer, head }: Asker): SliceRequest | 
     case "qkv":
     case "head_output":
       return head === null ? null : { kind: "tensor", name: TENSOR[id] ?? id, layer, head };
-    case "hidden":
-      return { kind: "tensor", name: id, layer: 0 };
     default:
       return { kind: "tensor", name: id, ...(zone === "embeddings" ? {} : { layer }) };
   }
@@ -50,6 +49,6 @@ export function absence(source: Source, box: StageBox, asker: Asker): Absence | 
   if (has(asker.token)) return null;
   const found = source.meta.tokens.text.findIndex((_, token) => has(token));
   return found < 0
-    ? { reason: `These numbers are not in this saved page. ${KERNEL}`, instead: null }
-    : { reason: `This saved page has these numbers of one token alone. ${KERNEL}`, instead: found };
+    ? { reason: `Not in this saved page. ${NEEDS_KERNEL}`, instead: null }
+    : { reason: ONE_TOKEN, instead: found };
 }

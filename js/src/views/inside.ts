@@ -28,7 +28,7 @@ import { InsideMap, type MapData } from "./inside-map";
 import { type Shared, StagePanel } from "./inside-panel";
 import { formatParameters, parameterBar } from "./inside-parameters";
 import { type Absence, absence } from "./inside-saved";
-import { activation, embeddings, qkv, scores, sublayer } from "./inside-stages";
+import { activation, embeddings, qkv, savedOnly, scores, sublayer } from "./inside-stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
@@ -379,10 +379,9 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
         stepOf(walk, box.id, layer),
         { first: nextStep(-1) === undefined, last: nextStep(1) === undefined },
       );
-    const lacking = absent(box);
-    if (lacking !== null) {
+    if (box.missing !== null) {
       header();
-      panel.absent(lacking.reason, ...(lacking.instead === null ? [] : [showOf(lacking.instead)]));
+      panel.absent(box.missing);
       panel.element.dataset.stage = box.id;
       rest();
       shown = null;
@@ -394,12 +393,14 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     try {
       const [content, scaleOfAll] = await Promise.all([
         CONTENTS[box.id](place),
-        shared === "walk" ? common(token, wanted) : null,
+        shared === "walk" ? common(token, wanted).catch(savedOnly(source)) : null,
       ]);
       if (mine.signal.aborted) return;
       shown = { content, place };
       header();
       panel.fill(place, content, scaleOfAll, scale === "sqrt");
+      const instead = absent(box)?.instead ?? null;
+      if (instead !== null) panel.offer(showOf(instead));
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted) return;
       const { message, hint } = explain(error);
@@ -515,10 +516,13 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       asking?.abort();
       root.remove();
     },
-    table: () =>
-      shown === null
-        ? null
-        : tableOf(shown.content, shown.place.token, tokens.text[shown.place.token]!),
+    table() {
+      if (shown === null) return null;
+      const { content, place } = shown;
+      const table = tableOf(content, place.token, tokens.text[place.token]!);
+      // A saved page may have none of the open stage's numbers: a header alone is no table.
+      return table.rows.length === 0 ? null : table;
+    },
     svg: () => (arch === null ? null : standalone(map.element)),
     options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),
   };
