@@ -111,6 +111,8 @@ function answer(request: SliceRequest): Slice {
           pre_norm: false,
           notes: [],
           tensors: { segment: "No segment embeddings." },
+          // A saved page says them.
+          widths: { norm: HIDDEN, attention_output: HIDDEN, ffn_activation: INNER },
         },
       );
     case "tensor":
@@ -191,6 +193,7 @@ async function draw(
     live?: boolean;
     precision?: Precision;
     failing?: (request: SliceRequest) => boolean;
+    has?: (request: SliceRequest) => boolean;
   } = {},
 ): Promise<State> {
   const { live = true } = change;
@@ -199,7 +202,10 @@ async function draw(
     arrays: new Map(),
     live,
     ...(change.precision === undefined ? {} : { precision: change.precision }),
+    ...(change.has === undefined ? {} : { has: change.has }),
     async slice(request) {
+      if (change.has?.(request) === false && request.kind === "tensor")
+        throw new SliceFailure("This tensor is not in this saved page.");
       if (change.failing?.(request))
         throw new SliceFailure("The kernel went away.", "Run the cell again.");
       return answer(request);
@@ -538,6 +544,82 @@ describe("when answers fail", () => {
     for (const part of ["strips", "chain", "window"]) {
       expect(one(`[data-aw-part=${part}]`).hidden, part).toBe(true);
     }
+    expect(reports).toEqual([]);
+  });
+});
+
+describe("a saved page with a part of the stages", () => {
+  const panel = (): HTMLElement => one("[data-aw-part=stage-panel]");
+  const greyed = (): string[] =>
+    [...element.querySelectorAll<HTMLElement>("[data-aw-part=stage].is-absent")].map(
+      ({ dataset }) => dataset.stage!,
+    );
+  const ofAttention = ({ kind }: SliceRequest): boolean => kind === "weights" || kind === "scores";
+  /** The row of token 2 in every tensor, and nothing else but attention. */
+  const ofToken2 = (request: SliceRequest): boolean =>
+    ofAttention(request) || JSON.stringify(request.rows) === "[2,3]";
+
+  it("opens on the first one that it has, and greys the others with the reason", async () => {
+    await draw({}, { live: false, has: ofAttention });
+    expect(panel().dataset.stage).toBe("scores");
+    expect(element.querySelectorAll("[data-tensor=weights] rect").length).toBeGreaterThan(0);
+    expect(greyed()).toEqual(expect.arrayContaining(["token", "qkv", "head_output", "ffn_sum"]));
+    expect(greyed()).not.toContain("weights");
+    // Lengths and turns of hidden states are in every page.
+    expect(greyed()).not.toContain("hidden");
+    expect(greyed()).not.toContain("mlm");
+    await open("token");
+    expect(panel().textContent).toContain("not in this saved page");
+    expect(drawn!.table()).toBeNull();
+  });
+
+  it("walks over what it lacks", async () => {
+    await draw({ layer: 0 }, { live: false, has: ofAttention });
+    const [previous, next] = element.querySelectorAll<HTMLButtonElement>(
+      "[data-aw-part=walk] button",
+    );
+    expect(previous!.disabled).toBe(true);
+    const seen = [panel().dataset.stage];
+    for (let i = 0; i < 3; i++) {
+      next!.click();
+      await settled();
+      seen.push(panel().dataset.stage);
+    }
+    expect(seen).toEqual(["scores", "weights", "scores", "weights"]);
+    expect(previous!.disabled).toBe(false);
+  });
+
+  it("shows the row of the token that it has, with the numbers of that row", async () => {
+    await draw({ token: 2 }, { live: false, has: ofToken2 });
+    expect(panel().dataset.stage).toBe("token");
+    expect(greyed()).toEqual(["segment"]);
+    await open("ffn_output");
+    const { rows } = (await drawn!.table())!;
+    const own = rows.filter(([name]) => name === "ffn_output").map((row) => row.at(-1));
+    expect(own).toEqual(Array.from({ length: HIDDEN }, (_, i) => tensor("ffn_output", 1, 2, i)));
+  });
+
+  it("leads from another token to the one that it has", async () => {
+    const state = await draw({ token: 1 }, { live: false, has: ofToken2 });
+    await open("token");
+    one("[data-stage=sum]").dispatchEvent(new Event("pointerover", { bubbles: true }));
+    expect(one("[data-aw-part=map-note]").textContent).toContain("of one token alone");
+    const way = one("[data-aw-part=stage-panel] .aw-inside-link");
+    expect(way.textContent).toBe(`Show those of ${HOSTILE}`);
+    way.click();
+    await settled();
+    expect(state.get().token).toBe(2);
+    expect(element.querySelectorAll("[data-tensor=token] rect[data-dimension]")).toHaveLength(64);
+  });
+
+  it("stays on the stage that the reader opened, and says what is missing there", async () => {
+    const state = await draw({ token: 2 }, { live: false, has: ofToken2 });
+    await open("ffn_sum");
+    state.set({ token: 1 });
+    await settled();
+    expect(panel().dataset.stage).toBe("ffn_sum");
+    expect(panel().textContent).toContain("not in this saved page");
+    expect(one("[data-aw-part=residual]").textContent).toContain("‖out − in‖");
     expect(reports).toEqual([]);
   });
 });

@@ -110,6 +110,22 @@ describe.each(pages)("a page of $name", (page) => {
 describe("a saved page", () => {
   const [page] = pages as [Page];
 
+  test("says that of a tensor it has one token's row alone", async () => {
+    const without = pages.find(({ name }) => name === "factors without tensors")!;
+    const source = await SnapshotSource.open(chunksOf(without));
+    const row = { kind: "tensor", name: "ffn_sum", layer: 1, rows: [1, 2] };
+    expect(source.has(row)).toBe(true);
+    for (const request of [
+      { ...row, rows: [2, 3] },
+      { ...row, rows: undefined, cols: [0, 64] },
+    ]) {
+      expect(source.has(request)).toBe(false);
+      await expect(source.slice(request)).rejects.toThrow("one token alone");
+    }
+    await expect(source.slice({ ...row, name: "nothing" })).rejects.toThrow("This tensor is not");
+    expect(source.has({ ...row, layer: 9 })).toBe(false);
+  });
+
   test("says which lists of predictions it has before it is asked", async () => {
     const source = await SnapshotSource.open(chunksOf(page));
     expect(source.has({ kind: "predictions", mode: "masked", top_k: 3 })).toBe(true);

@@ -60,6 +60,15 @@ WINDOWS: tuple[Request, ...] = (
     {"kind": "tensor", "name": "query", "layer": 1, "head": 3, "cols": [0, 48]},
     {"kind": "qkv", "layer": 1, "head": 3},
 )
+# Of the focus token, where there is no room for whole tensors.
+ROWS: tuple[Request, ...] = (
+    {"kind": "tensor", "name": "token", "rows": [1, 2]},
+    {"kind": "tensor", "name": "hidden", "layer": 3, "rows": [1, 2]},
+    {"kind": "tensor", "name": "ffn_activation", "layer": 1, "rows": [1, 2]},
+    {"kind": "tensor", "name": "query", "layer": 1, "head": 3, "rows": [1, 2]},
+    {"kind": "tensor", "name": "head_output", "layer": 0, "head": 2, "rows": [1, 2]},
+)
+OTHER_ROWS: tuple[Request, ...] = tuple({**request, "rows": [2, 3]} for request in ROWS)
 COMPUTED: tuple[Request, ...] = (
     {"kind": "weights", "layer": 1, "head": 1},
     {"kind": "weights", "layer": 0, "head": "mean"},
@@ -109,7 +118,9 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         "factors without tensors": (
             model,
             {"tensors": 0},
-            told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},)) + told(REFUSED, WINDOWS[:-1]),
+            told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},))
+            + told(EXACT, ROWS)
+            + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
         ),
         "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES)),
         "held weights and a mask": (

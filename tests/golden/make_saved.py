@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.export.chunks import code_heads, layer_arrays
+from attn_widget.export.chunks import layer_arrays
 from attn_widget.export.codec import (
     WORST_SCORE,
     CodedFactors,
@@ -21,6 +21,7 @@ from attn_widget.export.codec import (
     decode_scores,
 )
 from attn_widget.export.compress import deflate
+from attn_widget.export.factors import code_factors
 from attn_widget.widget.pack import pack
 from tests.golden.make import analysis
 
@@ -35,7 +36,18 @@ def golden() -> list[dict[str, Any]]:
     coded: dict[str, list[CodedWeights | CodedFactors]] = {
         "weights": [code_weights(run.attention(LAYER, head)) for head in HEADS],
         "fine": [code_weights(run.attention(LAYER, head), 65535) for head in HEADS],
-        "qk": code_heads(run, LAYER, HEADS, ("qk", WORST_SCORE)),
+        "qk": [  # as of a long text: pages of short ones are in page.json
+            code_factors(
+                run.queries(LAYER, head),
+                run.keys(LAYER, head),
+                run.trace.scaling(LAYER),
+                scores=run.scores(LAYER, head),
+                weights=run.attention(LAYER, head),
+                bias=run.trace.bias(LAYER, head),
+                worst_score=WORST_SCORE,
+            )
+            for head in HEADS
+        ],
     }
     entries: list[dict[str, Any]] = []
     for name, heads in coded.items():

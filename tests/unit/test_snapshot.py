@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from attn_widget.export.recorded import LIGHT
-from attn_widget.export.snapshot import snapshot
+from attn_widget.export.snapshot import Snapshot, snapshot
+from attn_widget.export.tensors import fitting
 from attn_widget.widget.pack import unpack
 from attn_widget.widget.protocol import HANDLERS, answer
+from attn_widget.widget.slices_inside import EMBEDDINGS, HEAD, LAYER
 from tests.golden import make_page
 from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
 
@@ -55,6 +57,8 @@ def test_what_a_page_recorded_is_the_kernels_own_answer(name: str) -> None:
     assert meta["recorded"]
     for entry in meta["recorded"]:
         request = entry["request"]
+        if request["kind"] == "token_row":
+            continue  # of many answers, and tested below
         asked = {key: value for key, value in request.items() if key != "cols"}
         reply, buffers = answer(analysis, asked)
         assert reply["ok"], request
@@ -101,6 +105,60 @@ def test_tensors_are_taken_in_whole_groups_as_room_allows() -> None:
         assert ("token" in names) == ("sum" in names)
         counts.append(len(names))
     assert counts[0] == 0 and counts == sorted(counts) and counts[1] < counts[-1]
+
+
+def rows_of(found: Snapshot) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    """The focus token's row of a page: its data and its arrays."""
+    meta, arrays = unpack(found.chunks["paint"])
+    entry = next((e for e in meta["recorded"] if e["request"]["kind"] == "token_row"), None)
+    if entry is None:
+        return None
+    return entry["data"], {name: arrays[stored] for name, stored in entry["arrays"].items()}
+
+
+@pytest.mark.parametrize("token", [None, 4])
+def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
+    token: int | None,
+) -> None:
+    analysis, _, _ = runs()["factors without tensors"]
+    selection = {"layer": 1, "head": 0, "token": token}
+    found = rows_of(
+        snapshot(analysis, views=["inside"], selection=selection, title="", tensors=0, heads=[0, 2])
+    )
+    assert found is not None
+    data, arrays = found
+    focus = 1 if token is None else token
+    assert data["token"] == focus and data["heads"] == [0, 2]
+    assert {name.partition(":")[0] for name in arrays} == {*EMBEDDINGS, *LAYER, *HEAD, "hidden"}
+    assert len(arrays) == len(EMBEDDINGS) + analysis.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
+    for key, row in arrays.items():
+        name, _, layer = key.partition(":")
+        asked = {"kind": "tensor", "name": name, "rows": [focus, focus + 1]}
+        asked |= {"layer": int(layer)} if layer else {}
+        for place, head in enumerate([0, 2] if name in HEAD else [None]):
+            reply, buffers = answer(analysis, asked if head is None else {**asked, "head": head})
+            assert data["widths"][name] == reply["data"]["shape"][1]
+            own = np.frombuffer(buffers[0], dtype=np.float32)
+            np.testing.assert_array_equal(row if head is None else row[place], own, err_msg=key)
+
+
+def test_a_page_with_every_tensor_or_of_very_many_texts_has_no_row_of_its_own() -> None:
+    analysis, _, _ = runs()["factors and tensors"]
+    options: dict[str, Any] = {
+        "views": ["inside"], "selection": {"layer": 1, "head": 0}, "title": "",
+    }  # fmt: skip
+    assert rows_of(snapshot(analysis, **options)) is None
+    assert rows_of(snapshot(analysis, **options, tensors=0, most=1e9)) is not None
+    assert rows_of(snapshot(analysis, **options, tensors=0, most=1e4)) is None
+    assert rows_of(snapshot(analysis, **options, light=True)) is None
+    assert rows_of(snapshot(analysis, **{**options, "views": ["attention"]}, tensors=0)) is None
+
+
+def test_a_group_that_is_too_large_leaves_its_room_to_smaller_ones() -> None:
+    sizes = [10, 50, 20, 5]
+    groups = iter([[({"kind": "tensor", "name": str(size)}, size)] for size in sizes])
+    chosen, whole = fitting(groups, room=4 * 35)
+    assert [cells for _, cells in chosen] == [10, 20, 5] and not whole
 
 
 def test_a_page_without_the_view_inside_has_vectors_alone() -> None:

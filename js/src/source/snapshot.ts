@@ -9,6 +9,7 @@ import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { precisionOf } from "./precision";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
+import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
 
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
@@ -57,10 +58,7 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
 }
 
 const needsKernel = (what: string): SliceFailure =>
-  new SliceFailure(
-    `${what} is not in this saved page.`,
-    "It needs a kernel: open the text in a notebook.",
-  );
+  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
 
 const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
 
@@ -71,6 +69,8 @@ export class SnapshotSource implements Source {
   readonly precision: Precision;
   readonly #chunks: Chunks;
   readonly #recorded = new Map<string, Recorded>();
+  /** One token's row of the tensors that the page has no room for. */
+  readonly #row: Slice | null;
   readonly #layers = new Map<number, Promise<LayerChunk>>();
   readonly #rollouts = new Map<number, Promise<Float64Array>>();
   readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
@@ -93,14 +93,37 @@ export class SnapshotSource implements Source {
     this.#chunks = chunks;
     this.precision = precisionOf(meta.snapshot);
     for (const entry of meta.recorded) this.#recorded.set(requestKey(entry.request), entry);
+    const row = meta.recorded.find(({ request }) => request.kind === "token_row");
+    this.#row = row === undefined ? null : this.#replay(row);
   }
 
   has(request: SliceRequest): boolean {
-    const listed = request.kind === "predictions" && request.rows == null;
-    return (
-      this.#recorded.has(requestKey(request)) ||
-      (listed && this.#longestList(String(request.mode)) !== null)
-    );
+    if (this.#recorded.has(requestKey(request))) return true;
+    const { code, layers, heads } = this.meta.snapshot;
+    const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
+    switch (request.kind) {
+      case "predictions":
+        return request.rows == null && this.#longestList(String(request.mode)) !== null;
+      case "weights":
+        return layers.includes(layer) && (head === "mean" || heads.includes(head));
+      case "scores":
+        return code === "qk" && layers.includes(layer) && heads.includes(head as number);
+      case "tensor":
+        return this.#vectors(request) !== null || this.#rowOf(request) !== null;
+      default:
+        return false;
+    }
+  }
+
+  /** The recorded vectors of a head that has one of its own tensors among them. */
+  #vectors({ name, layer, head }: SliceRequest): { vectors: Recorded; short: string } | null {
+    const short = VECTORS[name as string];
+    const vectors = this.#recorded.get(requestKey({ kind: "qkv", layer, head } as SliceRequest));
+    return short === undefined || vectors?.arrays[short] === undefined ? null : { vectors, short };
+  }
+
+  #rowOf(request: SliceRequest): Slice | null {
+    return this.#row && rowOf(this.#row, request, this.#n);
   }
 
   async slice(request: SliceRequest, options: { signal?: AbortSignal } = {}): Promise<Slice> {
@@ -212,20 +235,22 @@ export class SnapshotSource implements Source {
     return { data: { scaling }, arrays: new Map() };
   }
 
-  /** A head's own tensors, where its vectors were recorded. */
+  /** A head's own tensors, where its vectors were recorded; else one token's row. */
   async #tensor(request: SliceRequest): Promise<Slice> {
     const { name, layer, head } = request as unknown as {
       name: string;
       layer: number;
       head: number;
     };
-    const short = { query: "q", key: "k", value: "v", head_output: "v" }[name];
-    const vectors =
-      short === undefined
-        ? undefined
-        : this.#recorded.get(requestKey({ kind: "qkv", layer, head }));
-    if (short === undefined || vectors === undefined) throw needsKernel(NAMES.tensor!);
-    const found = this.#replay(vectors).arrays.get(short)!;
+    const known = this.#vectors(request);
+    if (known === null) {
+      const row = this.#rowOf(request);
+      if (row !== null) return row;
+      const token = this.#row?.data.token as number | undefined;
+      const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor!);
+    }
+    const found = this.#replay(known.vectors).arrays.get(known.short)!;
     const [n, width] = found.shape as [number, number];
     let { data } = found;
     if (name === "head_output") {
@@ -390,6 +415,13 @@ export class SnapshotSource implements Source {
 }
 
 const LAST_LAYERS = 6;
+/** Tensors of a head, each by the one of its recorded vectors that it is or is made of. */
+const VECTORS: Readonly<Record<string, string>> = {
+  query: "q",
+  key: "k",
+  value: "v",
+  head_output: "v",
+};
 
 const NAMES: Readonly<Record<string, string>> = {
   qkv: "What a head computes as q, k and v",

@@ -1,7 +1,7 @@
 /** What the inside view asks for. */
 
 import type { Architecture } from "../derive/stages";
-import type { NdArray, Slice, Source } from "../types";
+import type { NdArray, Slice, SliceRequest, Source } from "../types";
 
 export interface Asked {
   readonly layer?: number;
@@ -31,6 +31,14 @@ const floats = (array: NdArray | undefined): Float32Array =>
 
 const shapeOf = (slice: Slice): readonly number[] => slice.data.shape as number[];
 
+/** What to ask a saved page for a token's row of a tensor: the first columns of all rows, or this row alone. */
+export function savedRequest(source: Source, request: SliceRequest, token: number): SliceRequest {
+  if (request.kind !== "tensor") return request;
+  const whole = { ...request, cols: [0, firstWindow(String(request.name))] };
+  if (source.has?.(whole) !== false) return whole;
+  return { ...request, rows: [token, token + 1] };
+}
+
 /** Row `token` of tensor `name`; of a saved page the first dimensions, as it has them. */
 export async function tensorRow(
   source: Source,
@@ -44,12 +52,12 @@ export async function tensorRow(
     const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
     return { values: floats(slice.arrays.get("tensor")), size: shapeOf(slice)[1]! };
   }
-  const slice = await source.slice({ ...request, cols: [0, firstWindow(name)] }, { signal });
-  const { shape } = slice.arrays.get("tensor")!;
-  const columns = shape[1]!;
+  const slice = await source.slice(savedRequest(source, request, token), { signal });
+  const [rows, columns] = slice.arrays.get("tensor")!.shape as [number, number];
   const all = floats(slice.arrays.get("tensor"));
+  const row = rows === 1 ? 0 : token;
   return {
-    values: all.slice(token * columns, (token + 1) * columns),
+    values: all.slice(row * columns, (row + 1) * columns),
     size: shapeOf(slice)[1]!,
   };
 }

@@ -174,14 +174,15 @@ export class StagePanel {
     notice: string,
     walk: readonly Step[],
     step: number,
+    ends: { readonly first: boolean; readonly last: boolean },
   ): void {
     this.#title.replaceChildren(...title);
     this.#about.textContent = about;
     this.#notice.textContent = notice;
     this.#notice.hidden = notice === "";
     this.#count.textContent = step < 0 ? "" : `step ${step + 1} of ${walk.length}`;
-    this.#previous.disabled = step === 0;
-    this.#next.disabled = step === walk.length - 1;
+    this.#previous.disabled = ends.first;
+    this.#next.disabled = ends.last;
   }
 
   /** Nothing to show, and why. */
@@ -192,6 +193,11 @@ export class StagePanel {
     }
     this.#sum.replaceChildren();
     this.#below.replaceChildren(absentLine(reason));
+  }
+
+  /** A way on from what is absent. */
+  offer(link: HTMLElement): void {
+    this.#below.firstElementChild?.append(" ", link);
   }
 
   fill(place: Place, content: Content, common: number | null, root: boolean): void {

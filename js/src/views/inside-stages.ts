@@ -117,8 +117,8 @@ export function keyNames({ stage }: Place): (index: number) => string {
   return (index) => labels[index] ?? "";
 }
 
-/** A saved page may hold weights alone; a kernel that fails is an error. */
-const savedOnly =
+/** A saved page may lack what is asked for; a kernel that fails is an error. */
+export const savedOnly =
   ({ live }: Source) =>
   (error: unknown): null => {
     if (live || isAbort(error)) throw error;

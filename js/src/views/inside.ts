@@ -28,7 +28,8 @@ import { hidden } from "./inside-hidden";
 import { InsideMap, type MapData } from "./inside-map";
 import { type Shared, StagePanel } from "./inside-panel";
 import { formatParameters, parameterBar } from "./inside-parameters";
-import { activation, embeddings, qkv, scores, sublayer } from "./inside-stages";
+import { type Absence, absence } from "./inside-saved";
+import { activation, embeddings, qkv, savedOnly, scores, sublayer } from "./inside-stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
@@ -92,6 +93,17 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     tokenLabel(tokens.text[token]!, scheme, tokens.surface[token]).text;
   const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
   const stageOf = (id: StageId): StageBox => stages.find((one) => one.id === id) ?? stages[0]!;
+  /** Why a stage cannot be shown of the focus token; null where it can. */
+  const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
+    const { head } = state.get();
+    return absence(source, box, {
+      layer,
+      head: head === "mean" ? null : head,
+      token: focus().token,
+    });
+  };
+  const isThere = ({ id, layer }: Step): boolean =>
+    absent(stageOf(id), layer ?? undefined) === null;
 
   // The line below the map has an id of its own: two widgets on a page have a module each.
   const noteId = `aw-inside-${Math.random().toString(36).slice(2)}`;
@@ -138,10 +150,16 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     announce(stageOf(id).title);
   }
 
+  /** The next stage that can be shown, on or back. */
+  function nextStep(by: number): Step | undefined {
+    const at = stepOf(walk, open, state.get().layer);
+    const way = by > 0 ? walk.slice(at + 1) : walk.slice(0, Math.max(at, 0)).reverse();
+    return way.find(isThere);
+  }
+
   /** One stage on or back, into the next layer where this one ends. */
   function step(by: number): void {
-    const at = stepOf(walk, open, state.get().layer);
-    const next = walk[Math.min(Math.max(at + by, 0), walk.length - 1)];
+    const next = nextStep(by);
     if (next === undefined) return;
     open = next.id;
     const { layer } = state.get();
@@ -178,7 +196,8 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
   function drawMap(): void {
     if (arch === null) return;
     const { layer } = state.get();
-    map.show({ stages, layers, layer, open, headings: headings(), bars: bars() });
+    const boxes = stages.map((box) => ({ ...box, missing: absent(box)?.reason ?? null }));
+    map.show({ stages: boxes, layers, layer, open, headings: headings(), bars: bars() });
     say();
     explainBox(null);
   }
@@ -308,6 +327,14 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     return answered;
   };
 
+  /** A way to the token of which a saved page has the open stage. */
+  function showOf(token: number): HTMLElement {
+    const button = h("button", { type: "button", class: "aw-inside-link" }, "Show those of ");
+    button.append(nameElement(token));
+    button.addEventListener("click", () => state.set({ token }), { signal });
+    return button;
+  }
+
   function rest(): void {
     panel.element.removeAttribute("aria-busy");
     panel.element.classList.remove("is-late");
@@ -352,6 +379,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
           : "No token is chosen: this is the first one. Choose another in the text above.",
         walk,
         stepOf(walk, box.id, layer),
+        { first: nextStep(-1) === undefined, last: nextStep(1) === undefined },
       );
     if (box.missing !== null) {
       header();
@@ -367,12 +395,14 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     try {
       const [content, scaleOfAll] = await Promise.all([
         CONTENTS[box.id](place),
-        shared === "walk" ? common(token, wanted) : null,
+        shared === "walk" ? common(token, wanted).catch(savedOnly(source)) : null,
       ]);
       if (mine.signal.aborted) return;
       shown = { content, place };
       header();
       panel.fill(place, content, scaleOfAll, scale === "sqrt");
+      const instead = absent(box)?.instead ?? null;
+      if (instead !== null) panel.offer(showOf(instead));
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted) return;
       const { message, hint } = explain(error);
@@ -414,6 +444,7 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
     stages = stagesOf(source.meta, arch);
     walk = walkOf(stages, layers);
     open = stageOf(open).id;
+    if (!OPENED.has(state) && absent(stageOf(open)) !== null) open = walk.find(isThere)?.id ?? open;
     parameters = parameterBar(arch.parameters);
     const mapFrame = h("div", { class: "aw-inside-map-frame" }, map.element);
     root.replaceChildren(
@@ -487,10 +518,13 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       asking?.abort();
       root.remove();
     },
-    table: () =>
-      shown === null
-        ? null
-        : tableOf(shown.content, shown.place.token, tokens.text[shown.place.token]!),
+    table() {
+      if (shown === null) return null;
+      const { content, place } = shown;
+      const table = tableOf(content, place.token, tokens.text[place.token]!);
+      // A saved page may have none of the open stage's numbers: a header alone is no table.
+      return table.rows.length === 0 ? null : table;
+    },
     svg: () => (arch === null ? null : standalone(map.element)),
     options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),
   };
