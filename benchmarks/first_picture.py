@@ -75,7 +75,7 @@ def fresh_ms(lab: Lab, browser: Browser, name: str, source: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or '').splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kernels", type=int, default=5)
     repeats = parser.parse_args().kernels
     encoder = load(progress=False)

@@ -58,7 +58,10 @@ def test_on_a_phone_all_is_in_reach_and_nothing_is_covered(
     assert outside(page, 0, PHONE["width"]) == []
     assert small(page, TARGET, EXEMPT) == []
     assert covered(page, EXEMPT) == []
-    assert overlaps(page, ".aw-ribbon, .aw-heads, .aw-focus, .aw-tabs, .aw-save, .aw-view, .aw-bar") == []
+    assert (
+        overlaps(page, ".aw-ribbon, .aw-heads, .aw-focus, .aw-tabs, .aw-save, .aw-view, .aw-bar")
+        == []
+    )
     assert blank(page) == []
     # One column.
     heads, focus = (part(page, name).bounding_box() for name in ("heads", "focus"))
@@ -133,7 +136,8 @@ def test_a_tap_shows_the_card_and_a_second_one_pins(page: Page) -> None:
 
 def touch(session: CDPSession, kind: str, *points: tuple[float, float]) -> None:
     session.send(
-        "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+        "Input.dispatchTouchEvent",
+        {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]},
     )
 
 
@@ -178,7 +182,9 @@ def test_a_long_press_on_a_word_gathers_it(page: Page) -> None:
     expect(word).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_tap_on_a_node_of_the_tree_shows_its_card_and_a_second_makes_it_the_root(page: Page) -> None:
+def test_a_tap_on_a_node_of_the_tree_shows_its_card_and_a_second_makes_it_the_root(
+    page: Page,
+) -> None:
     open_page(page, "short", "tree")
     node = page.locator('[data-aw-part="tree-node"]').nth(2)
     name = node.get_attribute("data-token")
