@@ -47,7 +47,7 @@ COVERED = f"""exempt => {{ {HELPERS}
     for (const e of all.filter(e => e.matches(CONTROLS) && !e.matches(exempt))) {{
         const before = seen(e);
         if (before.width < 4 || before.height < 4) continue;
-        e.scrollIntoView({block: 'center', inline: 'center'});  // from below a heading that sticks, too
+        e.scrollIntoView({{block: 'center', inline: 'center'}});  // from below a heading that sticks, too
         const box = seen(e);
         const hit = document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
         const other = hit?.closest(CONTROLS) ?? null;

@@ -212,9 +212,8 @@ def test_a_mouse_still_pins_with_one_click(browser: Browser) -> None:
 
 def test_a_narrow_cell_of_a_wide_window_is_one_column_too(browser: Browser) -> None:
     """The container's width decides, not the window's."""
-    from scripts.page import mount
-
     import attn_widget as aw
+    from scripts.page import mount
 
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     widget = aw.show("the cat sat on the mat", progress=False)
