@@ -18,7 +18,7 @@ PROMPTS = Path(__file__).with_name("prompts")
 TESTS = Path(__file__).parent.parent / "tests"
 RATED = ("amazon", "films", "tweets", "editorials")
 SHORTEST, WINDOW = 4, 8  # words: of a text that is looked for, and of a longer one's stretches
-KEPT = ("proverbs it has read",)  # groups of prompts that the text may hold
+KEPT = ("proverbs of the everyday text",)  # groups of prompts that the text may hold
 WORD = re.compile(r"[a-z0-9]+")
 
 

@@ -63,6 +63,7 @@ SOURCES: dict[str, str] = {
     "proverbs": "proverbs and the Harvard sentences, Corpora project, CC0",
 }
 KINDS: dict[str, str] = {"validation": "Wikipedia", "examples": "WordNet's examples"}
+FEWEST_SEEN = 20  # sentences for a share to be told
 
 
 def data_section(run: dict[str, Any]) -> str:
@@ -237,7 +238,8 @@ def everyday_lines(figures: dict[str, Any]) -> list[str]:
         )
         alone = ", a sentence at a time" if row["alone"] else ""
         title = f"{KINDS.get(name, name)}{alone}"
-        lines.append(f"| {title} | {row['tokens']:,} | {shares} | {row['seen']['last']:.1%} |")
+        own = f"{row['seen']['last']:.1%}" if row["seen"]["n"] >= FEWEST_SEEN else ""
+        lines.append(f"| {title} | {row['tokens']:,} | {shares} | {own} |")
     if "stars" in figures:
         lines += ["", "| fine-tuned on stars, by default | right | each seed | chance |"]
         lines.append("|---|---|---|---|")

@@ -270,7 +270,7 @@ def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data:
     assert figures["kinds"]["short"]["alone"] and not figures["kinds"]["validation"]["alone"]
     assert "| short, a sentence at a time |" in card
     assert f"{figures['heads']['resting']} of 6 heads give more than half" in card
-    assert figures["everyday"]["n"] == 120 and "| proverbs it has not read | 5 |" in card
+    assert figures["everyday"]["n"] == 120 and "| proverbs from elsewhere | 5 |" in card
     assert "tatoeba.org" in card and "Project Gutenberg" not in card
     guide = (ROOT / "training" / "README.md").read_text(encoding="utf-8")
     assert f"{facts['steps']:,} steps" in fill_guide(guide, facts)
