@@ -219,6 +219,8 @@ export interface Drawn {
   table(): Table | null | Promise<Table | null>;
   /** The drawing as a vector, where it is one; complete in itself (styles inline). */
   svg?(): SVGSVGElement | null;
+  /** What a picture has of the view, in a sentence; null where it has all. The drawing may have less than the view. */
+  part?(of: "svg" | "png"): string | null;
   /** What the view's own switches say (mode, aggregation, open stage), for captions. */
   options?(): Readonly<Record<string, string | number | boolean | null>>;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
@@ -256,6 +257,125 @@ def test_an_svg_is_xml_that_opens_by_itself(
     )
     assert size["width"] == int(root.get("width") or 0) > 300
     assert size["colours"] > 20
+
+
+# Keeps the markup that a picture is made of: an image with the address of an SVG.
+KEEP_MARKUP = """() => {
+  const source = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
+  Object.defineProperty(HTMLImageElement.prototype, "src", {
+    ...source,
+    set(address) {
+      if (address.startsWith("data:image/svg+xml")) window.markup = decodeURIComponent(address.split(/,(.*)/s)[1]);
+      source.set.call(this, address);
+    },
+  });
+}"""
+# What lies wholly inside the picture and is not covered by an edge that clips, of what a selector matches.
+INSIDE = """([markup, selector]) => {
+  document.body.innerHTML = markup;
+  const picture = document.querySelector("svg").getBoundingClientRect();
+  const inside = ([a, b]) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+  return [...document.querySelectorAll(selector)].filter((element) => {
+    const box = element.getBoundingClientRect();
+    if (box.height === 0 || !inside([box, picture])) return false;
+    for (let outer = element.parentElement; outer !== null && outer.tagName !== "svg"; outer = outer.parentElement) {
+      const clips = /auto|scroll|hidden/.test(getComputedStyle(outer).overflow);
+      if (clips && !inside([box, outer.getBoundingClientRect()])) return false;
+    }
+    return element.textContent !== "";
+  }).length;
+}"""
+
+
+def picture_of(page: Page, folder: Path) -> tuple[bytes, str]:
+    """The PNG of what is open, and the markup that it is drawn from."""
+    page.evaluate(KEEP_MARKUP)
+    data = save(page, "png", folder).read_bytes()
+    return data, page.evaluate("window.markup")
+
+
+@pytest.fixture(scope="module")
+def long_run() -> aw.Analysis:
+    text = "The cat sat on the mat, and then the dog looked at the bird in the old tree. " * 3
+    return aw.analyze(text, progress=False)
+
+
+@pytest.mark.parametrize("width", [700, 1200])
+def test_a_picture_of_the_heads_has_all_of_them_and_their_map(
+    page: Page, runs: Chosen, width: int, tmp_path: Path
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    show(page, runs("heads", layer=2, head=3))
+    # Far below what is in sight: not drawn until somebody looks.
+    expect(page.locator('[data-aw-part="roles-map"]')).to_have_count(0)
+    data, markup = picture_of(page, tmp_path)
+    assert page.evaluate(INSIDE, [markup, ".aw-heads-table tbody > tr"]) == 72
+    # The last column, too.
+    assert page.evaluate(INSIDE, [markup, ".aw-heads-table tbody > tr > :last-child"]) == 72
+    assert page.evaluate("document.querySelectorAll('.aw-roles-plane > *').length") > 72
+    assert pixels(data).shape[1] <= 2 * width
+
+
+def test_a_picture_of_a_long_list_of_predictions_has_every_row(
+    page: Page, long_run: aw.Analysis, tmp_path: Path
+) -> None:
+    widget = aw.AttentionWidget(long_run, view="predictions")
+    show(page, widget)
+    assert long_run.n_tokens > 48  # rows that come with the first frame
+    page.locator(".aw-predictions-list").evaluate("list => { list.scrollTop = 400; }")
+    data, markup = picture_of(page, tmp_path)
+    rows = page.evaluate(INSIDE, [markup, ".aw-position"])
+    assert rows == long_run.n_tokens
+    assert pixels(data).shape[0] > 2 * 20 * rows
+    widget.close()
+
+
+def test_a_picture_that_would_be_too_high_says_which_rows_it_has(
+    page: Page, long_run: aw.Analysis, tmp_path: Path
+) -> None:
+    widget = aw.AttentionWidget(long_run, view="predictions")
+    show(page, widget)
+    page.add_style_tag(content=".aw-position { min-height: 300px; }")
+    _, markup = picture_of(page, tmp_path)
+    said = re.search(rf"Rows (\d+) to (\d+) of {long_run.n_tokens}\.", markup)
+    assert said is not None and 0 <= int(said[2]) - int(said[1]) <= 2
+    widget.close()
+
+
+@pytest.mark.parametrize(
+    ("view", "part"),
+    [
+        ("heads", "A part of the view: the radar."),
+        ("inside", "A part of the view: the map"),
+        ("attention", None),
+        ("tree", None),
+    ],
+)
+def test_a_drawing_of_a_part_says_so(
+    page: Page, runs: Chosen, view: str, part: str | None, tmp_path: Path
+) -> None:
+    show(page, runs(view, layer=2, head=3, token=4))
+    text = save(page, "svg", tmp_path).read_text("utf-8")
+    assert "A part of" not in text if part is None else part in text
+
+
+def test_a_zoomed_map_says_which_rows_and_columns_its_picture_has(
+    page: Page, runs: Chosen, tmp_path: Path
+) -> None:
+    widget = runs("attention", layer=2, head=3)
+    show(page, widget)
+    box = page.locator('[data-aw-part="heatmap"]').bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(QUIET_MS)
+    n = widget.analysis.n_tokens
+    said = rf"A part of the matrix: rows \d+ to \d+ of {n}, columns \d+ to \d+ of {n}\."
+    assert re.search(said, save(page, "svg", tmp_path).read_text("utf-8"))
+    _, markup = picture_of(page, tmp_path)
+    assert re.search(said, markup)
 
 
 def test_a_view_in_pixels_says_so_instead_of_an_svg(runs: Chosen, tmp_path: Path) -> None:

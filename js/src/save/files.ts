@@ -92,10 +92,14 @@ export async function fileOf(
   scale?: number,
 ): Promise<SavedFile> {
   const caption = captionFor(stage, open);
+  const linesOf = (of: "svg" | "png"): string[] => {
+    const part = open.drawn?.part?.(of) ?? null;
+    return [...captionLines(caption), ...(part === null ? [] : [part])];
+  };
   const content = async (): Promise<Blob | string> => {
     switch (format) {
       case "png":
-        return pictureOf(panel, captionLines(caption), {
+        return pictureOf(panel, linesOf("png"), {
           scale,
           legend: pictureLegend(stage, open),
         });
@@ -104,12 +108,7 @@ export async function fileOf(
         if (drawing === null) {
           throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
         }
-        return vectorOf(
-          drawing,
-          captionLines(caption),
-          palette(panel),
-          drawnLegend(stage, open, panel),
-        );
+        return vectorOf(drawing, linesOf("svg"), palette(panel), drawnLegend(stage, open, panel));
       }
       case "csv":
         return csvOf(open);

@@ -9,11 +9,14 @@ import { drawFiner } from "../draw/canvas";
 import { h } from "../draw/dom";
 import { ROOT_CLASS } from "../draw/theme";
 import { markup, stylesOf, svgAddress } from "./markup";
+import { drawUnseen, showWhole, type Unrolled, unroll } from "./whole";
 
 /** Pixels to a CSS pixel. */
 export const SCALE = 2;
 /** Larger canvases are refused by browsers: px of a side, and px in all. */
 const MOST = { side: 16_384, area: 120e6 } as const;
+/** What the caption may take of the height, px. */
+const CAPTION = 600;
 /** A hidden tab draws no frames. */
 const FRAME_MS = 250;
 
@@ -51,8 +54,15 @@ function imageOf(canvas: HTMLCanvasElement): HTMLImageElement | null {
   return image;
 }
 
-/** What a copy lacks: the pixels of canvases, and how far its parts are scrolled. */
-export function complete(copy: HTMLElement, original: HTMLElement): void {
+/**
+ * What a copy lacks: the pixels of canvases, and how far its parts are scrolled. Scrolling parts in `whole` are
+ * shown from end to end instead.
+ */
+export function complete(
+  copy: HTMLElement,
+  original: HTMLElement,
+  whole: ReadonlySet<Element> = new Set(),
+): void {
   const canvases = copy.querySelectorAll("canvas");
   original.querySelectorAll("canvas").forEach((canvas, i) => {
     const image = imageOf(canvas);
@@ -61,7 +71,16 @@ export function complete(copy: HTMLElement, original: HTMLElement): void {
   });
   const copies = [copy, ...copy.querySelectorAll<HTMLElement>("*")];
   const originals = [original, ...original.querySelectorAll<HTMLElement>("*")];
-  const scrolled = originals.filter((element) => element.scrollTop > 0 || element.scrollLeft > 0);
+  const scrolled = originals.filter(
+    (element) => (element.scrollTop > 0 || element.scrollLeft > 0) && !whole.has(element),
+  );
+  for (const scroller of whole) {
+    showWhole(copies[originals.indexOf(scroller as HTMLElement)]!, scroller);
+    for (const inner of scroller.querySelectorAll("*")) {
+      if (isSticky(inner))
+        copies[originals.indexOf(inner as HTMLElement)]!.classList.add("aw-unstuck");
+    }
+  }
   const shift = (element: Element, x: number, y: number): void => {
     const moved = copies[originals.indexOf(element as HTMLElement)];
     if (moved !== undefined) moved.style.translate = `${x}px ${y}px`;
@@ -84,17 +103,22 @@ export function complete(copy: HTMLElement, original: HTMLElement): void {
 const isSticky = (element: Element): boolean => getComputedStyle(element).position === "sticky";
 
 /** A copy of the widget that holds the panel and the caption alone. */
-function copyOf(root: HTMLElement, panel: HTMLElement, caption: HTMLElement): HTMLElement {
+function copyOf(
+  root: HTMLElement,
+  panel: HTMLElement,
+  caption: HTMLElement,
+  { whole, wider }: Unrolled,
+): HTMLElement {
   const copy = root.cloneNode(false) as HTMLElement;
   const shown = panel.cloneNode(true) as HTMLElement;
-  complete(shown, panel);
+  complete(shown, panel, whole);
   copy.classList.add("aw-saving");
   for (const name of ["role", "aria-label", "id"]) copy.removeAttribute(name);
   copy.inert = true;
   const { paddingLeft, paddingRight } = getComputedStyle(root);
   const width =
     panel.clientWidth + Number.parseFloat(paddingLeft) + Number.parseFloat(paddingRight);
-  copy.style.width = `${Math.ceil(width)}px`;
+  copy.style.width = `${Math.ceil(width + wider)}px`;
   shown.style.removeProperty("min-height");
   copy.append(shown, caption);
   return copy;
@@ -129,12 +153,14 @@ export async function pictureOf(
   if (root === null || panel.clientWidth === 0)
     throw new Error("Nothing of this view is on screen.");
   let copy: HTMLElement;
+  await drawUnseen(panel);
   drawFiner(scale);
   try {
     await redraw(root);
-    const caption = captionElement(lines);
+    const unrolled = unroll(panel, MOST.side - CAPTION);
+    const caption = captionElement([...lines, ...unrolled.parts]);
     if (legend !== null) caption.prepend(legend.element);
-    copy = copyOf(root, panel, caption);
+    copy = copyOf(root, panel, caption, unrolled);
     legend?.fill();
   } finally {
     drawFiner(1);

@@ -1,7 +1,8 @@
 /** What the attention view gives away: its cells in long form, and the picture as a vector. */
 
+import type { Track } from "../draw/axis";
 import type { FlowData } from "../draw/flow";
-import { held } from "../draw/format";
+import { formatCount, held } from "../draw/format";
 import { flowNodes, heatmapNodes, node } from "../draw/heatmap-svg";
 import {
   type Geometry,
@@ -14,6 +15,8 @@ import type { Palette } from "../draw/theme";
 import { errorOf, type Matrix, type Stage, scoresAbsent } from "../matrix";
 import type { Table } from "../types";
 
+/** Of a cell: so much of one beyond the edge is the rounding of the zoom. */
+const EDGE = 1e-6;
 const COLUMNS = ["query", "key", "query_token", "key_token", "weight"] as const;
 
 /** One row a cell, in the order of the text, with the digits that hold; `null` where the mask forbids one. */
@@ -55,6 +58,17 @@ export async function attentionTable(
   // A saved page may hold the weights alone.
   const found = source.live ? await ask : await ask.catch(() => null);
   return cellTable(matrix, (found?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
+}
+
+/** What a zoomed map shows, in a sentence; null where it shows all. */
+export function windowOf({ rows, columns, left, top, side, zoomed }: Geometry): string | null {
+  if (!zoomed) return null;
+  const part = ({ start, size, count }: Track, from: number): string => {
+    const first = Math.max(0, Math.floor((from - start) / size + EDGE));
+    const last = Math.min(count, Math.ceil((from + side - start) / size - EDGE));
+    return `${formatCount(first + 1)} to ${formatCount(last)} of ${formatCount(count)}`;
+  };
+  return `A part of the matrix: rows ${part(rows, top)}, columns ${part(columns, left)}.`;
 }
 
 /** Heatmap and flow in one drawing, complete in itself. */

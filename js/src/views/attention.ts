@@ -16,7 +16,7 @@ import { schemeOf, spokenMatrix, unitLabel } from "../names";
 import { createPairNumbers } from "../pairs";
 import type { Drawn } from "../types";
 import { attentionControls } from "./attention-controls";
-import { attentionTable, attentionVector } from "./attention-export";
+import { attentionTable, attentionVector, windowOf } from "./attention-export";
 import { attendedList, groupStrip, membersOf } from "./attention-group";
 import { moveCell } from "./attention-keys";
 import { askLanguage, type Language } from "./attention-language";
@@ -505,6 +505,7 @@ export function attention(element: HTMLElement, stage: Stage): Drawn {
       element.replaceChildren();
     },
     table: () => (matrix === null ? null : attentionTable(stage, matrix)),
+    part: () => (map.geometry === null ? null : windowOf(map.geometry)),
     svg() {
       const geometry = map.geometry;
       if (matrix === null || geometry === null || matrix.size === 0) return null;

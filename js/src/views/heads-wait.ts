@@ -71,7 +71,9 @@ export function whenSeen(element: Element, call: () => void, signal: AbortSignal
   signal.addEventListener("abort", forget, { once: true });
 }
 
-/** Draw what is not in sight within `root`, too: paper has no scrolling. */
-export function showUnseen(root: Element): void {
-  for (const [element, call] of [...unseen]) if (root.contains(element)) call();
+/** Draw what is not in sight within `root`, too: paper has no scrolling. Whether there was anything. */
+export function showUnseen(root: Element): boolean {
+  const within = [...unseen].filter(([element]) => root.contains(element));
+  for (const [, call] of within) call();
+  return within.length > 0;
 }

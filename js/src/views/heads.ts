@@ -284,6 +284,8 @@ export const heads: View = (element, { source, state, report, announce, signal }
     },
     table: (): Promise<Table> => headsRows(source, arrays),
     svg: () => radar.svg(),
+    part: (of) =>
+      of === "svg" ? "A part of the view: the radar. The PNG has the whole view." : null,
     options: () => ({ tau }),
   };
 };

@@ -525,6 +525,10 @@ export function inside(element: HTMLElement, stage: Stage): Drawn {
       // A saved page may have none of the open stage's numbers: a header alone is no table.
       return table.rows.length === 0 ? null : table;
     },
+    part: (of) =>
+      of === "svg"
+        ? "A part of the view: the map of the model. The PNG has the numbers of the open stage, too."
+        : null,
     svg: () => (arch === null ? null : standalone(map.element)),
     options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),
   };
