@@ -6,7 +6,7 @@ import { h, setAttributes } from "../draw/dom";
 import { ABSENT, exact, formatNumber } from "../draw/format";
 import { onResize } from "../draw/gauge";
 import { inkOn, type Mode, ramp } from "../draw/ramp";
-import { modeOf, onTheme, palette } from "../draw/theme";
+import { modeOf, onTheme, palette, ROOT_CLASS } from "../draw/theme";
 import { byTouch } from "../draw/touch";
 import { PATTERNS, SPECIALIZATIONS } from "../formulas-heads";
 import type { Stage } from "../matrix";
@@ -19,6 +19,7 @@ const GAP = 2;
 const AXIS = 26;
 /** For a finger a cell has at least 24 px, and the grid scrolls where there is no room. */
 const CELL = { least: 9, touch: 24, most: 28 } as const;
+/** Width of the widget, px: below, it is one column. */
 const PHONE = 480;
 /** The smallest cell above which two digits have room. */
 const LABEL_CELL = 13;
@@ -223,7 +224,8 @@ export function headGrid(element: HTMLElement, stage: Stage): () => void {
   let cell = 0;
   function layout(width: number): void {
     const room = (width - AXIS) / heads - GAP;
-    const least = byTouch() || width < PHONE ? CELL.touch : CELL.least;
+    const whole = element.closest<HTMLElement>(`.${ROOT_CLASS}`)?.clientWidth ?? Infinity;
+    const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
     cell = Math.max(least, Math.min(CELL.most, Math.floor(room)));
     grid.style.setProperty("--aw-cell", `${cell}px`);
     grid.classList.toggle("is-tight", cell < LABEL_CELL && heads > 10);
