@@ -135,9 +135,14 @@ def test_options_that_exclude_each_other_are_refused(
 
 
 def test_a_page_has_masked_predictions_when_they_are_asked_for(tmp_path: Path) -> None:
-    for flags, has in (([], False), (["--masked"], True)):
+    long = "the cat sat " * 22  # 68 tokens; up to 64 they go along anyway
+    for text, flags, has in (
+        (long, [], False),
+        (long, ["--masked"], True),
+        ("the cat", [], True),
+    ):
         page = tmp_path / "cat.html"
-        assert main(["the cat", "-o", str(page), *flags]) == 0
+        assert main([text, "-o", str(page), *flags]) == 0
         (chunk,) = re.findall(r'data-chunk="paint">([^<]+)<', page.read_text("utf-8"))
         meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
         modes = [one["request"].get("mode") for one in meta["recorded"]]
