@@ -202,7 +202,7 @@ def test_many_widgets_share_the_room_of_a_page_and_too_many_are_refused(
     one = aw.to_html(widget, tmp_path / "one.html").stat().st_size
     five = aw.to_html([widget] * 5, tmp_path / "five.html").stat().st_size
     code = len(bundle("standalone.js")) + len(bundle("widget.css"))
-    assert five - code < 3 * (one - code)
+    assert five - code < 4 * (one - code)  # tensors share; the rows of the focus tokens do not
     monkeypatch.setattr("attn_widget.export.room.MOST_BYTES", 1e6)
     with pytest.raises(InputError, match=r"these 20 widgets would .* report\(\)"):
         aw.to_html([widget] * 20, tmp_path / "many.html")
