@@ -52,7 +52,7 @@ def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
     --------
     >>> from attn_widget import analyze
     >>> word_ids(analyze("a catfish, a bird", progress=False).tokens).tolist()
-    [-1, 1, 2, 2, -1, 4, 5, -1]
+    [-1, 1, 2, -1, 4, 5, -1]
     """
     ids = np.full(len(tokens), -1, dtype=np.int32)
     number = -1

@@ -66,6 +66,8 @@ def test_is_drawn_as_it_was(page: Page, view: str, selector: str, theme: str) ->
     mount(page, widget, width=1200)
     page.add_style_tag(content=PLAIN)
     choose(page, view)
+    if view == "heads":  # the map of roles is asked for when it is looked at
+        page.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
     target = page.locator(f"[data-aw-part=view] {selector}").first
     target.scroll_into_view_if_needed()
     expect(target).to_be_visible(timeout=60_000)

@@ -39,7 +39,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def shown(page: Page) -> Iterator[aw.AttentionWidget]:
     analysis = aw.from_attentions(one_link(), TOKENS, tagger=None)
-    widget = aw.AttentionWidget(analysis, theme="light")
+    widget = aw.AttentionWidget(analysis, theme="light", layer=0, head=0)
     mount(page, widget, width=1200)
     yield widget
     widget.close()

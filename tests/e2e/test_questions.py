@@ -28,6 +28,7 @@ class Reader:
     def __init__(self, one: Opened) -> None:
         self.page = one.page
         self.widget = one.widget
+        self.source = one.source
         self.agree = one.agree
         self.analysis = one.widget.analysis
         self.actions = 0
