@@ -12,6 +12,7 @@ from nbconvert import HTMLExporter, NotebookExporter, SlidesExporter
 from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
+from scripts.lab import STEP_MS
 from tests.e2e.saved import offline, select_head, two_widgets
 
 LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
@@ -85,9 +86,14 @@ def test_a_frame_is_as_high_as_its_page(
         opened.page.wait_for_function(
             "() => document.querySelector('.attn-widget-output iframe').style.height !== '640px'"
         )
-        box = frame.bounding_box()
-        inside = content.locator("html").evaluate("html => html.scrollHeight")
-        assert box is not None
+        # What is drawn last changes the page's height once more.
+        for _ in range(STEP_MS // 100):
+            box = frame.bounding_box()
+            inside = content.locator("html").evaluate("html => html.scrollHeight")
+            assert box is not None
+            if box["height"] == pytest.approx(inside, abs=2):
+                break
+            opened.page.wait_for_timeout(100)
         assert box["height"] == pytest.approx(inside, abs=2)
 
 

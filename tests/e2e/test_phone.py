@@ -173,6 +173,7 @@ def test_a_long_press_on_a_word_gathers_it(page: Page) -> None:
     open_page(page, "short", "attention")
     session = page.context.new_cdp_session(page)
     word = page.locator(".aw-ribbon-token").nth(2)
+    word.scroll_into_view_if_needed()
     box = word.bounding_box()
     assert box is not None
     touch(session, "touchStart", (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))

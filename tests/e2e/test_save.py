@@ -413,7 +413,7 @@ def test_the_menu_is_worked_by_keys_alone(page: Page, runs: Chosen) -> None:
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(menu.locator('[data-aw-save="png"]')).to_be_focused()
     page.keyboard.press("ArrowUp")
-    expect(menu.locator('[data-aw-save="copy-csv"]')).to_be_focused()
+    expect(menu.locator('[data-aw-save="print"]')).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(menu.locator('[data-aw-save="svg"]')).to_be_focused()

@@ -78,12 +78,16 @@ def test_a_run_of_the_page_arrives_as_one_message(
     assert {"status": "running"} in heard
     shown = heard[-1]
     assert shown["text"] == "dogs bark at night"
-    assert (shown["status"], shown["token"]) == ("ready", None)
+    # Another text opens anew: on its own strongest word, not on the token chosen in the last one.
+    assert shown["status"] == "ready" and shown["token"] is not None
     assert [run["text"] for run in shown["history"]] == [
         "dogs bark at night", "the cat sat on the mat",
     ]  # fmt: skip
     meta, _ = unpack(bytes(buffers[0]))
     assert meta["text"] == "dogs bark at night"
+    cell = 'other = aw.show("dogs bark at night", progress=False)'
+    same = "[w.layer, w.head, w.token] == [other.layer, other.head, other.token]"
+    assert evaluate(client, cell, same) == "True"
 
 
 def test_the_page_hears_of_a_run_while_a_cell_works(

@@ -11,7 +11,7 @@ import torch
 import attn_widget as aw
 from attn_widget.capture import capture
 from attn_widget.encoder import Encoder
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.families import layer_modules
 from attn_widget.inside import embedding_parts, inside, parameter_counts, position_table
 from tests.unit import tiny_models
@@ -132,7 +132,7 @@ def test_what_cannot_be_shown_is_refused_in_words(encoder: Encoder) -> None:
     for layer in (-1, encoder.n_layers):
         with pytest.raises(InputError, match="0-based"):
             inside(encoder, encoding, layer)
-    with pytest.raises(InputTypeError, match="layer is True, expected an int"):
+    with pytest.raises(InputError, match="layer is True, expected an int"):
         inside(encoder, encoding, True)
 
 
