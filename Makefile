@@ -47,7 +47,7 @@ python-tests: units
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery
 
-tutorials: setup  ## The notebooks as live pages that need no network, into docs/tutorials/
+tutorials: setup  ## The notebooks as live pages that need no network, into build/tutorials/
 	@$(PY) -m scripts.tutorials
 
 bench: setup  ## Every benchmark, one after the other

@@ -1,28 +1,32 @@
-"""`make gallery`: a picture of every view in docs/gallery/, with an index to look through.
+"""`make gallery`: a picture of every view in build/gallery/, with an index to look through.
 
 Every view in light and dark, narrow and wide, and over texts that are short, long, Chinese or Hebrew.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
 from attn_widget.widget.widget import VIEWS
-from scripts.lab import ROOT, chromium
+from scripts.lab import ROOT, STEP_MS, Lab, chromium, jupyterlab
 from scripts.page import mount
 from scripts.probe import sentiment
 
-OUT = ROOT / "docs" / "gallery"
+OUT = ROOT / "build" / "gallery"
 COLOURS = (
     200  # of the palette: flat drawings lose nothing, and a picture takes a third of the bytes
 )
+HOSTS = {"lab": "doc/tree", "notebook": "notebooks"}  # the address of a notebook in each
+MARGINS = 320  # px beside a widget in JupyterLab
+LAB_HEIGHT = 3600  # px of its window: what lies below would be cut off
 SETTLE_MS = 400  # for what is drawn after the view's first answer; motion is under 250 ms
 
 NINE = "Time flies like an arrow."
@@ -86,31 +90,52 @@ def shrink(png: bytes, path: Path) -> None:
         flat.save(path, optimize=True)
 
 
+def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: Path) -> None:
+    """Write one picture a view of the widget ``root``."""
+    panel = root.locator('[data-aw-part="view"]')
+    for view in views:
+        root.locator(f'[role="tab"][data-view="{view}"]').click()
+        panel.locator(f'> [data-view="{view}"]').wait_for()
+        if view == "heads":  # the map of roles is asked for when it is looked at
+            root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
+            root.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
+        expect(panel).not_to_have_attribute("aria-busy", "true", timeout=STEP_MS)
+        expect(panel.locator("[aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
+        page.wait_for_timeout(SETTLE_MS)
+        page.mouse.move(0, 0)
+        path = folder / f"{view}-{shot.name}.png"
+        shrink(root.screenshot(animations="disabled"), path)
+        print(f"[gallery] {path.relative_to(ROOT)}", flush=True)
+
+
 def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
-    """Write one picture a view."""
+    """The pictures of one shot on a page of its own."""
     page = browser.new_page(viewport={"width": shot.width, "height": 1000})
     widget = aw.show(
         shot.text, layer=3, head=5, token=shot.token, theme=shot.theme, model=model, progress=False
     )
     mount(page, widget, width=shot.width)
-    for view in views:
-        page.locator(f'[role="tab"][data-view="{view}"]').click()
-        panel = page.locator(f'[data-aw-part="view"] > [data-view="{view}"]')
-        panel.wait_for()
-        page.wait_for_function(
-            "() => document.querySelector('[data-aw-part=view]').ariaBusy !== 'true'"
-            " && !document.querySelector('[data-aw-part=view] [aria-busy=true]')"
-        )
-        if view == "heads":  # the map of roles is asked for when it is looked at
-            page.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
-            page.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
-        page.wait_for_timeout(SETTLE_MS)
-        page.mouse.move(0, 0)
-        path = OUT / f"{view}-{shot.name}.png"
-        shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
-        print(f"[gallery] {path.relative_to(ROOT)}", flush=True)
+    take_views(page, page.locator(".attn-widget"), shot, views, OUT)
     page.close()
     widget.close()
+
+
+def take_in(browser: Browser, lab: Lab, shot: Shot, host: str) -> None:
+    """The pictures of one shot in a notebook: in JupyterLab or Notebook 7."""
+    cells = [
+        f"import attn_widget as aw\naw.show({shot.text!r}, layer=3, head=5, token={shot.token}, "
+        f"theme={shot.theme!r}, progress=False)"
+    ]
+    name = lab.write(f"{shot.name}.ipynb", cells)
+    opened = lab.open(browser, name, shot.width + MARGINS, LAB_HEIGHT, host=HOSTS[host])
+    opened.theme(f"JupyterLab {shot.theme.capitalize()}")
+    opened.run_all()
+    widget = opened.widget(0)
+    widget.wait_drawn()
+    folder = OUT / host
+    folder.mkdir(parents=True, exist_ok=True)
+    take_views(opened.page, widget.element, shot, [v for v in VIEWS if v != "task"], folder)
+    opened.close()
 
 
 def index(names: list[str]) -> str:
@@ -129,12 +154,22 @@ def index(names: list[str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def main(wanted: list[str]) -> None:
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.gallery", description=__doc__)
+    parser.add_argument("shots", nargs="*", help="which ones; by default all")
+    parser.add_argument(
+        "--host", choices=HOSTS, help="draw in a notebook, into a folder of its own"
+    )
+    asked = parser.parse_args(arguments)
+    shots = [shot for shot in SHOTS if not asked.shots or shot.name in asked.shots]
     OUT.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
-        for shot in SHOTS:
-            if wanted and shot.name not in wanted:
-                continue
+        if asked.host is not None:
+            with jupyterlab() as lab:
+                for shot in shots:
+                    take_in(browser, lab, shot, asked.host)
+            return
+        for shot in shots:
             take(browser, shot, [view for view in VIEWS if view != "task"], None)
             take(browser, shot, ["task"], sentiment())
     names = [path.stem for path in OUT.glob("*.png")]

@@ -1,6 +1,6 @@
 """`make tutorials`: every notebook as one live page that asks nothing of the network, with its picture.
 
-``python -m scripts.tutorials [name ...]`` runs the notebooks and writes docs/tutorials/<name>.html and
+``python -m scripts.tutorials [name ...]`` runs the notebooks and writes build/tutorials/<name>.html and
 <name>.png. What an author has to keep to stands in CONTRIBUTING.md.
 """
 
@@ -27,7 +27,7 @@ from scripts.gallery import shrink
 from scripts.lab import ROOT, STEP_MS, chromium
 
 NOTEBOOKS = ROOT / "notebooks"
-OUT = ROOT / "docs" / "tutorials"
+OUT = ROOT / "build" / "tutorials"
 TEMPLATES = Path(__file__).parent / "templates"
 LIMIT_S = 900  # of a cell, against one that hangs
 WIDTH, HEIGHT = 1100, 3000  # px of a picture's page; what sticks to its lower edge is drawn once
@@ -79,7 +79,7 @@ class Renderer(IPythonRenderer):
         return convert(body.strip(), display="inline")
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        url = re.sub(r"^([\w-]+)\.ipynb\b", r"\1.html", url).replace("../docs/", "../")
+        url = re.sub(r"^([\w-]+)\.ipynb\b", r"\1.html", url).replace("../docs/", "../../docs/")
         return super().link(text, url, title)
 
 
