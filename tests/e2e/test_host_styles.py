@@ -24,6 +24,7 @@ from tests.e2e.views import READY
 
 TEXT = "The cat sat on the mat. It was tired."
 TEXTS = [TEXT, "Paris is the capital of France.", "She gave him the book because he asked."]
+PATIENCE = 8
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
 # What follows from where a widget lies on its page, not from a rule.
 PLACED = ("perspective-origin", "transform-origin")
@@ -117,7 +118,13 @@ def compare(host_page: Page, host: Locator, bare_page: Page, view: str) -> list[
         settle(page)
         STEPS.get(view, lambda _: None)(root)
         settle(page)
-    return differences(host, bare)
+    # A busy machine draws late: what differs must go on differing.
+    for _ in range(PATIENCE):
+        found = differences(host, bare)
+        if not found:
+            break
+        settle(host_page)
+    return found
 
 
 def bare_like(browser: Browser, host: Locator, widget: aw.AttentionWidget | ProfileWidget) -> Page:
