@@ -64,7 +64,8 @@ def fit_classifier(
     Every weight learns by AdamW: those of the encoder at ``lr_encoder``, those of the new head at
     ``lr_head``. Both rise in a linear way over the first tenth of the batches and then fall to 0. The
     encoder keeps the dropout that its configuration states. With ``validation``, training stops when
-    the validation loss has not fallen for ``patience`` epochs, and the best epoch's weights are kept.
+    ``patience`` epochs in a row were no better on the validation texts than an earlier one, and the best
+    epoch's weights are kept: the one with most texts right, of equal ones that with the lower loss.
     The same seed on the same machine gives the same weights.
 
     Parameters
@@ -102,7 +103,7 @@ def fit_classifier(
     batch_size : int
         Texts; batches hold texts of like lengths.
     patience : int
-        Epochs without a lower validation loss before training stops.
+        Epochs in a row, none of them the best so far, before training stops.
     max_length : int, optional
         Most tokens of a text; the model's own limit unless given.
     truncation : bool

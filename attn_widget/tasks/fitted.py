@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attn_widget.checks import check_flag, check_kind, check_path, check_several
 from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
+from attn_widget.tasks.metrics import rank
 
 if TYPE_CHECKING:
     from attn_widget.encoder import Encoder
@@ -72,8 +73,8 @@ class FittedClassifier:
             return None
         if self.history[-1]["validation"] is None:
             return len(self.history)
-        losses = [record["validation"]["loss"] for record in self.history]
-        return 1 + losses.index(min(losses))
+        ranks = [rank(record) for record in self.history]
+        return 1 + ranks.index(max(ranks))
 
     def probabilities(
         self, texts: Sequence[str], *, truncation: bool | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from attn_widget.errors import InputError
 FEWEST_FOR_RELAXED = 4
 # Rows that were rounded to half precision still sum to 1 within this.
 SUM_TOLERANCE = 1e-2
+WORST = (-math.inf, -math.inf)  # below the rank of any epoch
 
 
 @dataclass(frozen=True)
@@ -133,3 +135,13 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], NDArra
             "Expected numbers from 0 to 1 that sum to 1; of logits take the softmax first.",
         )
     return true.astype(np.int64), rows
+
+
+def rank(record: dict[str, Any]) -> tuple[float, float]:
+    """Orders epochs: the more validation texts are right the better, then the lower their loss.
+
+    The loss alone would end a fine-tuning early: it rises as soon as the model grows sure of its
+    mistakes, while more and more texts are still classified correctly.
+    """
+    found = record["validation"]
+    return found["correct"], -found["loss"]

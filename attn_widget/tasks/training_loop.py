@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from attn_widget.errors import InputError
 from attn_widget.tasks.batches import Examples, by_length, shuffled
-from attn_widget.tasks.metrics import score
+from attn_widget.tasks.metrics import WORST, rank, score
 
 if TYPE_CHECKING:
     from attn_widget.tasks.checkpoint import Store
@@ -78,7 +78,7 @@ class State:
     history : list of dict
         A record for each epoch that is done.
     best : int
-        The epoch (1-based) with the lowest validation loss; 0 before there is one.
+        The epoch (1-based) with the highest `attn_widget.tasks.metrics.rank`; 0 before there is one.
     finished : bool
     """
 
@@ -323,8 +323,7 @@ class Training:
             self.store.save(self.model, self.optimizer, state)
 
     def _is_best(self) -> bool:
-        losses = [record["validation"]["loss"] for record in self.state.history]
-        return losses[-1] < min(losses[:-1], default=math.inf)
+        return rank(self.state.history[-1]) > max(map(rank, self.state.history[:-1]), default=WORST)
 
     def _finish(self) -> None:
         """The best epoch's weights, in the model and in the checkpoint."""
