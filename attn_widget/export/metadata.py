@@ -1,4 +1,4 @@
-"""What a saved view says of itself; ``js/src/save/caption.ts`` says the same, word for word."""
+"""What a saved view says of itself; ``js/src/export/caption.ts`` says the same, word for word."""
 
 from __future__ import annotations
 

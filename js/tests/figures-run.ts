@@ -1,9 +1,17 @@
 /** A run small enough to calculate in the test: 3 layers, 4 heads, 6 tokens, 40 entries in the vocabulary. */
 
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { Context, Meta, NdArray, Selection, SliceRequest, Source, State } from "../src/types";
-import type { Mode } from "../src/views/predictions-data";
+import { SliceFailure } from "../src/protocol/failure";
+import type {
+  Context,
+  Meta,
+  NdArray,
+  Selection,
+  SliceRequest,
+  Source,
+  State,
+} from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import type { Mode } from "../src/views/predictions/data";
 
 export const LAYERS = 3;
 export const HEADS = 4;

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { length } from "../src/derive/dimensions";
-import { held } from "../src/draw/format";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
+import { length } from "../src/figures/derive/dimensions";
+import { held } from "../src/figures/format";
+import { SliceFailure } from "../src/protocol/failure";
 import type {
   Drawn,
   NdArray,
@@ -12,8 +11,9 @@ import type {
   SliceRequest,
   Source,
   State,
-} from "../src/types";
-import { inside } from "../src/views/inside";
+} from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import { inside } from "../src/views/inside/view";
 import { metaOf } from "./runs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";

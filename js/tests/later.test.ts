@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Stage } from "../src/matrix";
-import { createState } from "../src/state";
-import type { Drawn, Slice } from "../src/types";
-import type { LaterViews } from "../src/views/later";
+import type { Stage } from "../src/figures/matrix";
+import type { Drawn, Slice } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import type { LaterViews } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
 
 const CODE = new Uint8Array([1, 2, 3]);
@@ -11,18 +11,18 @@ const ANSWER: Slice = {
   arrays: new Map([["code", { data: CODE, shape: [3] }]]),
 };
 
-let failure: typeof import("../src/source/failure");
-let later: typeof import("../src/views/later");
-let tabs: typeof import("../src/views/tabs");
+let failure: typeof import("../src/protocol/failure");
+let later: typeof import("../src/views/lazy-views");
+let tabs: typeof import("../src/frame/tabs");
 let drawn: string[];
 let gone: string[];
 let views: LaterViews;
 
 beforeEach(async () => {
   vi.resetModules(); // what is loaded stays loaded for a page
-  failure = await import("../src/source/failure");
-  later = await import("../src/views/later");
-  tabs = await import("../src/views/tabs");
+  failure = await import("../src/protocol/failure");
+  later = await import("../src/views/lazy-views");
+  tabs = await import("../src/frame/tabs");
   drawn = [];
   gone = [];
   const draw = (name: string) => (element: HTMLElement) => {

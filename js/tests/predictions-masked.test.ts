@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
+import { SliceFailure } from "../src/protocol/failure";
 import type {
   Action,
   Drawn,
@@ -10,8 +9,9 @@ import type {
   SliceRequest,
   Source,
   Table,
-} from "../src/types";
-import { predictions } from "../src/views/predictions";
+} from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import { predictions } from "../src/views/predictions/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 

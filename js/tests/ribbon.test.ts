@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { unitsOf } from "../src/derive/units";
-import { createMatrix, type Stage } from "../src/matrix";
-import { createState } from "../src/state";
-import type { Action, Meta, Source } from "../src/types";
-import { ribbon } from "../src/views/ribbon";
-import { buildLine, directionOf, firstUnits } from "../src/views/ribbon-line";
-import { readTags } from "../src/views/ribbon-tags";
-import { newMemory, type RibbonMemory } from "../src/views/ribbon-tools";
+import { buildLine, directionOf, firstUnits } from "../src/draw/text-line";
+import { unitsOf } from "../src/figures/derive/units";
+import { createMatrix, type Stage } from "../src/figures/matrix";
+import { ribbon } from "../src/frame/ribbon/ribbon";
+import { readTags } from "../src/frame/ribbon/tags";
+import { newMemory, type RibbonMemory } from "../src/frame/ribbon/tools";
+import type { Action, Meta, Source } from "../src/protocol/types";
+import { createState } from "../src/state/state";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "Angela", "Mer", "##kel", "sings", "[SEP]"];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { captionLines, captionOf, cut, fileName } from "../src/save/caption";
-import { toCsv } from "../src/save/csv";
-import { toJson } from "../src/save/json";
-import { markup } from "../src/save/markup";
-import { vectorOf, wrap } from "../src/save/vector";
-import { DEFAULT_SELECTION } from "../src/state";
-import type { Selection, Table } from "../src/types";
+import { captionLines, captionOf, cut, fileName } from "../src/export/caption";
+import { toCsv } from "../src/export/csv";
+import { toJson } from "../src/export/json";
+import { markup } from "../src/export/markup";
+import { vectorOf, wrap } from "../src/export/vector";
+import type { Selection, Table } from "../src/protocol/types";
+import { DEFAULT_SELECTION } from "../src/state/state";
 import { metaOf } from "./runs";
 
 const one = (cell: string | number | null): string =>

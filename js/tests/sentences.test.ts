@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber } from "../src/draw/format";
-import type { Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { Drawn, NdArray, Selection, Slice, SliceRequest, State } from "../src/types";
-import { sentences } from "../src/views/sentences";
-import { massSum } from "../src/views/sentences-data";
+import { formatNumber } from "../src/figures/format";
+import type { Stage } from "../src/figures/matrix";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Drawn, NdArray, Selection, Slice, SliceRequest, State } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import { massSum } from "../src/views/sentences/data";
+import { sentences } from "../src/views/sentences/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 

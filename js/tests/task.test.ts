@@ -1,8 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber, formatPercent, shown, visible } from "../src/draw/format";
-import type { Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
+import {
+  bestSpan,
+  classesOf,
+  closingColumn,
+  oddsOf,
+  slicedClasses,
+  spanText,
+} from "../src/figures/classes";
+import { formatNumber, formatPercent, shown, visible } from "../src/figures/format";
+import type { Stage } from "../src/figures/matrix";
+import { SliceFailure } from "../src/protocol/failure";
 import type {
   Drawn,
   Meta,
@@ -12,16 +19,9 @@ import type {
   SliceRequest,
   State,
   TypedArray,
-} from "../src/types";
-import { task } from "../src/views/task";
-import {
-  bestSpan,
-  classesOf,
-  closingColumn,
-  oddsOf,
-  slicedClasses,
-  spanText,
-} from "../src/views/task-data";
+} from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import { task } from "../src/views/task/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createMatrix, type Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { NdArray, Selection, SliceRequest, Source, Table } from "../src/types";
-import { tree } from "../src/views/tree";
+import { createMatrix, type Stage } from "../src/figures/matrix";
+import { SliceFailure } from "../src/protocol/failure";
+import type { NdArray, Selection, SliceRequest, Source, Table } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import { tree } from "../src/views/tree/view";
 import { random } from "./figures-run";
 import { metaOf } from "./runs";
 

@@ -1,10 +1,10 @@
 /** The views by the name that the trait `view` has, in the order of their tabs. */
 
-import type { Meta } from "../types";
-import { attention } from "./attention";
-import { heads } from "./heads";
-import { type Draw, laterView } from "./later";
-import { predictions } from "./predictions";
+import type { Meta } from "../protocol/types";
+import { attention } from "./attention/view";
+import { heads } from "./heads/view";
+import { type Draw, laterView } from "./lazy-views";
+import { predictions } from "./predictions/view";
 
 export interface Tab {
   readonly label: string;

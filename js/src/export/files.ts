@@ -1,0 +1,122 @@
+/** The files of a drawn view: picture, vector, table; each with its caption and its name. */
+
+import { ramp } from "../draw/color/ramp";
+import { rampValue } from "../draw/color/scale";
+import { modeOf, palette } from "../draw/color/theme";
+import { weightLegend } from "../draw/color/weight-legend";
+import { formatNumber } from "../figures/format";
+import { beyondText, errorOf, type Stage, topOf } from "../figures/matrix";
+import { SliceFailure } from "../protocol/failure";
+import type { Drawn, Scale, Table } from "../protocol/types";
+import { VIEWS } from "../views/index";
+import { type Caption, captionLines, captionOf, fileName } from "./caption";
+import { toCsv } from "./csv";
+import { toJson } from "./json";
+import { type PictureOptions, pictureOf } from "./picture";
+import { type VectorLegend, vectorOf } from "./vector";
+
+export const FORMATS = ["png", "svg", "csv", "json"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** What is open in the panel. */
+export interface Open {
+  readonly name: string;
+  readonly drawn: Drawn | null;
+}
+
+export interface SavedFile {
+  readonly name: string;
+  readonly blob: Blob;
+}
+
+const TYPES: Readonly<Record<Format, string>> = {
+  png: "image/png",
+  svg: "image/svg+xml",
+  csv: "text/csv",
+  json: "application/json",
+};
+
+export function captionFor({ source, state }: Stage, { name, drawn }: Open): Caption {
+  const definition = VIEWS[name]?.definition ?? "";
+  return captionOf(source.meta, state.get(), name, definition, drawn?.options?.());
+}
+
+/** The largest weight of the one view whose ramp stands in the bar, outside its panel. */
+function rampOf(
+  { matrix, state }: Stage,
+  { name }: Open,
+): { max: number; scale: Scale; error: number; beyond: string } | null {
+  const shown = matrix.get();
+  if (name !== "attention" || shown === null || shown.scores !== null) return null;
+  const { scale } = state.get();
+  const max = topOf(shown, scale);
+  return { max, scale, error: errorOf(shown, max), beyond: beyondText(shown, scale) };
+}
+
+export function pictureLegend(
+  stage: Stage,
+  open: Open,
+): NonNullable<PictureOptions["legend"]> | null {
+  const found = rampOf(stage, open);
+  if (found === null) return null;
+  const { element, show } = weightLegend();
+  return { element, fill: () => show(found.max, found.scale, found.error, found.beyond) };
+}
+
+function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend | null {
+  const found = rampOf(stage, open);
+  if (found === null) return null;
+  const { css } = ramp("weight", modeOf(panel));
+  const error = found.scale === "unit" ? 0 : found.error;
+  const most = formatNumber(rampValue(1, found.max, found.scale), undefined, error);
+  const high = found.beyond === "" ? most : `${most}, hatched: ${found.beyond}`;
+  return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
+}
+
+async function tableOf({ name, drawn }: Open): Promise<Table> {
+  const table = await drawn?.table();
+  if (table == null) {
+    throw new SliceFailure(`The view "${VIEWS[name]?.label ?? name}" has no table to give here.`);
+  }
+  return table;
+}
+
+export const csvOf = async (open: Open): Promise<string> => toCsv(await tableOf(open));
+
+/** Make one file of what is open; rejects with what to tell the reader. */
+export async function fileOf(
+  format: Format,
+  stage: Stage,
+  panel: HTMLElement,
+  open: Open,
+  scale?: number,
+): Promise<SavedFile> {
+  const caption = captionFor(stage, open);
+  const linesOf = (of: "svg" | "png"): string[] => {
+    const part = open.drawn?.part?.(of) ?? null;
+    return [...captionLines(caption), ...(part === null ? [] : [part])];
+  };
+  const content = async (): Promise<Blob | string> => {
+    switch (format) {
+      case "png":
+        return pictureOf(panel, linesOf("png"), {
+          scale,
+          legend: pictureLegend(stage, open),
+        });
+      case "svg": {
+        const drawing = open.drawn?.svg?.() ?? null;
+        if (drawing === null) {
+          throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
+        }
+        return vectorOf(drawing, linesOf("svg"), palette(panel), drawnLegend(stage, open, panel));
+      }
+      case "csv":
+        return csvOf(open);
+      case "json":
+        return toJson(caption, await tableOf(open));
+    }
+  };
+  const made = await content();
+  const blob = made instanceof Blob ? made : new Blob([made], { type: TYPES[format] });
+  return { name: fileName(caption, format), blob };
+}

@@ -1,0 +1,35 @@
+/** One line under a view that stands alone: which model, which head, which text. */
+
+import { h } from "../draw/dom";
+import type { Stage } from "../figures/matrix";
+import { headName } from "../figures/names";
+import { VIEWS } from "../views/index";
+import { viewOf } from "./tabs";
+
+/** Views whose picture is of one head. */
+const OF_A_HEAD = new Set(["attention", "tree"]);
+
+export function caption(element: HTMLElement, stage: Stage): () => void {
+  const { source, state } = stage;
+  const { model, text, text_pair, profile } = source.meta;
+  const what = h("span", { class: "aw-caption-what" });
+  const written = [text, text_pair].filter((part) => part !== null && part !== "").join(" / ");
+  const of =
+    profile === null
+      ? h("bdi", { class: "aw-caption-text", title: written }, written)
+      : h("span", { class: "aw-caption-text" }, `${profile.n_texts} texts`);
+  element.append(h("strong", {}, model.name), what, profile === null && written === "" ? "" : of);
+
+  function name(): void {
+    const { layer, head, quantity, view } = state.get();
+    const shown = viewOf(source.meta, view);
+    const where = quantity === "rollout" ? `rollout to L${layer}` : headName(layer, head);
+    what.textContent = OF_A_HEAD.has(shown) ? where : VIEWS[shown]!.label;
+  }
+  name();
+  const stop = state.on(["layer", "head", "quantity", "view"], name);
+  return () => {
+    stop();
+    element.replaceChildren();
+  };
+}
