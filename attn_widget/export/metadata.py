@@ -7,7 +7,7 @@ from typing import Any
 
 from attn_widget.analysis.metrics import TAU
 
-# As in js/src/views/index.ts.
+# As in js/src/views/*/index.ts.
 DEFINITIONS: dict[str, str] = {
     "attention": "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
     "heads": "Six metrics of each head's attention matrix and seven shares of what it attends to.",

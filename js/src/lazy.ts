@@ -1,4 +1,4 @@
-/** What `later.ts` provides: a bundle of its own in notebooks, a part of the page where that is saved. */
+/** Entry: the lazy views and printing. A bundle of its own in notebooks, part of the page where that is saved. */
 
 export { printing } from "./export/print";
 export { inside } from "./views/inside/view";

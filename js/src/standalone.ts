@@ -3,7 +3,7 @@
 import { h } from "./draw/dom";
 import { openDialog, whenSettled } from "./export/print";
 import { createFrame, type Frame } from "./frame/frame";
-import * as rest from "./lazy";
+import * as lazy from "./lazy";
 import { explain } from "./protocol/failure";
 import { SnapshotSource } from "./protocol/snapshot";
 import { acceptSelection } from "./state/binding";
@@ -149,7 +149,7 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
 }
 
 function start(): void {
-  provide(rest);
+  provide(lazy);
   const main = document.querySelector<HTMLElement>("main")!;
   const index = JSON.parse(document.getElementById("aw-index")!.textContent) as Index;
   main.replaceChildren();

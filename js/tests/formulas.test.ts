@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mathElement, mi, mn, mtext, row } from "../src/draw/math";
+import { mathElement } from "../src/draw/math";
 import { shown } from "../src/figures/format";
 import {
   closingDigits,
@@ -10,6 +10,7 @@ import {
   softmaxWithNumbers,
 } from "../src/figures/formulas";
 import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
+import { mi, mn, mtext, row } from "../src/figures/math";
 import { figures, random } from "./figures-run";
 
 /** Uniform attention over the first `count` keys of each row; the others are impossible. */

@@ -4,7 +4,8 @@ import { luminance } from "../src/draw/color/ramp";
 import { exact, formatNumber } from "../src/figures/format";
 import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
 import { explainedByAxis } from "../src/figures/head-figures";
-import type { Drawn, Table } from "../src/protocol/types";
+import type { Table } from "../src/figures/table";
+import type { ViewHandle } from "../src/views/contract";
 import {
   axisPoint,
   nearestOutline,
@@ -42,7 +43,7 @@ class Laid implements ResizeObserver {
 }
 vi.stubGlobal("ResizeObserver", Laid);
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 
 async function draw(options: Parameters<typeof run>[0] = {}): Promise<Run> {

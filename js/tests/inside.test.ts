@@ -2,17 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { length } from "../src/figures/derive/dimensions";
 import { held } from "../src/figures/format";
 import { SliceFailure } from "../src/protocol/failure";
-import type {
-  Drawn,
-  NdArray,
-  Precision,
-  Selection,
-  Slice,
-  SliceRequest,
-  Source,
-  State,
-} from "../src/protocol/types";
+import type { NdArray, Precision, Slice, SliceRequest, Source } from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
 import { createState } from "../src/state/state";
+import type { ViewHandle } from "../src/views/contract";
 import { inside } from "../src/views/inside/view";
 import { metaOf } from "./runs";
 
@@ -170,7 +163,7 @@ function answer(request: SliceRequest): Slice {
   }
 }
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 let reports: string[];
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { rampIndex } from "../src/draw/color/scale";
 import { eachBeyond } from "../src/draw/heatmap/cells";
 import { beyondOf, beyondText, createMatrix, type Matrix, topOf } from "../src/figures/matrix";
-import type { Selection } from "../src/protocol/types";
+import type { Selection } from "../src/state/selection";
 import { createState } from "../src/state/state";
 import { sentenceOf, writeSentence } from "../src/views/attention/sentence";
 import { metaOf } from "./runs";

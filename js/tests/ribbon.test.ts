@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildLine, directionOf, firstUnits } from "../src/draw/text-line";
 import { unitsOf } from "../src/figures/derive/units";
-import { createMatrix, type Stage } from "../src/figures/matrix";
+import { createMatrix } from "../src/figures/matrix";
 import { ribbon } from "../src/frame/ribbon/ribbon";
 import { readTags } from "../src/frame/ribbon/tags";
 import { newMemory, type RibbonMemory } from "../src/frame/ribbon/tools";
 import type { Action, Meta, Source } from "../src/protocol/types";
 import { createState } from "../src/state/state";
+import type { ViewContext } from "../src/views/contract";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "Angela", "Mer", "##kel", "sings", "[SEP]"];
@@ -114,7 +115,7 @@ describe("the ribbon", () => {
   let stop: AbortController;
   let asked: Action[];
   let dispose: () => void;
-  let stage: Stage;
+  let stage: ViewContext;
   let memory: RibbonMemory;
 
   async function draw(change: Partial<Meta> = {}, acts = true): Promise<void> {

@@ -1,7 +1,7 @@
 /** A heat map of any shape on canvas: labels that fit, cells by pointer or key. */
 
 import { largest, maxPool } from "../figures/derive/matrix";
-import type { Scale } from "../protocol/types";
+import type { Scale } from "../state/selection";
 import { fitCanvas, fitText, hatching, heatImage, pixelRatio } from "./canvas";
 import { type Mode, ramp } from "./color/ramp";
 import { type Palette, palette } from "./color/theme";

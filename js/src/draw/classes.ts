@@ -21,8 +21,9 @@ import {
 import { largest } from "../figures/derive/matrix";
 import { exact, formatCount, formatNumber, formatPercent, visible } from "../figures/format";
 import { softmaxWithNumbers } from "../figures/formulas";
+import type { MathNode } from "../figures/math";
 import { h, setAttributes, step } from "./dom";
-import { type MathNode, mathElement, wrappingEquation } from "./math";
+import { mathElement, wrappingEquation } from "./math";
 
 /** A name longer than this would tear the equation apart. */
 const NAME_MOST = 14;

@@ -2,9 +2,25 @@
 
 import { partOf, type Unit, unitsOf } from "../figures/derive/units";
 import { visible } from "../figures/format";
-import type { Tags } from "../frame/ribbon/tags";
 import type { Meta } from "../protocol/types";
 import { h } from "./dom";
+
+/** What stands under a word. */
+export interface Tag {
+  readonly pos: string | null;
+  /** The entity that the word belongs to. */
+  readonly entity: string | null;
+  /** The entity's name, where it ends. */
+  readonly label: string | null;
+}
+
+export interface Tags {
+  /** The word of a token, or null. */
+  wordOf(token: number): number | null;
+  of(word: number): Tag | null;
+  /** Who tagged, for titles. */
+  readonly tagger: string;
+}
 
 const SEGMENT_NAMES = ["A", "B"];
 const MASK = "[MASK]";

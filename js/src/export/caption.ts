@@ -1,6 +1,8 @@
 /** What a saved view says of itself: model, text, layer, head, definition, options, versions. No links. */
 
-import type { HeadIndex, Meta, Selection } from "../protocol/types";
+import type { HeadIndex, Meta } from "../protocol/types";
+import type { Selection } from "../state/selection";
+import type { ViewDefinition } from "../views/contract";
 
 type Option = string | number | boolean | null;
 
@@ -28,44 +30,30 @@ const ROLLOUT =
   "half the identity.";
 const SCORES = " Shown: scaled scores QKᵀ / √d_k, before the softmax.";
 
-/** What each view depends on in the selection. */
-const OPTIONS: Readonly<Record<string, readonly (keyof Selection)[]>> = {
-  attention: ["quantity", "words", "special", "scale", "token", "pair", "group"],
-  heads: ["metric"],
-  tree: ["quantity", "token", "top_k", "depth", "words", "special"],
-  predictions: ["special"],
-  inside: ["token"],
-};
-const OF_A_HEAD = new Set(["attention", "tree"]);
-const OF_A_SELECTED_HEAD = new Set([...OF_A_HEAD, "heads"]);
+/** What a caption must know of a view. */
+type CaptionedView = Pick<ViewDefinition, "name" | "definition" | "options" | "head" | "scores">;
 
-function definitionOf(view: string, { quantity }: Selection, definition: string): string {
-  if (!OF_A_HEAD.has(view)) return definition;
-  if (quantity === "rollout") return ROLLOUT;
-  return quantity === "scores" && view === "attention" ? definition + SCORES : definition;
+function definitionOf(view: CaptionedView, { quantity }: Selection): string {
+  if (view.head === "shown" && quantity === "rollout") return ROLLOUT;
+  return view.scores && quantity === "scores" ? view.definition + SCORES : view.definition;
 }
 
 const plain = (value: Selection[keyof Selection]): Option =>
   value !== null && typeof value === "object" ? value.join(" ") : value;
 
-/**
- * The caption of a view.
- *
- * `definition` is that of its tab, `own` what its own switches say.
- */
+/** The caption of a view; `own` is what its own switches say. */
 export function captionOf(
   meta: Meta,
   selection: Selection,
-  view: string,
-  definition: string,
+  view: CaptionedView,
   own: Readonly<Record<string, Option>> = {},
 ): Caption {
   const { model, profile, versions } = meta;
-  const rollout = OF_A_HEAD.has(view) && selection.quantity === "rollout";
-  const selected = OF_A_SELECTED_HEAD.has(view);
-  const chosen = (OPTIONS[view] ?? []).map((key) => [key, plain(selection[key])] as const);
+  const rollout = view.head === "shown" && selection.quantity === "rollout";
+  const selected = view.head !== null;
+  const chosen = view.options.map((key) => [key, plain(selection[key])] as const);
   return {
-    view,
+    view: view.name,
     model: model.name,
     revision: model.revision,
     text: meta.text,
@@ -74,7 +62,7 @@ export function captionOf(
     profile: profile && { n_texts: profile.n_texts, seed: profile.seed },
     layer: selected ? selection.layer : null,
     head: selected && !rollout ? selection.head : null,
-    definition: definitionOf(view, selection, definition),
+    definition: definitionOf(view, selection),
     options: { ...Object.fromEntries(chosen), ...own },
     versions,
   };

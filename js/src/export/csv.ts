@@ -10,7 +10,7 @@
  *   a single quote in front (OWASP, "CSV Injection").
  */
 
-import type { Table } from "../protocol/types";
+import type { Table } from "../figures/table";
 
 const END = "\r\n";
 const FORMULA = /^[=+\-@\t\r]/;

@@ -5,10 +5,12 @@ import { rampValue } from "../draw/color/scale";
 import { modeOf, palette } from "../draw/color/theme";
 import { weightLegend } from "../draw/color/weight-legend";
 import { formatNumber } from "../figures/format";
-import { beyondText, errorOf, type Stage, topOf } from "../figures/matrix";
+import { beyondText, errorOf, topOf } from "../figures/matrix";
+import type { Table } from "../figures/table";
 import { SliceFailure } from "../protocol/failure";
-import type { Drawn, Scale, Table } from "../protocol/types";
-import { VIEWS } from "../views/index";
+import type { Scale } from "../state/selection";
+import { VIEWS } from "../views";
+import type { OpenView, ViewContext } from "../views/contract";
 import { type Caption, captionLines, captionOf, fileName } from "./caption";
 import { toCsv } from "./csv";
 import { toJson } from "./json";
@@ -17,12 +19,6 @@ import { type VectorLegend, vectorOf } from "./vector";
 
 export const FORMATS = ["png", "svg", "csv", "json"] as const;
 export type Format = (typeof FORMATS)[number];
-
-/** What is open in the panel. */
-export interface Open {
-  readonly name: string;
-  readonly drawn: Drawn | null;
-}
 
 export interface SavedFile {
   readonly name: string;
@@ -36,26 +32,25 @@ const TYPES: Readonly<Record<Format, string>> = {
   json: "application/json",
 };
 
-export function captionFor({ source, state }: Stage, { name, drawn }: Open): Caption {
-  const definition = VIEWS[name]?.definition ?? "";
-  return captionOf(source.meta, state.get(), name, definition, drawn?.options?.());
+export function captionFor({ source, state }: ViewContext, { name, drawn }: OpenView): Caption {
+  return captionOf(source.meta, state.get(), VIEWS[name]!, drawn?.options?.());
 }
 
 /** The largest weight of the one view whose ramp stands in the bar, outside its panel. */
 function rampOf(
-  { matrix, state }: Stage,
-  { name }: Open,
+  { matrix, state }: ViewContext,
+  { name }: OpenView,
 ): { max: number; scale: Scale; error: number; beyond: string } | null {
   const shown = matrix.get();
-  if (name !== "attention" || shown === null || shown.scores !== null) return null;
+  if (!VIEWS[name]!.scores || shown === null || shown.scores !== null) return null;
   const { scale } = state.get();
   const max = topOf(shown, scale);
   return { max, scale, error: errorOf(shown, max), beyond: beyondText(shown, scale) };
 }
 
 export function pictureLegend(
-  stage: Stage,
-  open: Open,
+  stage: ViewContext,
+  open: OpenView,
 ): NonNullable<PictureOptions["legend"]> | null {
   const found = rampOf(stage, open);
   if (found === null) return null;
@@ -63,7 +58,7 @@ export function pictureLegend(
   return { element, fill: () => show(found.max, found.scale, found.error, found.beyond) };
 }
 
-function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend | null {
+function drawnLegend(stage: ViewContext, open: OpenView, panel: HTMLElement): VectorLegend | null {
   const found = rampOf(stage, open);
   if (found === null) return null;
   const { css } = ramp("weight", modeOf(panel));
@@ -73,22 +68,22 @@ function drawnLegend(stage: Stage, open: Open, panel: HTMLElement): VectorLegend
   return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 
-async function tableOf({ name, drawn }: Open): Promise<Table> {
+async function tableOf({ name, drawn }: OpenView): Promise<Table> {
   const table = await drawn?.table();
   if (table == null) {
-    throw new SliceFailure(`The view "${VIEWS[name]?.label ?? name}" has no table to give here.`);
+    throw new SliceFailure(`The view "${VIEWS[name]!.label}" has no table to give here.`);
   }
   return table;
 }
 
-export const csvOf = async (open: Open): Promise<string> => toCsv(await tableOf(open));
+export const csvOf = async (open: OpenView): Promise<string> => toCsv(await tableOf(open));
 
 /** Make one file of what is open; rejects with what to tell the reader. */
 export async function fileOf(
   format: Format,
-  stage: Stage,
+  stage: ViewContext,
   panel: HTMLElement,
-  open: Open,
+  open: OpenView,
   scale?: number,
 ): Promise<SavedFile> {
   const caption = captionFor(stage, open);

@@ -2,7 +2,7 @@
  * A table with its caption as JSON, one row a line; `attn_widget/export/text.py` writes the same bytes.
  */
 
-import type { Table } from "../protocol/types";
+import type { Table } from "../figures/table";
 import type { Caption } from "./caption";
 import { numberText } from "./csv";
 

@@ -9,10 +9,10 @@
 import { ROOT_CLASS } from "../draw/color/theme";
 import { h, step } from "../draw/dom";
 import { icon } from "../draw/icon";
-import type { Stage } from "../figures/matrix";
 import { explain, isAbort } from "../protocol/failure";
+import type { OpenView, ViewContext } from "../views/contract";
 import { canCopyPictures, copyPicture, copyText, download, downloadsBlocked } from "./deliver";
-import { csvOf, FORMATS, type Format, fileOf, type Open, type SavedFile } from "./files";
+import { csvOf, FORMATS, type Format, fileOf, type SavedFile } from "./files";
 
 const NOTE_MS = 4000;
 
@@ -34,9 +34,9 @@ interface Item {
 }
 
 export function saveMenu(
-  stage: Stage,
+  stage: ViewContext,
   panel: HTMLElement,
-  open: () => Open,
+  open: () => OpenView,
   print: () => Promise<void>,
 ): HTMLElement {
   const { announce, report, signal } = stage;

@@ -1,25 +1,23 @@
 /** Printing from a widget: its code comes with the later views, and follows the browser's own printing from then on. */
 
-import type { Stage } from "../figures/matrix";
-import { acceptCode, CODE, laterPrinting, whenProvided } from "../views/lazy-views";
-import type { Open } from "./files";
-import type { Printing } from "./print";
+import type { OpenView, Printing, ViewContext } from "../views/contract";
+import { acceptCode, CODE, lazyPrinting, whenProvided } from "../views/lazy-views";
 
 /** Print what is open in `panel` whenever the page is printed; returns the way to print it alone. */
 export function paper(
   root: HTMLElement,
   panel: HTMLElement,
-  stage: Stage,
-  open: () => Open,
+  stage: ViewContext,
+  open: () => OpenView,
   applyTheme: () => void,
 ): () => Promise<void> {
   const { source, signal } = stage;
   let made: Printing | null = null;
   const make = (): void => {
-    made ??= laterPrinting()?.(root, panel, stage, open, applyTheme) ?? null;
+    made ??= lazyPrinting()?.(root, panel, stage, open, applyTheme) ?? null;
   };
   const load = async (): Promise<void> => {
-    if (laterPrinting() === null) await acceptCode(await source.slice(CODE, { signal }));
+    if (lazyPrinting() === null) await acceptCode(await source.slice(CODE, { signal }));
     make();
   };
   make();

@@ -9,11 +9,11 @@ import { drawFiner } from "../draw/canvas";
 import { h } from "../draw/dom";
 import { measureNow } from "../draw/resize";
 import { showUnseen } from "../draw/wait";
-import type { Stage } from "../figures/matrix";
 import { SliceFailure } from "../protocol/failure";
-import { VIEWS } from "../views/index";
+import { VIEWS } from "../views";
+import type { OpenView, Printing, ViewContext } from "../views/contract";
 import { captionLines } from "./caption";
-import { captionFor, type Open, pictureLegend } from "./files";
+import { captionFor, pictureLegend } from "./files";
 import { stylesOf } from "./markup";
 import { captionElement, complete } from "./picture";
 
@@ -35,11 +35,6 @@ const POLL_MS = 200;
 const PAGE = "@page { margin: 12mm; } body { margin: 0; }";
 const HINT = "Save it with to_html() and print that page, or with save_pdf().";
 
-export interface Printing {
-  /** Draw all that paper shows, and open the browser's dialog for this widget alone; rejects where that is not allowed. */
-  print(): Promise<void>;
-}
-
 /** Whether the document lies in a frame of another one, which prints it as it stands there. */
 const framed = (): boolean => window.parent !== window;
 
@@ -47,8 +42,8 @@ const framed = (): boolean => window.parent !== window;
 export function printing(
   root: HTMLElement,
   panel: HTMLElement,
-  stage: Stage,
-  open: () => Open,
+  stage: ViewContext,
+  open: () => OpenView,
   applyTheme: () => void,
 ): Printing {
   const undo: (() => void)[] = [];
@@ -118,7 +113,7 @@ export function printing(
     const opened = open();
     const lines = captionLines(captionFor(stage, opened));
     const title = h("h2", { class: "aw-print-title", dir: "auto" });
-    title.textContent = `${VIEWS[opened.name]?.label ?? opened.name}: ${lines[0]}`;
+    title.textContent = `${VIEWS[opened.name]!.label}: ${lines[0]}`;
     // The text stands above, whole, where the ribbon is.
     const bare = root.classList.contains("aw-bare");
     const caption = captionElement(bare ? lines.slice(1) : lines.slice(2));

@@ -1,5 +1,8 @@
 /** The softmax over classes in symbols, and where it comes from. */
 
+import { closingSigmoids, type SoftmaxColumn } from "./classes";
+import { formatNumber } from "./format";
+import type { Reference } from "./formulas";
 import {
   apply,
   frac,
@@ -13,10 +16,7 @@ import {
   sub,
   sup,
   under,
-} from "../draw/math";
-import { closingSigmoids, type SoftmaxColumn } from "./classes";
-import { formatNumber } from "./format";
-import type { Reference } from "./formulas";
+} from "./math";
 
 const z = mi("z");
 const c = mi("c");

@@ -1,8 +1,9 @@
 /** What a classifier says: classes, their softmax, and digits with which it closes. */
 
-import type { HeadIndex, Slice, SliceRequest, Table, TokenColumns } from "../protocol/types";
+import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
 import { textOf } from "./derive/units";
 import { shown } from "./format";
+import type { Table } from "./table";
 
 export type TaskKind = "sequence" | "token" | "question_answering";
 /** One class of all; each label by itself; the value as it is (regression). */

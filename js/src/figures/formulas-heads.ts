@@ -1,7 +1,7 @@
 /** What the seven specialisations and the positional patterns mean: formula, reading, chance, source. */
 
-import { frac, type MathNode, mi, mn, mo, mtext, row, sub, under } from "../draw/math";
 import { CLARK, metricOf, type Reference, VOITA } from "./formulas";
+import { frac, type MathNode, mi, mn, mo, mtext, row, sub, under } from "./math";
 
 const KOVALEVA: Reference = {
   text: "Kovaleva, Romanov, Rogers & Rumshisky (2019), Revealing the Dark Secrets of BERT, EMNLP-IJCNLP",

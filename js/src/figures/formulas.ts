@@ -1,5 +1,6 @@
 /** What the six attention metrics and the softmax mean: formula, reading, range, chance, source. */
 
+import { formatNumber, shown } from "./format";
 import {
   apply,
   frac,
@@ -14,8 +15,7 @@ import {
   sub,
   sup,
   under,
-} from "../draw/math";
-import { formatNumber, shown } from "./format";
+} from "./math";
 
 export type Tau = number | "uniform";
 

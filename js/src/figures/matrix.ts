@@ -1,16 +1,8 @@
 /** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
 
 import { explain, isAbort } from "../protocol/failure";
-import type {
-  Context,
-  HeadIndex,
-  Meta,
-  Scale,
-  Selection,
-  SliceRequest,
-  Source,
-  State,
-} from "../protocol/types";
+import type { HeadIndex, Meta, SliceRequest, Source } from "../protocol/types";
+import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
 import {
   project,
@@ -58,11 +50,6 @@ export interface MatrixStore {
    * canvas goes `first`: a canvas asks for the style of the page, which is cheap until others change elements.
    */
   on(listener: (matrix: Matrix) => void, turn?: "first"): () => void;
-}
-
-/** What the views of this widget get beyond a `Context`. */
-export interface Stage extends Context {
-  readonly matrix: MatrixStore;
 }
 
 /** How far a value of a matrix, or a sum of `terms` of them, may be off; 0 where it is exact. */
@@ -157,10 +144,17 @@ function neighbours(source: Source, { layer, head, quantity }: Wanted): SliceReq
     .map(([l, k]) => matrixRequest({ layer: l, head: k, quantity }));
 }
 
+/** How long a matrix is followed, and who hears of its failures and of waiting for it. */
+interface MatrixEvents {
+  readonly signal: AbortSignal;
+  report(message: string, hint?: string): void;
+  busy(waiting: boolean): void;
+}
+
 export function createMatrix(
   source: Source,
   state: State,
-  { report, signal, busy }: Pick<Context, "report" | "signal"> & { busy(waiting: boolean): void },
+  { report, signal, busy }: MatrixEvents,
 ): MatrixStore {
   const early = new Set<(matrix: Matrix) => void>();
   const listeners = new Set<(matrix: Matrix) => void>();

@@ -6,8 +6,9 @@ import { modeOf, onTheme } from "../draw/color/theme";
 import { h, setAttributes } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { exact, formatNumber } from "../figures/format";
-import { beyondText, errorOf, type Stage, topOf } from "../figures/matrix";
-import type { Scale, Selection, Theme } from "../protocol/types";
+import { beyondText, errorOf, topOf } from "../figures/matrix";
+import type { Scale, Selection, Theme } from "../state/selection";
+import type { ViewContext } from "../views/contract";
 
 /** Colour stops of a CSS gradient: enough that no eye sees them. */
 const STOPS = 17;
@@ -19,7 +20,7 @@ export interface BarActions {
   toggleFullScreen(): void;
 }
 
-export function bar(element: HTMLElement, stage: Stage, actions: BarActions): () => void {
+export function bar(element: HTMLElement, stage: ViewContext, actions: BarActions): () => void {
   const { source, state, signal, matrix } = stage;
   const { n_layers, n_heads } = source.meta.model;
   const { tokens, profile } = source.meta;

@@ -1,15 +1,12 @@
 /** One line under a view that stands alone: which model, which head, which text. */
 
 import { h } from "../draw/dom";
-import type { Stage } from "../figures/matrix";
 import { headName } from "../figures/names";
-import { VIEWS } from "../views/index";
+import { VIEWS } from "../views";
+import type { ViewContext } from "../views/contract";
 import { viewOf } from "./tabs";
 
-/** Views whose picture is of one head. */
-const OF_A_HEAD = new Set(["attention", "tree"]);
-
-export function caption(element: HTMLElement, stage: Stage): () => void {
+export function caption(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state } = stage;
   const { model, text, text_pair, profile } = source.meta;
   const what = h("span", { class: "aw-caption-what" });
@@ -22,9 +19,9 @@ export function caption(element: HTMLElement, stage: Stage): () => void {
 
   function name(): void {
     const { layer, head, quantity, view } = state.get();
-    const shown = viewOf(source.meta, view);
+    const shown = VIEWS[viewOf(source.meta, view)]!;
     const where = quantity === "rollout" ? `rollout to L${layer}` : headName(layer, head);
-    what.textContent = OF_A_HEAD.has(shown) ? where : VIEWS[shown]!.label;
+    what.textContent = shown.head === "shown" ? where : shown.label;
   }
   name();
   const stop = state.on(["layer", "head", "quantity", "view"], name);

@@ -8,9 +8,10 @@ import { refill, rove } from "../draw/roving";
 import { largest, rowOf } from "../figures/derive/matrix";
 import { repeated, sumsOf } from "../figures/derive/units";
 import { exact, formatNumber } from "../figures/format";
-import { errorOf, type Matrix, type Stage, topOf } from "../figures/matrix";
+import { errorOf, type Matrix, topOf } from "../figures/matrix";
 import { schemeOf, unitLabel } from "../figures/names";
 import { explain, isAbort } from "../protocol/failure";
+import type { ViewContext } from "../views/contract";
 
 const KEYS = 10;
 /** A bar paler than this is lost on the ground; its width still tells. */
@@ -23,7 +24,7 @@ type Flow = { readonly token: number } & (
   | { readonly state: "known"; readonly values: Float32Array }
 );
 
-export function focus(element: HTMLElement, stage: Stage): () => void {
+export function focus(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state, matrix, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const title = h("h3", { class: "aw-title" });

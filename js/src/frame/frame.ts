@@ -22,11 +22,13 @@ import { onResize } from "../draw/resize";
 import { byTouch, pointByTouch } from "../draw/touch";
 import { saveMenu } from "../export/menu";
 import { paper } from "../export/paper";
-import { createMatrix, type MatrixStore, type Stage } from "../figures/matrix";
+import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { headName } from "../figures/names";
 import { explain, type SliceFailure } from "../protocol/failure";
-import type { Activity, Source, State } from "../protocol/types";
+import type { Activity, Source } from "../protocol/types";
+import type { State } from "../state/selection";
 import { withHeight } from "../state/state";
+import type { ViewContext } from "../views/contract";
 import { bar } from "./bar";
 import { caption } from "./caption";
 import { focus } from "./focus";
@@ -51,7 +53,7 @@ const HOLD_MS = 600;
 export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source, act: Stage["act"]): void;
+  show(source: Source, act: ViewContext["act"]): void;
   /** What the kernel does for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
@@ -180,11 +182,11 @@ export function createFrame(state: State): Frame {
   keepHostKeysAway(root, signal);
 
   const memory = newMemory();
-  let current: { readonly source: Source; readonly act: Stage["act"] } | null = null;
+  let current: { readonly source: Source; readonly act: ViewContext["act"] } | null = null;
   let stopRun: (() => void) | null = null;
   let lastActivity: Activity | null = null;
 
-  function show(source: Source, act: Stage["act"]): void {
+  function show(source: Source, act: ViewContext["act"]): void {
     const goBack = rememberPlace(root);
     panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
@@ -226,7 +228,7 @@ export function createFrame(state: State): Frame {
     placeHead();
     runBox.show(meta, chrome ? act : null);
     if (!chrome) keys.hidden = true;
-    const stage: Stage = { ...base, matrix };
+    const stage: ViewContext = { ...base, matrix };
     const disposers = [found];
     if (chrome && profile) disposers.push(profileHead(parts.ribbon, stage));
     if (chrome && !profile) {

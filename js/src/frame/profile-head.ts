@@ -2,12 +2,12 @@
 
 import { h } from "../draw/dom";
 import { formatCount } from "../figures/format";
-import type { Stage } from "../figures/matrix";
+import type { ViewContext } from "../views/contract";
 
 const counted = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 
-export function profileHead(element: HTMLElement, { source }: Stage): () => void {
+export function profileHead(element: HTMLElement, { source }: ViewContext): () => void {
   const { profile, model } = source.meta;
   if (profile === null) return () => undefined;
   const facts: readonly (readonly [string, string])[] = [

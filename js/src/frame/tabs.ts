@@ -1,11 +1,12 @@
 /** Tabs and the chosen view; one view lives at a time. */
 
 import { h } from "../draw/dom";
-import type { Stage } from "../figures/matrix";
 import { explain } from "../protocol/failure";
-import type { Drawn, Meta, Selection } from "../protocol/types";
-import { VIEWS } from "../views/index";
-import { acceptCode, CODE, whenProvided } from "../views/lazy-views";
+import type { Meta } from "../protocol/types";
+import type { Selection } from "../state/selection";
+import { VIEWS } from "../views";
+import type { OpenView, ViewContext, ViewHandle } from "../views/contract";
+import { acceptCode, CODE, drawOf, whenProvided } from "../views/lazy-views";
 
 /** Names of the views that a run has something for, in the order of their tabs. */
 export const viewsOf = (meta: Meta): string[] =>
@@ -21,17 +22,17 @@ export const viewOf = (meta: Meta, wish: string): string => {
 
 /** Whether the code of every view of a run is here. */
 export const isComplete = (meta: Meta): boolean =>
-  viewsOf(meta).every((name) => VIEWS[name]!.view() !== null);
+  viewsOf(meta).every((name) => drawOf(name) !== null);
 
 export interface Tabs {
   /** What is open, and what it gives away. */
-  open(): { readonly name: string; readonly drawn: Drawn | null };
+  open(): OpenView;
   /** Called whenever another view is opened. Returns the way to stop. */
   on(listener: () => void): () => void;
   dispose(): void;
 }
 
-export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tabs {
+export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext): Tabs {
   const { source, state } = stage;
   const names = viewsOf(source.meta);
   const id = `aw-panel-${Math.random().toString(36).slice(2)}`;
@@ -53,7 +54,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
   tabs.replaceChildren(...buttons);
   const listeners = new Set<() => void>();
   let stopView: (() => void) | null = null;
-  let drawn: Drawn | null = null;
+  let drawn: ViewHandle | null = null;
   let shown = "";
 
   /** Scroll the tabs, and never the page, to the chosen one. */
@@ -80,11 +81,11 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
     panel.setAttribute("aria-label", VIEWS[name]!.label);
     const signal = AbortSignal.any([stage.signal, life.signal]);
     drawn = null;
-    let mine: Drawn | null = null;
+    let mine: ViewHandle | null = null;
     const draw = (): void => {
       element.replaceChildren();
       try {
-        mine = drawn = VIEWS[name]!.view()!(element, { ...stage, signal });
+        mine = drawn = drawOf(name)!(element, { ...stage, signal });
       } catch (error) {
         const { message, hint } = explain(error);
         stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
@@ -94,7 +95,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
       life.abort();
       mine?.dispose();
     };
-    if (VIEWS[name]!.view() === null) waitFor(name, element, draw, signal);
+    if (drawOf(name) === null) waitFor(name, element, draw, signal);
     else draw();
     for (const listener of [...listeners]) listener();
   }
@@ -120,7 +121,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: Stage): Tab
         .slice(CODE, { signal })
         .then(acceptCode)
         .catch((error: unknown) => {
-          if (signal.aborted || VIEWS[name]!.view() !== null) return;
+          if (signal.aborted || drawOf(name) !== null) return;
           busy(false);
           const { message, hint } = explain(error);
           const again = h("button", { type: "button", class: "aw-button aw-primary" }, "Try again");

@@ -1,4 +1,4 @@
-/** What every part of the page shares: the pack, slices, the selection, a view. */
+/** Types of the protocol: a run's meta and arrays, slices, sources, actions. */
 
 export type DType = "uint8" | "int32" | "float32" | "float64";
 export type TypedArray = Uint8Array | Int32Array | Float32Array | Float64Array;
@@ -87,42 +87,6 @@ export interface Meta {
 }
 
 export type HeadIndex = number | "mean";
-/** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
-export type Scale = "words" | "head" | "unit" | "sqrt";
-/** What the matrix shows. Rollout has no head: it mixes the heads of all layers up to the selected one. */
-export type Quantity = "weights" | "scores" | "rollout";
-export type Theme = "auto" | "light" | "dark";
-
-/** The one selection. Keys are the names of the synced traits. */
-export interface Selection {
-  readonly layer: number;
-  readonly head: HeadIndex;
-  readonly token: number | null;
-  readonly pair: readonly [number, number] | null;
-  readonly metric: string;
-  readonly view: string;
-  readonly quantity: Quantity;
-  /** Tokens gathered for a sum. */
-  readonly group: readonly number[];
-  readonly top_k: number;
-  readonly depth: number;
-  readonly special: boolean;
-  readonly words: boolean;
-  readonly scale: Scale;
-  readonly theme: Theme;
-  readonly height: number | null;
-  /** False: the chosen view and its caption alone. */
-  readonly chrome: boolean;
-}
-
-export interface State {
-  get(): Selection;
-  /** Merge a change; listeners of the keys that really changed are called once. */
-  set(change: Partial<Selection>): void;
-  /** Call `listener` whenever one of `keys` changes. Returns the way to stop. */
-  on(keys: readonly (keyof Selection)[], listener: (selection: Selection) => void): () => void;
-}
-
 export interface Slice {
   readonly data: Readonly<Record<string, unknown>>;
   readonly arrays: ReadonlyMap<string, NdArray>;
@@ -191,39 +155,3 @@ export interface Activity {
   readonly history: readonly PastRun[];
   readonly error: { readonly message: string; readonly hint: string } | null;
 }
-
-/** What a view gets. A new run (a new first paint) means new views: `source` never changes under one. */
-export interface Context {
-  readonly source: Source;
-  readonly state: State;
-  /** Start something in the kernel; null where there is none. Rejects with a `SliceFailure`. */
-  readonly act: ((action: Action) => Promise<void>) | null;
-  /** Show a message in the widget's own error strip and live region. */
-  report(message: string, hint?: string): void;
-  /** Say something to screen readers. */
-  announce(message: string): void;
-  /** Aborted when the view is disposed of. */
-  readonly signal: AbortSignal;
-}
-
-/** Rows of what a view shows, numbers with all their digits; null = N/A. */
-export interface Table {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | number | null)[])[];
-}
-
-/** A drawn view: the way to stop it, and what it gives away. */
-export interface Drawn {
-  dispose(): void;
-  /** Null while there is nothing to give; a promise where the numbers must be asked for. */
-  table(): Table | null | Promise<Table | null>;
-  /** The drawing as a vector, where it is one; complete in itself (styles inline). */
-  svg?(): SVGSVGElement | null;
-  /** What a picture has of the view, in a sentence; null where it has all. The drawing may have less than the view. */
-  part?(of: "svg" | "png"): string | null;
-  /** What the view's own switches say (mode, aggregation, open stage), for captions. */
-  options?(): Readonly<Record<string, string | number | boolean | null>>;
-}
-
-/** Draw into `element` and listen to `context.state`. */
-export type View = (element: HTMLElement, context: Context) => Drawn;

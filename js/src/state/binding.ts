@@ -1,6 +1,7 @@
 /** The selection and the widget's synced traits, kept the same in both directions. */
 
-import type { Activity, PastRun, Progress, Selection, State } from "../protocol/types";
+import type { Activity, PastRun, Progress } from "../protocol/types";
+import type { Selection, State } from "./selection";
 import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
 
 /** What we use of anywidget's model. */

@@ -1,6 +1,7 @@
 /** The selection of a saved page: it never rests on a head that was left out. */
 
-import type { Meta, Selection, State } from "../protocol/types";
+import type { Meta } from "../protocol/types";
+import type { Selection, State } from "./selection";
 
 /** The saved one that comes next in the direction of the wish; the nearest, beyond the ends. */
 export function nearest(saved: readonly number[], wish: number, from: number): number {

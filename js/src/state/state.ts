@@ -1,6 +1,7 @@
 /** The one selection: a small store, and what a selection may hold for a given run. */
 
-import type { Meta, Selection, State } from "../protocol/types";
+import type { Meta } from "../protocol/types";
+import type { Selection, State } from "./selection";
 
 export const DEFAULT_SELECTION: Selection = {
   layer: 0,

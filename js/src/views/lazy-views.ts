@@ -3,28 +3,26 @@
  * it is there from the beginning.
  */
 
-import type { printing } from "../export/print";
-import type { Stage } from "../figures/matrix";
 import { SliceFailure } from "../protocol/failure";
-import type { Drawn, Slice, SliceRequest } from "../protocol/types";
+import type { Slice, SliceRequest } from "../protocol/types";
+import type { DrawView, StartPrinting } from "./contract";
+import { type LazyView, VIEWS } from "./index";
 
-export type Draw = (element: HTMLElement, stage: Stage) => Drawn;
-type ViewName = "inside" | "sentences" | "task" | "tree";
-export type LaterViews = Readonly<Record<ViewName, Draw>> & { readonly printing: typeof printing };
+export type LazyCode = Readonly<Record<LazyView, DrawView>> & { readonly printing: StartPrinting };
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
-export type Link = (code: Uint8Array) => Promise<LaterViews>;
+export type Link = (code: Uint8Array) => Promise<LazyCode>;
 
 /** What the kernel is asked for. */
 export const CODE: SliceRequest = { kind: "code" };
 
-let views: LaterViews | null = null;
+let code: LazyCode | null = null;
 let link: Link | null = null;
-let linking: Promise<LaterViews> | null = null;
+let linking: Promise<LazyCode> | null = null;
 const waiting = new Set<() => void>();
 
-/** The views are here: draw them where somebody waits. */
-export function provide(found: LaterViews): void {
-  views = found;
+/** The views have arrived: tell all listeners that wait for them. */
+export function provide(found: LazyCode): void {
+  code = found;
   const asked = [...waiting];
   waiting.clear();
   for (const listener of asked) listener();
@@ -34,8 +32,10 @@ export function linkWith(given: Link): void {
   link = given;
 }
 
-export const laterView = (name: ViewName): Draw | null => views?.[name] ?? null;
-export const laterPrinting = (): typeof printing | null => views?.printing ?? null;
+/** The function that draws a view; null while its code is not here. */
+export const drawOf = (name: string): DrawView | null =>
+  VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null;
+export const lazyPrinting = (): StartPrinting | null => code?.printing ?? null;
 
 /** Call `listener` when the views are here; until then the way back. */
 export function whenProvided(listener: () => void): () => void {
@@ -45,12 +45,12 @@ export function whenProvided(listener: () => void): () => void {
 
 /** Take what the kernel answered to `CODE`. Rejects with a `SliceFailure`. */
 export async function acceptCode({ arrays }: Slice): Promise<void> {
-  const code = arrays.get("code")?.data;
-  if (link === null || !(code instanceof Uint8Array)) throw new SliceFailure("No code came.");
-  linking ??= link(code);
+  const bytes = arrays.get("code")?.data;
+  if (link === null || !(bytes instanceof Uint8Array)) throw new SliceFailure("No code came.");
+  linking ??= link(bytes);
   try {
     const found = await linking;
-    if (views === null) provide(found);
+    if (code === null) provide(found);
   } catch (error) {
     linking = null;
     throw new SliceFailure(

@@ -1,6 +1,6 @@
 /** How a weight becomes a place on the ramp: the four scales, and how the legend words them. */
 
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { RAMP_SIZE } from "./ramp";
 
 /** Where `value` lies on the ramp, 0..1; for the scale of words `max` is that of words. */

@@ -1,6 +1,6 @@
 /** Light or dark, and the colours that canvases need: the host's where it has them, else our own. */
 
-import type { Theme } from "../../protocol/types";
+import type { Theme } from "../../state/selection";
 import type { Mode } from "./ramp";
 
 export const ROOT_CLASS = "attn-widget";

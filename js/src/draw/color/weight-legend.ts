@@ -1,7 +1,7 @@
 /** The ramp of weights with its scale, for views that have a maximum of their own. */
 
 import { exact, formatNumber } from "../../figures/format";
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { h, setAttributes } from "../dom";
 import { ramp } from "./ramp";
 import { rampValue } from "./scale";

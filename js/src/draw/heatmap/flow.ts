@@ -1,7 +1,7 @@
 /** The bipartite flow: rows of the heatmap on the left, keys on the right, a line a link. */
 
 import { linkHorizontal } from "d3-shape";
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { fitCanvas, fitText } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";

@@ -1,7 +1,7 @@
 /** What a heatmap is given and what it says of itself. */
 
 import type { Boundary } from "../../figures/derive/boundaries";
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import type { Track } from "./axis";
 
 export interface HeatmapData {

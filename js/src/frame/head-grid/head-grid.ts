@@ -10,9 +10,9 @@ import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
-import type { Stage } from "../../figures/matrix";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../../views/contract";
 import { paintFigures, paintRoles, paintThumbnails } from "./paint";
 
 const GAP = 2;
@@ -36,7 +36,7 @@ interface Shade {
   readonly roles: Roles | null;
 }
 
-export function headGrid(element: HTMLElement, stage: Stage): () => void {
+export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state, signal } = stage;
   const { n_layers: layers, n_heads: heads } = source.meta.model;
   const { profile } = source.meta;

@@ -4,7 +4,8 @@ import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import type { Palette } from "../../draw/color/theme";
-import type { NdArray, Scale } from "../../protocol/types";
+import type { NdArray } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 
 /** The smallest cell that a letter fits into, px. */
 const LETTER_CELL = 12;

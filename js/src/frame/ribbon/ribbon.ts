@@ -5,14 +5,22 @@ import { rampIndex } from "../../draw/color/scale";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h, setAttributes, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
-import { buildLine, directionOf, firstUnits, sameUnits, spokenUnit } from "../../draw/text-line";
+import {
+  buildLine,
+  directionOf,
+  firstUnits,
+  sameUnits,
+  spokenUnit,
+  type Tags,
+} from "../../draw/text-line";
 import { tapTwice } from "../../draw/touch";
 import type { Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
-import { beyondOf, errorOf, type Matrix, type Stage, topOf } from "../../figures/matrix";
+import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { explain } from "../../protocol/failure";
-import { askForTags, blankTags, type Tags } from "./tags";
+import type { ViewContext } from "../../views/contract";
+import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
 
 /** Height of a line of the ribbon (px): the last one in sight is faded. */
@@ -22,7 +30,7 @@ const TAGGED_TOKENS = 40;
 
 export function ribbon(
   element: HTMLElement,
-  stage: Stage,
+  stage: ViewContext,
   memory: RibbonMemory = newMemory(),
 ): () => void {
   const { source, state, signal, matrix, act } = stage;

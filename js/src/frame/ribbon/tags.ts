@@ -1,24 +1,9 @@
 /** Parts of speech and entities of the words, asked for when nobody waits for anything else. */
 
-import type { Stage } from "../../figures/matrix";
+import type { Tag, Tags } from "../../draw/text-line";
 import { isAbort } from "../../protocol/failure";
 import type { Meta, Slice } from "../../protocol/types";
-
-export interface Tag {
-  readonly pos: string | null;
-  /** The entity that the word belongs to. */
-  readonly entity: string | null;
-  /** The entity's name, where it ends. */
-  readonly label: string | null;
-}
-
-export interface Tags {
-  /** The word of a token, or null. */
-  wordOf(token: number): number | null;
-  of(word: number): Tag | null;
-  /** Who tagged, for titles. */
-  readonly tagger: string;
-}
+import type { ViewContext } from "../../views/contract";
 
 const text = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
@@ -84,7 +69,7 @@ function whenIdle(act: () => void): void {
 
 /** Ask for the tags once, later; `ready` gets null where there are none, with the reason. */
 export function askForTags(
-  { source, signal }: Pick<Stage, "source" | "signal">,
+  { source, signal }: Pick<ViewContext, "source" | "signal">,
   ready: (tags: Tags | null, reason: string) => void,
 ): void {
   whenIdle(() => {

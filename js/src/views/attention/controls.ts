@@ -5,9 +5,10 @@ import { modeOf } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
 import { icon } from "../../draw/icon";
 import { exact, formatNumber } from "../../figures/format";
-import { errorOf, type Matrix, type Stage, scoresAbsent } from "../../figures/matrix";
+import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
-import type { Quantity } from "../../protocol/types";
+import type { Quantity } from "../../state/selection";
+import type { ViewContext } from "../contract";
 
 const SLIDER_STEPS = 1000;
 /** A slider position is the square root of a share of the maximum: small thresholds matter most. */
@@ -50,7 +51,7 @@ export interface Controls {
 
 export function attentionControls(
   host: Element,
-  { source, state, signal, announce }: Stage,
+  { source, state, signal, announce }: ViewContext,
   events: ControlEvents,
 ): Controls {
   const act = (target: HTMLElement, type: string, listener: () => void): void =>

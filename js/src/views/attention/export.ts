@@ -12,8 +12,9 @@ import {
   MARGINAL,
 } from "../../draw/heatmap/types";
 import { formatCount, held } from "../../figures/format";
-import { errorOf, type Matrix, type Stage, scoresAbsent } from "../../figures/matrix";
-import type { Table } from "../../protocol/types";
+import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
+import type { Table } from "../../figures/table";
+import type { ViewContext } from "../contract";
 
 /** Of a cell: so much of one beyond the edge is the rounding of the zoom. */
 const EDGE = 1e-6;
@@ -45,7 +46,7 @@ export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number
 
 /** Weights, and scores where this head has them. */
 export async function attentionTable(
-  { source, state, signal }: Stage,
+  { source, state, signal }: ViewContext,
   matrix: Matrix,
 ): Promise<Table> {
   const { layer, head, quantity } = matrix;

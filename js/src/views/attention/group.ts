@@ -6,8 +6,9 @@ import { groupSums } from "../../figures/derive/group";
 import { largest } from "../../figures/derive/matrix";
 import { repeated } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
-import { errorOf, type Matrix, type Stage } from "../../figures/matrix";
-import type { State } from "../../protocol/types";
+import { errorOf, type Matrix } from "../../figures/matrix";
+import type { State } from "../../state/selection";
+import type { ViewContext } from "../contract";
 
 /** Names in the list of what receives most, keys in that of a group. */
 const MOST = { attended: 5, given: 3, named: 8 } as const;
@@ -25,7 +26,7 @@ function number(matrix: Matrix, value: number, terms = 1): HTMLElement {
 const named = (label: string): HTMLElement => h("bdi", { dir: "ltr" }, label);
 
 /** `Most received: [SEP] 0.420, cat 0.113 ...`: the column means, largest first; a click shows that token's row. */
-export function attendedList({ state, signal }: Stage): {
+export function attendedList({ state, signal }: ViewContext): {
   readonly element: HTMLElement;
   show(matrix: Matrix, labels: readonly string[]): void;
 } {
@@ -75,7 +76,7 @@ export function membersOf({ unitOf }: Matrix, group: readonly number[]): number[
 
 /** What a group of tokens receives and gives; null without a group. */
 export function groupStrip(
-  { state }: Stage,
+  { state }: ViewContext,
   matrix: Matrix,
   labels: readonly string[],
 ): HTMLElement | null {

@@ -2,7 +2,8 @@
 
 import { h } from "../../draw/dom";
 import { exact, formatNumber } from "../../figures/format";
-import { errorOf, type Matrix, type Stage } from "../../figures/matrix";
+import { errorOf, type Matrix } from "../../figures/matrix";
+import type { ViewContext } from "../contract";
 
 /** A table of this many rows and columns is still one that somebody reads. */
 const MOST = 40;
@@ -12,7 +13,7 @@ const nameOf = ({ quantity, scores }: Matrix): string =>
   scores !== null ? "Scaled scores" : quantity === "rollout" ? "Rollout" : "Weights";
 
 export function twinTable(
-  { state, signal }: Stage,
+  { state, signal }: ViewContext,
   matrix: () => Matrix | null,
   labels: () => readonly string[],
 ): { element: HTMLElement; refresh(): void } {

@@ -17,10 +17,10 @@ import { type Boundary, boundariesOf } from "../../figures/derive/boundaries";
 import { gathered } from "../../figures/derive/group";
 import { magnitude, valueOfRank } from "../../figures/derive/matrix";
 import { formatNumber } from "../../figures/format";
-import { beyondOf, errorOf, type Matrix, type Stage, topOf } from "../../figures/matrix";
+import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
-import type { Drawn } from "../../protocol/types";
+import type { ViewContext, ViewHandle } from "../contract";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
 import { attendedList, groupStrip, membersOf } from "./group";
@@ -53,7 +53,7 @@ function scoreCells(
   };
 }
 
-export function attention(element: HTMLElement, stage: Stage): Drawn {
+export function attention(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);

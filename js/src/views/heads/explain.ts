@@ -1,7 +1,7 @@
 /** What the popover of a card or of an axis says: formula, reading, range or chance, source. */
 
 import { h } from "../../draw/dom";
-import { type MathNode, mathElement } from "../../draw/math";
+import { mathElement } from "../../draw/math";
 import { formatNumber } from "../../figures/format";
 import {
   type Metric,
@@ -18,6 +18,7 @@ import {
   STANDARD,
   STANDARD_SPOKEN,
 } from "../../figures/formulas-heads";
+import type { MathNode } from "../../figures/math";
 
 const WEIGHTS =
   "weights of the head, softmax(QKᵀ / √d); rows i are queries, columns j keys, n tokens.";

@@ -2,7 +2,8 @@
 
 import { SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { askSpecialization, type Specialization } from "../../figures/head-figures";
-import type { NdArray, Source, Table } from "../../protocol/types";
+import type { Table } from "../../figures/table";
+import type { NdArray, Source } from "../../protocol/types";
 
 /** The figures of a profile that stand beside its mean. */
 const BESIDE = ["low", "high", "sd", "count"] as const;

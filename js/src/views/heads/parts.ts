@@ -1,8 +1,8 @@
 /** What the parts of the heads view share. */
 
-import type { Context } from "../../protocol/types";
+import type { RunContext } from "../contract";
 
-export interface HeadsStage extends Pick<Context, "source" | "state" | "announce" | "signal"> {
+export interface HeadsStage extends Pick<RunContext, "source" | "state" | "announce" | "signal"> {
   readonly nLayers: number;
   readonly nHeads: number;
   /** Heads over many texts. */

@@ -7,8 +7,10 @@ import { METRICS, type Metric, type Tau } from "../../figures/formulas";
 import { aimOf, PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { roleName } from "../../figures/head-figures";
 import { spokenHead } from "../../figures/names";
+import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
-import type { HeadIndex, NdArray, Table, View } from "../../protocol/types";
+import type { HeadIndex, NdArray } from "../../protocol/types";
+import type { DrawView, RunContext } from "../contract";
 import { createCard, entropyDetail } from "./card";
 import { metricExplanation } from "./explain";
 import { headsRows } from "./export";
@@ -22,7 +24,10 @@ import { createTauSwitch } from "./tau";
 
 type Arrays = ReadonlyMap<string, NdArray>;
 
-export const heads: View = (element, { source, state, report, announce, signal }) => {
+export const heads: DrawView<RunContext> = (
+  element,
+  { source, state, report, announce, signal },
+) => {
   const { meta } = source;
   const { n_layers: nLayers, n_heads: nHeads } = meta.model;
   const n = meta.tokens.text.length;

@@ -2,9 +2,9 @@
 
 import type { Architecture, StageBox } from "../../figures/derive/stages";
 import { held } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
+import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Table } from "../../protocol/types";
+import type { ViewContext } from "../contract";
 import { type Asked, type Changes, type Row, tensorRow } from "./data";
 
 /** One strip: all dimensions of a tensor's row. */
@@ -54,7 +54,7 @@ export interface Content {
 
 /** What drawing a stage needs to know. */
 export interface Place {
-  readonly stage: Stage;
+  readonly stage: ViewContext;
   readonly box: StageBox;
   readonly arch: Architecture;
   readonly layer: number;

@@ -22,10 +22,10 @@ import {
   formatNumber,
   tokenLabel,
 } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { headName, schemeOf } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Drawn, State } from "../../protocol/types";
+import type { State } from "../../state/selection";
+import type { ViewContext, ViewHandle } from "../contract";
 import { type Content, type Place, tableOf } from "./content";
 import { architecture, type Changes, changes, tensorRow } from "./data";
 import { classifier, mlm } from "./head";
@@ -71,7 +71,7 @@ const CONTENTS: Readonly<Record<StageId, (place: Place) => Promise<Content>>> = 
 
 const OF_A_HEAD: ReadonlySet<StageId> = new Set(["qkv", "scores", "weights", "head_output"]);
 
-export function inside(element: HTMLElement, stage: Stage): Drawn {
+export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, announce } = stage;
   const { model, tokens } = source.meta;
   const n = tokens.text.length;

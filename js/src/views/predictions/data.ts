@@ -1,14 +1,8 @@
 /** The masked-LM head's answers as the page has them, and one softmax opened up. */
 
 import type { SoftmaxTerms } from "../../figures/formulas";
-import type {
-  NdArray,
-  Slice,
-  SliceRequest,
-  Source,
-  Table,
-  TokenColumns,
-} from "../../protocol/types";
+import type { Table } from "../../figures/table";
+import type { NdArray, Slice, SliceRequest, Source, TokenColumns } from "../../protocol/types";
 
 export type Mode = "as_is" | "masked";
 

@@ -5,10 +5,10 @@ import { h } from "../../draw/dom";
 import { classesOf, slicedClasses } from "../../figures/classes";
 import { exact, formatPercent } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Context } from "../../protocol/types";
+import type { RunContext } from "../contract";
 
 /** A panel for a pair of texts; null for one text, or without the head. */
-export function nextSentence({ source, signal }: Context): HTMLElement | null {
+export function nextSentence({ source, signal }: RunContext): HTMLElement | null {
   const { meta } = source;
   if (meta.text_pair === null || !meta.model.has.nsp) return null;
   const verdict = h("span", { class: "aw-number", "data-aw-part": "next-sentence" });

@@ -3,7 +3,7 @@
 import { h, step } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Context, View } from "../../protocol/types";
+import type { DrawView, RunContext } from "../contract";
 import {
   type Mode,
   openingMode,
@@ -31,7 +31,7 @@ const CANCELLED = "cancelled";
 /** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
 const ROWS_A_FRAME = 48;
 
-export const predictions: View = (element, context) => {
+export const predictions: DrawView<RunContext> = (element, context) => {
   const { source } = context;
   // The words are English and the bars run to the right, whatever the page around; tokens are isolated.
   const root = h("div", { class: "aw-predictions", dir: "ltr" });
@@ -61,7 +61,10 @@ interface Pick {
   readonly tokenId: number;
 }
 
-function draw(root: HTMLElement, context: Context): { stop(): void; shown(): Predictions | null } {
+function draw(
+  root: HTMLElement,
+  context: RunContext,
+): { stop(): void; shown(): Predictions | null } {
   const { source, state, act, report, announce, signal } = context;
   const { tokens, model } = source.meta;
   const n = tokens.text.length;

@@ -2,15 +2,8 @@
 
 import { largest, maximum } from "../../figures/derive/matrix";
 import { held, shown } from "../../figures/format";
-import type {
-  HeadIndex,
-  Meta,
-  Precision,
-  Slice,
-  SliceRequest,
-  Source,
-  Table,
-} from "../../protocol/types";
+import type { Table } from "../../figures/table";
+import type { HeadIndex, Meta, Precision, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export type Aggregation = "mass" | "max";
 export type Scope = "all" | "layer" | "head";

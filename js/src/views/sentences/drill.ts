@@ -7,8 +7,8 @@ import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { largest, maximum } from "../../figures/derive/matrix";
 import { exact, formatCount, formatNumber } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { headName, schemeOf, unitLabel } from "../../figures/names";
+import type { ViewContext } from "../contract";
 import { massSum, type SentenceMatrix, sentenceOf, type TokenBlock, type Witness } from "./data";
 import { type Place, sentenceName } from "./grid";
 
@@ -25,7 +25,7 @@ export interface Drill {
   dispose(): void;
 }
 
-export function createDrill(place: Place, stage: Stage, close: () => void): Drill {
+export function createDrill(place: Place, stage: ViewContext, close: () => void): Drill {
   const { source, state, announce } = stage;
   const stop = new AbortController();
   const { signal } = stop;

@@ -5,7 +5,7 @@ import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
 import { h, setAttributes, step } from "../../draw/dom";
 import { exact, formatNumber, visible } from "../../figures/format";
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { type SentenceMatrix, strongestOther } from "./data";
 
 export interface Place {

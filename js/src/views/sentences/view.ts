@@ -6,9 +6,9 @@ import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { copyExactValues, exact, formatNumber } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Drawn, State } from "../../protocol/types";
+import type { State } from "../../state/selection";
+import type { ViewContext, ViewHandle } from "../contract";
 import {
   type Aggregation,
   type Asked,
@@ -45,7 +45,7 @@ const choices = new WeakMap<State, Choice>();
 const sameAsked = (one: Asked, other: Asked): boolean =>
   one.aggregation === other.aggregation && one.layer === other.layer && one.head === other.head;
 
-export function sentences(element: HTMLElement, stage: Stage): Drawn {
+export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, report, announce } = stage;
   const { meta } = source;
   let choice: Choice = choices.get(state) ?? { aggregation: "mass", scope: "all" };

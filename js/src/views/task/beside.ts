@@ -9,8 +9,8 @@ import { directionOf } from "../../draw/text-line";
 import type { Classification } from "../../figures/classes";
 import { maximum } from "../../figures/derive/matrix";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../contract";
 import { pairBar, spaced } from "./rows";
 
 /** Columns of classes: those under comparison, and the text's likeliest. */
@@ -45,7 +45,7 @@ export interface Beside {
 
 export function textsBeside(
   element: HTMLElement,
-  stage: Stage,
+  stage: ViewContext,
   { labels, activation }: Classification,
 ): Beside {
   const { source, state, act, report, signal } = stage;

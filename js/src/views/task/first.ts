@@ -8,10 +8,10 @@ import { firstTokenRequest } from "../../figures/classes";
 import { maximum } from "../../figures/derive/matrix";
 import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { headName, schemeOf, unitLabel } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
 import type { HeadIndex, Source } from "../../protocol/types";
+import type { ViewContext } from "../contract";
 import { type PaintedRows, paintedRows, strongest } from "./rows";
 
 /** Before this an answer is not waited for on screen (ms). */
@@ -44,7 +44,7 @@ export async function wordsOf(
 const figure = (value: string, all: string, kind = ""): HTMLElement =>
   h("span", { class: `aw-number ${kind}`.trim(), "data-aw-value": all, title: all }, value);
 
-export function firstToken(element: HTMLElement, stage: Stage): () => void {
+export function firstToken(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state, report, announce, signal } = stage;
   const errorAt = (value: number, terms = 1): number =>
     rows?.coded === true ? (source.precision?.weight(value, terms, rows.head === "mean") ?? 0) : 0;

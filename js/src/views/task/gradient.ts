@@ -8,10 +8,10 @@ import type { Classification } from "../../figures/classes";
 import { magnitude } from "../../figures/derive/matrix";
 import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber, visible } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
 import type { HeadIndex } from "../../protocol/types";
+import type { ViewContext } from "../contract";
 import { wordsOf } from "./first";
 import { type PaintedRows, paintedRows } from "./rows";
 
@@ -39,7 +39,7 @@ export interface ClassGradients {
 
 export function classGradients(
   element: HTMLElement,
-  stage: Stage,
+  stage: ViewContext,
   { labels, logits, activation }: Classification,
 ): ClassGradients {
   const { source, state, announce, signal } = stage;

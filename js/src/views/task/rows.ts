@@ -8,7 +8,8 @@ import { onResize } from "../../draw/resize";
 import { largest, magnitude } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { visible } from "../../figures/format";
-import type { Scale, TokenColumns } from "../../protocol/types";
+import type { TokenColumns } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 
 /** Up to this many words a row is the text itself. */
 const TEXT_MOST = 48;

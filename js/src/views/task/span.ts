@@ -9,8 +9,8 @@ import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN } from "../../figures/class-formula
 import { bestSpan, type Classification, positionsOf, spanText } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
+import type { ViewContext } from "../contract";
 
 /** Pixels between two labels, and terms of each softmax with a line of their own. */
 const LABEL_GAP = 14;
@@ -18,7 +18,11 @@ const LISTED = 5;
 /** Width of the names beside the strips (px). */
 const NAMES = 48;
 
-export function answerSpan(element: HTMLElement, stage: Stage, found: Classification): () => void {
+export function answerSpan(
+  element: HTMLElement,
+  stage: ViewContext,
+  found: Classification,
+): () => void {
   const { source, state, signal, announce } = stage;
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);

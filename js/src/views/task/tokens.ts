@@ -6,9 +6,9 @@ import { directionOf } from "../../draw/text-line";
 import { type Classification, classesOf } from "../../figures/classes";
 import { unitsOf } from "../../figures/derive/units";
 import { exact, formatPercent, tokenElement, tokenLabel, visible } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { schemeOf } from "../../figures/names";
 import { isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../contract";
 import { wordsOf } from "./first";
 
 /** The label of what is outside of every span (IOB tagging, Ramshaw and Marcus 1995). */
@@ -16,7 +16,7 @@ const OUTSIDE = "O";
 
 export function tokenClasses(
   element: HTMLElement,
-  stage: Stage,
+  stage: ViewContext,
   found: Classification,
 ): () => void {
   const { source, state, signal } = stage;

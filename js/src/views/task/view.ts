@@ -21,9 +21,8 @@ import {
   formatPercent,
   visible,
 } from "../../figures/format";
-import type { Stage } from "../../figures/matrix";
 import { explain, isAbort } from "../../protocol/failure";
-import type { Drawn } from "../../protocol/types";
+import type { ViewContext, ViewHandle } from "../contract";
 import { textsBeside } from "./beside";
 import { firstToken } from "./first";
 import { classGradients } from "./gradient";
@@ -97,7 +96,7 @@ function said({
   ];
 }
 
-export function task(element: HTMLElement, stage: Stage): Drawn {
+export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, report, signal } = stage;
   let found: Classification | null = null;
   const stops: (() => void)[] = [];

@@ -1,7 +1,7 @@
 /** Above the tree: which token it starts from, the earlier ones, and how far it goes. */
 
 import { h } from "../../draw/dom";
-import type { State } from "../../protocol/types";
+import type { State } from "../../state/selection";
 import type { LayoutName } from "./layout";
 
 const BOUNDS = { top_k: [1, 10], depth: [1, 6] } as const;

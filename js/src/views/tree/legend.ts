@@ -3,7 +3,7 @@
 import { rampValue } from "../../draw/color/scale";
 import { svg } from "../../draw/strip";
 import { exact, formatNumber } from "../../figures/format";
-import type { Scale } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { EDGE } from "./draw";
 
 const HEIGHT = 20;

@@ -1,7 +1,8 @@
 /** Scaled scores of the tree's edges: of one head, between single tokens; elsewhere the reason why not. */
 
-import { type Matrix, type Stage, scoresAbsent } from "../../figures/matrix";
+import { type Matrix, scoresAbsent } from "../../figures/matrix";
 import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../contract";
 
 export interface EdgeScores {
   /** Fetch those of a matrix, if it has any; resolves once `of` and `absent` know. */
@@ -13,13 +14,13 @@ export interface EdgeScores {
 }
 
 /** Why no score can be had of this matrix, whatever the source. */
-function impossible(matrix: Matrix, { source }: Stage): string | null {
+function impossible(matrix: Matrix, { source }: ViewContext): string | null {
   if (matrix.quantity === "rollout") return "rollout mixes heads and layers";
   const words = matrix.units.some(({ token, end }) => end - token > 1);
   return scoresAbsent({ head: matrix.head, words }, source.meta);
 }
 
-export function createEdgeScores(stage: Stage): EdgeScores {
+export function createEdgeScores(stage: ViewContext): EdgeScores {
   const { source, signal, matrix: store } = stage;
   const n = source.meta.tokens.text.length;
   let known: { key: string; values: Float32Array | null; failure: string | null } | null = null;

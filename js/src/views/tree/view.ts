@@ -14,10 +14,11 @@ import {
   type TreeNode,
 } from "../../figures/derive/tree";
 import { copyExactValues, formatCount, formatNumber, held, tokenLabel } from "../../figures/format";
-import { errorOf, type Matrix, type Stage } from "../../figures/matrix";
+import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
+import type { Table } from "../../figures/table";
 import { SliceFailure } from "../../protocol/failure";
-import type { Drawn, Table } from "../../protocol/types";
+import type { ViewContext, ViewHandle } from "../contract";
 import { type NodeFacts, nodeCard, spokenNode } from "./card";
 import { createTreePicture, type TreeLook } from "./draw";
 import { createTreeHead } from "./head";
@@ -52,7 +53,7 @@ const COLUMNS = [
   ...["parent", "token", "parent_token", "child_token", "depth", "weight", "product", "score"],
 ] as const;
 
-export function tree(element: HTMLElement, stage: Stage): Drawn {
+export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, matrix: store } = stage;
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);
