@@ -3,7 +3,7 @@
  *
  * widget.js      what notebooks get: a loader with script and styles compressed in it, because it is stored in saved
  *                notebooks; widgets of one page share what it unpacks
- * rest.deflate   the views that a notebook's page asks the kernel for after its first picture (src/views/later.ts)
+ * rest.deflate   the views that a notebook's page asks the kernel for after its first picture (src/views/lazy-views.ts)
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
@@ -56,7 +56,7 @@ async function text(options) {
 /** The page in three modules: its entry, the views that come later, and what both import. */
 async function split() {
   const outputFiles = await bundle({
-    entryPoints: [join(root, "src", "widget.ts"), join(root, "src", "views", "rest.ts")],
+    entryPoints: [join(root, "src", "widget.ts"), join(root, "src", "lazy.ts")],
     entryNames: "[name]",
     outdir: out,
     format: "esm",
@@ -66,7 +66,7 @@ async function split() {
   const [name, ...more] = [...made.keys()].filter((file) => file.startsWith("chunk-"));
   if (name === undefined || more.length > 0)
     throw new Error(`One shared module is expected: ${[...made.keys()]}`);
-  return { name, common: made.get(name), script: made.get("widget.js"), rest: made.get("rest.js") };
+  return { name, common: made.get(name), script: made.get("widget.js"), rest: made.get("lazy.js") };
 }
 
 const { name, script, ...code } = await split();

@@ -187,7 +187,7 @@ class Lab:
 
 
 class Widget:
-    """One view of an attn_widget in a page, found by the attributes that js/src/app.ts lists."""
+    """One view of an attn_widget in a page, found by the attributes that js/src/frame/frame.ts lists."""
 
     def __init__(self, element: Locator) -> None:
         self.element = element

@@ -1,6 +1,6 @@
 """The row of the focus token in every tensor of the view Inside, for a page that has no room for whole tensors.
 
-It is recorded as one slice, ``{"kind": "token_row", "token": i}``; ``js/src/source/token-row.ts`` reads it.
+It is recorded as one slice, ``{"kind": "token_row", "token": i}``; ``js/src/protocol/token-row.ts`` reads it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownMatrix:
-    """What the page calls its matrix (``js/src/matrix.ts``).
+    """What the page calls its matrix (``js/src/figures/matrix.ts``).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a saved view says of itself; ``js/src/save/caption.ts`` says the same, word for word."""
+"""What a saved view says of itself; ``js/src/export/caption.ts`` says the same, word for word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from attn_widget.analysis.metrics import TAU
 
-# As in js/src/views/index.ts.
+# As in js/src/views/*/index.ts.
 DEFINITIONS: dict[str, str] = {
     "attention": "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
     "heads": "Six metrics of each head's attention matrix and seven shares of what it attends to.",

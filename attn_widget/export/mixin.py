@@ -23,7 +23,7 @@ WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
 PICTURE_THEMES = ("light", "dark")
 PAPERS = ("A4", "Letter")
-PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's z-print.css has the same
+PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's print.css has the same
 
 
 class Exports:

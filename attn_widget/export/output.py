@@ -48,7 +48,7 @@ main { padding: 0; }
 """
 PICTURE_SIDE = 448  # px, at most
 PICTURE_CELLS = 128  # a side; larger matrices are max-pooled
-# 17 even steps of the ramp "weight" for a light ground (js/src/draw/ramp.ts).
+# 17 even steps of the ramp "weight" for a light ground (js/src/draw/color/ramp.ts).
 RAMP = (
     "f8f7f4 f2e6d1 f0d4af f0c08f f1a974 f0925f ef7851 e56151 d74d57 c83c5d b42d65 99296d 7f2570 "
     "65226d 4c2063 361d55 221844"

@@ -1,4 +1,4 @@
-"""Tables as CSV and JSON, byte for byte as ``js/src/save/csv.ts`` and ``json.ts`` write them."""
+"""Tables as CSV and JSON, byte for byte as ``js/src/export/csv.ts`` and ``json.ts`` write them."""
 
 from __future__ import annotations
 

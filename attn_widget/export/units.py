@@ -1,4 +1,4 @@
-"""The positions of a view as the page has them (``js/src/derive/units.ts``): tokens or words, special or not."""
+"""The positions of a view as the page has them (``js/src/figures/derive/units.ts``): tokens or words, special or not."""
 
 from __future__ import annotations
 

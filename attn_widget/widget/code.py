@@ -42,7 +42,7 @@ def built(name: str) -> bytes:
 
 
 def later_views(_asked: object, _request: Request) -> Answer:
-    """The compressed module of the views that come after the first picture (``js/src/views/later.ts``)."""
+    """The compressed module of the views that come after the first picture (``js/src/views/lazy-views.ts``)."""
     return {}, {"code": np.frombuffer(built("rest.deflate"), dtype=np.uint8)}
 
 

@@ -1,15 +1,15 @@
 /** Entry for saved pages: every run lies in the page, and nothing is asked of anybody. */
 
-import { createFrame, type Frame } from "./app";
-import { acceptSelection } from "./binding";
 import { h } from "./draw/dom";
-import { openDialog, whenSettled } from "./save/print";
-import { withSaved } from "./saved";
-import { explain } from "./source/failure";
-import { SnapshotSource } from "./source/snapshot";
-import { createState, fit } from "./state";
-import { provide } from "./views/later";
-import * as rest from "./views/rest";
+import { openDialog, whenSettled } from "./export/print";
+import { createFrame, type Frame } from "./frame/frame";
+import * as lazy from "./lazy";
+import { explain } from "./protocol/failure";
+import { SnapshotSource } from "./protocol/snapshot";
+import { acceptSelection } from "./state/binding";
+import { withSaved } from "./state/saved";
+import { createState, fit } from "./state/state";
+import { provide } from "./views/lazy-views";
 
 interface Index {
   /** All runs below each other, or one at a time behind a list. */
@@ -149,7 +149,7 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
 }
 
 function start(): void {
-  provide(rest);
+  provide(lazy);
   const main = document.querySelector<HTMLElement>("main")!;
   const index = JSON.parse(document.getElementById("aw-index")!.textContent) as Index;
   main.replaceChildren();

@@ -1,15 +1,15 @@
 /** Entry for notebooks: an anywidget module. State lives per view; nothing is shared between widgets. */
 
-import { createFrame } from "./app";
-import { bindState, type Model, readActivity } from "./binding";
-import { readPack } from "./pack";
-import { explain } from "./source/failure";
-import { invokeWith, type Messages } from "./source/invoke";
-import { type Invoke, KernelSource, readReply } from "./source/kernel";
-import { fit } from "./state";
-import type { Meta } from "./types";
-import { acceptCode, CODE, type Link, linkWith } from "./views/later";
-import { isComplete } from "./views/tabs";
+import { createFrame } from "./frame/frame";
+import { isComplete } from "./frame/tabs";
+import { explain } from "./protocol/failure";
+import { invokeWith, type Messages } from "./protocol/invoke";
+import { type Invoke, KernelSource, readReply } from "./protocol/kernel";
+import { readPack } from "./protocol/pack";
+import type { Meta } from "./protocol/types";
+import { bindState, type Model, readActivity } from "./state/binding";
+import { fit } from "./state/state";
+import { acceptCode, CODE, type Link, linkWith } from "./views/lazy-views";
 
 /** The first picture comes first; then the code of the other views, before somebody wants it (ms). */
 const FETCH_MS = 1500;

@@ -1,19 +1,21 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { maximum, received } from "../src/derive/matrix";
-import { unitOfToken, unitsOf } from "../src/derive/units";
-import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap-svg";
-import { NO_HIGHLIGHTS } from "../src/draw/heatmap-types";
-import { createMatrix, type Matrix, type Stage } from "../src/matrix";
-import { createPairNumbers, type Link } from "../src/pairs";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { Meta, NdArray, Selection, Slice, SliceRequest } from "../src/types";
-import { attentionControls } from "../src/views/attention-controls";
-import { cellTable } from "../src/views/attention-export";
-import { attendedList, groupStrip } from "../src/views/attention-group";
-import { moveCell } from "../src/views/attention-keys";
-import { focus } from "../src/views/focus";
-import { arithmetic, linkCard, linkStrip } from "../src/views/link";
+import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
+import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
+import { maximum, received } from "../src/figures/derive/matrix";
+import { unitOfToken, unitsOf } from "../src/figures/derive/units";
+import { createMatrix, type Matrix } from "../src/figures/matrix";
+import { createPairNumbers, type Link } from "../src/figures/pairs";
+import { focus } from "../src/frame/focus";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Meta, NdArray, Slice, SliceRequest } from "../src/protocol/types";
+import type { Selection } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import { attentionControls } from "../src/views/attention/controls";
+import { cellTable } from "../src/views/attention/export";
+import { attendedList, groupStrip } from "../src/views/attention/group";
+import { moveCell } from "../src/views/attention/keys";
+import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
+import type { ViewContext } from "../src/views/contract";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
@@ -48,7 +50,7 @@ const ROLLOUT = Float32Array.from({ length: N * N }, (_, cell) =>
 );
 
 interface Run {
-  readonly stage: Stage;
+  readonly stage: ViewContext;
   readonly asked: SliceRequest[];
   readonly said: string[];
 }

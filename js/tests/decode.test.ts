@@ -1,16 +1,16 @@
 // @vitest-environment node
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { rolloutStep } from "../src/derive/rollout";
-import { unpack } from "../src/pack";
 import {
   decodeMean,
   decodeScores,
   decodeWeights,
   headsOf,
   type LayerChunk,
-} from "../src/source/decode";
-import { inflate } from "../src/source/snapshot";
+} from "../src/protocol/decode";
+import { unpack } from "../src/protocol/pack";
+import { rolloutStep } from "../src/protocol/rollout";
+import { inflate } from "../src/protocol/snapshot";
 
 interface Saved {
   name: string;

@@ -1,7 +1,11 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
-import { boundariesOf } from "../src/derive/boundaries";
-import { gathered, groupSums } from "../src/derive/group";
+import { giveWay, pickLabels } from "../src/draw/heatmap/axis";
+import { imagePixels } from "../src/draw/heatmap/cells";
+import { linksAbove, windowOf } from "../src/draw/heatmap/flow";
+import { constrain, IDENTITY, zoomAt } from "../src/draw/heatmap/panzoom";
+import { boundariesOf } from "../src/figures/derive/boundaries";
+import { gathered, groupSums } from "../src/figures/derive/group";
 import {
   dot,
   largest,
@@ -13,7 +17,7 @@ import {
   rowOf,
   softmax,
   valueOfRank,
-} from "../src/derive/matrix";
+} from "../src/figures/derive/matrix";
 import {
   project,
   projectAllowed,
@@ -21,11 +25,7 @@ import {
   sumsOf,
   unitOfToken,
   unitsOf,
-} from "../src/derive/units";
-import { giveWay, pickLabels } from "../src/draw/axis";
-import { linksAbove, windowOf } from "../src/draw/flow";
-import { imagePixels } from "../src/draw/heatmap-cells";
-import { constrain, IDENTITY, zoomAt } from "../src/draw/panzoom";
+} from "../src/figures/derive/units";
 import { metaOf } from "./runs";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[]) => {

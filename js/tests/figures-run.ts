@@ -1,9 +1,11 @@
 /** A run small enough to calculate in the test: 3 layers, 4 heads, 6 tokens, 40 entries in the vocabulary. */
 
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { Context, Meta, NdArray, Selection, SliceRequest, Source, State } from "../src/types";
-import type { Mode } from "../src/views/predictions-data";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Meta, NdArray, SliceRequest, Source } from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { RunContext } from "../src/views/contract";
+import type { Mode } from "../src/views/predictions/data";
 
 export const LAYERS = 3;
 export const HEADS = 4;
@@ -343,7 +345,7 @@ function profileMeta(names: readonly string[]): Meta {
 export interface Run {
   readonly source: Source;
   readonly state: State;
-  readonly context: Context;
+  readonly context: RunContext;
   readonly asked: SliceRequest[];
   readonly reports: string[];
 }
@@ -423,7 +425,7 @@ export function run(
     },
   };
   const state = createState({ layer: 1, head: 2, ...selection });
-  const context: Context = {
+  const context: RunContext = {
     source,
     state,
     act: null,

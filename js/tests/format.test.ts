@@ -11,7 +11,7 @@ import {
   tokenLabel,
   tokenScheme,
   visible,
-} from "../src/draw/format";
+} from "../src/figures/format";
 
 describe("numbers", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { shown } from "../src/draw/format";
-import { mathElement, mi, mn, mtext, row } from "../src/draw/math";
+import { mathElement } from "../src/draw/math";
+import { shown } from "../src/figures/format";
 import {
   closingDigits,
   METRICS,
@@ -8,8 +8,9 @@ import {
   SOFTMAX,
   SOFTMAX_SPOKEN,
   softmaxWithNumbers,
-} from "../src/formulas";
-import { PATTERNS, SPECIALIZATIONS } from "../src/formulas-heads";
+} from "../src/figures/formulas";
+import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
+import { mi, mn, mtext, row } from "../src/figures/math";
 import { figures, random } from "./figures-run";
 
 /** Uniform attention over the first `count` keys of each row; the others are impossible. */

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { SliceFailure } from "../src/source/failure";
-import type { Action, Activity, PastRun } from "../src/types";
-import { listenForKeys } from "../src/views/keys";
-import { createMessages } from "../src/views/messages";
-import { createProgress } from "../src/views/progress";
-import { createRunBox, type RunBox } from "../src/views/run-box";
+import { listenForKeys } from "../src/frame/keys";
+import { createMessages } from "../src/frame/messages";
+import { createProgress } from "../src/frame/progress";
+import { createRunBox, type RunBox } from "../src/frame/run-box";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Action, Activity, PastRun } from "../src/protocol/types";
 import { metaOf } from "./runs";
 
 const press = (target: Element, key: string, more: KeyboardEventInit = {}): boolean =>

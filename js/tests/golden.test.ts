@@ -1,11 +1,11 @@
 // @vitest-environment node
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { softmax } from "../src/derive/matrix";
-import { readPack } from "../src/pack";
-import { SliceFailure } from "../src/source/failure";
-import { readReply } from "../src/source/kernel";
-import type { Slice } from "../src/types";
+import { softmax } from "../src/figures/derive/matrix";
+import { SliceFailure } from "../src/protocol/failure";
+import { readReply } from "../src/protocol/kernel";
+import { readPack } from "../src/protocol/pack";
+import type { Slice } from "../src/protocol/types";
 
 interface Golden {
   first_paint: string;

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { CATEGORIES } from "../src/draw/category";
-import { exact, formatNumber } from "../src/draw/format";
-import { luminance } from "../src/draw/ramp";
-import { PATTERNS, SPECIALIZATIONS } from "../src/formulas-heads";
-import type { Drawn, Table } from "../src/types";
-import { heads } from "../src/views/heads";
-import { explainedByAxis } from "../src/views/heads-data";
+import { CATEGORIES } from "../src/draw/color/category";
+import { luminance } from "../src/draw/color/ramp";
+import { exact, formatNumber } from "../src/figures/format";
+import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
+import { explainedByAxis } from "../src/figures/head-figures";
+import type { Table } from "../src/figures/table";
+import type { ViewHandle } from "../src/views/contract";
 import {
   axisPoint,
   nearestOutline,
@@ -13,8 +13,9 @@ import {
   radarScale,
   roundUp,
   shareOf,
-} from "../src/views/radar-geometry";
-import { places, towards } from "../src/views/roles-map-geometry";
+} from "../src/views/heads/specialization/radar-geometry";
+import { places, towards } from "../src/views/heads/specialization/roles-map-geometry";
+import { heads } from "../src/views/heads/view";
 import {
   CHANCE,
   HEADS,
@@ -42,7 +43,7 @@ class Laid implements ResizeObserver {
 }
 vi.stubGlobal("ResizeObserver", Laid);
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 
 async function draw(options: Parameters<typeof run>[0] = {}): Promise<Run> {

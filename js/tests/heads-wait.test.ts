@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { SliceFailure } from "../src/source/failure";
-import { fillWhenAnswered } from "../src/views/heads-wait";
+import { fillWhenAnswered } from "../src/draw/wait";
+import { SliceFailure } from "../src/protocol/failure";
 
 let element: HTMLElement;
 beforeEach(() => {

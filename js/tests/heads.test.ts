@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber } from "../src/draw/format";
 import { dodge } from "../src/draw/strip";
-import { METRICS } from "../src/formulas";
-import { heads } from "../src/views/heads";
-import { ascending, layerSummaries, rankOf, rowCounts } from "../src/views/heads-figures";
-import { parseFilter, sortHeads } from "../src/views/heads-table";
+import { formatNumber } from "../src/figures/format";
+import { METRICS } from "../src/figures/formulas";
+import { ascending, layerSummaries, rankOf, rowCounts } from "../src/views/heads/figures";
+import { parseFilter, sortHeads } from "../src/views/heads/table";
+import { heads } from "../src/views/heads/view";
 import { ATTENTION, figures, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
 
 let dispose: () => void = () => undefined;

@@ -9,10 +9,10 @@ import {
   topOf,
   windowAround,
   windowAt,
-} from "../src/derive/dimensions";
-import { type Architecture, stagesOf, stepOf, walkOf } from "../src/derive/stages";
-import { layoutMap, type Placed } from "../src/views/inside-layout";
-import { formatParameters } from "../src/views/inside-parameters";
+} from "../src/figures/derive/dimensions";
+import { type Architecture, stagesOf, stepOf, walkOf } from "../src/figures/derive/stages";
+import { layoutMap, type Placed } from "../src/views/inside/layout";
+import { formatParameters } from "../src/views/inside/parameters";
 import { metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "bank", "of", "the", "river", "[SEP]"];

@@ -1,19 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { length } from "../src/derive/dimensions";
-import { held } from "../src/draw/format";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type {
-  Drawn,
-  NdArray,
-  Precision,
-  Selection,
-  Slice,
-  SliceRequest,
-  Source,
-  State,
-} from "../src/types";
-import { inside } from "../src/views/inside";
+import { length } from "../src/figures/derive/dimensions";
+import { held } from "../src/figures/format";
+import { SliceFailure } from "../src/protocol/failure";
+import type { NdArray, Precision, Slice, SliceRequest, Source } from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewHandle } from "../src/views/contract";
+import { inside } from "../src/views/inside/view";
 import { metaOf } from "./runs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -170,7 +163,7 @@ function answer(request: SliceRequest): Slice {
   }
 }
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 let reports: string[];
 

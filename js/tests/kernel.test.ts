@@ -1,9 +1,9 @@
 // @vitest-environment node
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { ByteCache } from "../src/source/cache";
-import { SliceFailure } from "../src/source/failure";
-import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/source/kernel";
-import type { SliceRequest } from "../src/types";
+import { ByteCache } from "../src/protocol/cache";
+import { SliceFailure } from "../src/protocol/failure";
+import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
+import type { SliceRequest } from "../src/protocol/types";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "a", "b", "[SEP]"];

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Stage } from "../src/matrix";
-import { createState } from "../src/state";
-import type { Drawn, Slice } from "../src/types";
-import type { LaterViews } from "../src/views/later";
+import type { Slice } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import type { ViewContext, ViewHandle } from "../src/views/contract";
+import type { LazyCode } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
 
 const CODE = new Uint8Array([1, 2, 3]);
@@ -11,18 +11,18 @@ const ANSWER: Slice = {
   arrays: new Map([["code", { data: CODE, shape: [3] }]]),
 };
 
-let failure: typeof import("../src/source/failure");
-let later: typeof import("../src/views/later");
-let tabs: typeof import("../src/views/tabs");
+let failure: typeof import("../src/protocol/failure");
+let later: typeof import("../src/views/lazy-views");
+let tabs: typeof import("../src/frame/tabs");
 let drawn: string[];
 let gone: string[];
-let views: LaterViews;
+let views: LazyCode;
 
 beforeEach(async () => {
   vi.resetModules(); // what is loaded stays loaded for a page
-  failure = await import("../src/source/failure");
-  later = await import("../src/views/later");
-  tabs = await import("../src/views/tabs");
+  failure = await import("../src/protocol/failure");
+  later = await import("../src/views/lazy-views");
+  tabs = await import("../src/frame/tabs");
   drawn = [];
   gone = [];
   const draw = (name: string) => (element: HTMLElement) => {
@@ -46,11 +46,11 @@ describe("code that comes later", () => {
     await Promise.all([later.acceptCode(ANSWER), later.acceptCode(ANSWER)]);
     expect(link).toHaveBeenCalledTimes(1);
     expect(link).toHaveBeenCalledWith(CODE);
-    expect(later.laterView("tree")).toBe(views.tree);
+    expect(later.drawOf("tree")).toBe(views.tree);
   });
 
   test("of another version is refused in words, and can be asked for again", async () => {
-    const link = vi.fn(async (): Promise<LaterViews> => {
+    const link = vi.fn(async (): Promise<LazyCode> => {
       throw new Error("it does not use chunk-A.js");
     });
     later.linkWith(link);
@@ -58,17 +58,17 @@ describe("code that comes later", () => {
       message: expect.stringContaining("different versions of attn_widget"),
       hint: "Run the cell again.",
     });
-    expect(later.laterView("tree")).toBe(null);
+    expect(later.drawOf("tree")).toBe(null);
     link.mockImplementation(async () => views);
     await later.acceptCode(ANSWER);
-    expect(later.laterView("tree")).toBe(views.tree);
+    expect(later.drawOf("tree")).toBe(views.tree);
   });
 
   test("that is no code is refused", async () => {
     later.linkWith(async () => views);
     const empty = { data: {}, arrays: new Map() };
     await expect(later.acceptCode(empty)).rejects.toThrow("No code came.");
-    expect(later.laterView("tree")).toBe(null);
+    expect(later.drawOf("tree")).toBe(null);
   });
 });
 
@@ -94,18 +94,18 @@ describe("a tab whose code is not here", () => {
       state,
       signal: life.abort.signal,
       announce: (message: string) => reported.push(message),
-    } as unknown as Stage;
+    } as unknown as ViewContext;
     opened = tabs.tabbed(bar, panel, stage);
     opened.on(() => changes++);
     return state;
   }
-  const open$ = (): { name: string; drawn: Drawn | null } => opened.open();
+  const open$ = (): { name: string; drawn: ViewHandle | null } => opened.open();
   const button = () => panel.querySelector("button")!;
   afterEach(() => opened.dispose());
 
   test("says so, asks, and draws when the code has come", async () => {
     slice = vi.fn(async () => ANSWER);
-    let finish: (found: LaterViews) => void = () => undefined;
+    let finish: (found: LazyCode) => void = () => undefined;
     later.linkWith(() => new Promise((resolve) => (finish = resolve)));
     open("tree");
     expect(panel.textContent).toBe("Loading Tree …");

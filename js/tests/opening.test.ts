@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { eachBeyond } from "../src/draw/heatmap-cells";
-import { rampIndex } from "../src/draw/scale";
-import { beyondOf, beyondText, createMatrix, type Matrix, topOf } from "../src/matrix";
-import { createState } from "../src/state";
-import type { Selection } from "../src/types";
-import { sentenceOf, writeSentence } from "../src/views/attention-sentence";
+import { rampIndex } from "../src/draw/color/scale";
+import { eachBeyond } from "../src/draw/heatmap/cells";
+import { beyondOf, beyondText, createMatrix, type Matrix, topOf } from "../src/figures/matrix";
+import type { Selection } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import { sentenceOf, writeSentence } from "../src/views/attention/sentence";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
-import { PackError, readPack, writePack } from "../src/pack";
-import type { Meta, NdArray } from "../src/types";
+import { PackError, readPack, writePack } from "../src/protocol/pack";
+import type { Meta, NdArray } from "../src/protocol/types";
 import { metaOf } from "./runs";
 
 const arrays = (entries: Record<string, NdArray>) => new Map(Object.entries(entries));

@@ -1,8 +1,8 @@
 // @vitest-environment node
 import { expect, test } from "vitest";
-import type { Matrix } from "../src/matrix";
-import { createPairNumbers } from "../src/pairs";
-import type { NdArray, Slice, SliceRequest, Source } from "../src/types";
+import type { Matrix } from "../src/figures/matrix";
+import { createPairNumbers } from "../src/figures/pairs";
+import type { NdArray, Slice, SliceRequest, Source } from "../src/protocol/types";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "cat"];

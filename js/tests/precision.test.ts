@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
-import { nearest } from "../src/saved";
-import { precisionOf, roundedUp } from "../src/source/precision";
+import { precisionOf, roundedUp } from "../src/protocol/precision";
+import { nearest } from "../src/state/saved";
 
 const bytes = precisionOf({
   code: "weights",

@@ -1,17 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type {
-  Action,
-  Drawn,
-  Meta,
-  NdArray,
-  Selection,
-  SliceRequest,
-  Source,
-  Table,
-} from "../src/types";
-import { predictions } from "../src/views/predictions";
+import type { Table } from "../src/figures/table";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Action, Meta, NdArray, SliceRequest, Source } from "../src/protocol/types";
+import type { Selection } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewHandle } from "../src/views/contract";
+import { predictions } from "../src/views/predictions/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -71,7 +65,7 @@ const vocabularyOf = ([start, stop]: readonly [number, number]): Record<string, 
   );
 
 let element: HTMLElement;
-let drawn: Drawn;
+let drawn: ViewHandle;
 afterEach(() => {
   drawn.dispose();
   element.remove();

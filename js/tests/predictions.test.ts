@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { predictions } from "../src/views/predictions";
-import type { Mode } from "../src/views/predictions-data";
+import type { Mode } from "../src/views/predictions/data";
+import { predictions } from "../src/views/predictions/view";
 import {
   descending,
   IDS,

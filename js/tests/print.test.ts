@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { measureNow, onResize } from "../src/draw/gauge";
+import { measureNow, onResize } from "../src/draw/resize";
 import { pointByTouch, tapTwice } from "../src/draw/touch";
-import { breakTable } from "../src/save/print";
-import { showUnseen, whenSeen } from "../src/views/heads-wait";
+import { showUnseen, whenSeen } from "../src/draw/wait";
+import { breakTable } from "../src/export/print";
 
 /** A table with a heading over groups of columns: 1 + 2 + 3 columns. */
 function wide(): HTMLTableElement {

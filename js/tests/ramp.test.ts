@@ -1,7 +1,14 @@
 // @vitest-environment node
 import { describe, expect, test } from "vitest";
-import { inkOn, luminance, type Mode, RAMP_SIZE, type RampName, ramp } from "../src/draw/ramp";
-import { rampIndex, rampPosition, rampValue, signedIndex } from "../src/draw/scale";
+import {
+  inkOn,
+  luminance,
+  type Mode,
+  RAMP_SIZE,
+  type RampName,
+  ramp,
+} from "../src/draw/color/ramp";
+import { rampIndex, rampPosition, rampValue, signedIndex } from "../src/draw/color/scale";
 
 /** CIE L* of a luminance. */
 const lightness = (y: number): number =>

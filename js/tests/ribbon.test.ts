@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { unitsOf } from "../src/derive/units";
-import { createMatrix, type Stage } from "../src/matrix";
-import { createState } from "../src/state";
-import type { Action, Meta, Source } from "../src/types";
-import { ribbon } from "../src/views/ribbon";
-import { buildLine, directionOf, firstUnits } from "../src/views/ribbon-line";
-import { readTags } from "../src/views/ribbon-tags";
-import { newMemory, type RibbonMemory } from "../src/views/ribbon-tools";
+import { buildLine, directionOf, firstUnits } from "../src/draw/text-line";
+import { unitsOf } from "../src/figures/derive/units";
+import { createMatrix } from "../src/figures/matrix";
+import { ribbon } from "../src/frame/ribbon/ribbon";
+import { readTags } from "../src/frame/ribbon/tags";
+import { newMemory, type RibbonMemory } from "../src/frame/ribbon/tools";
+import type { Action, Meta, Source } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import type { ViewContext } from "../src/views/contract";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "Angela", "Mer", "##kel", "sings", "[SEP]"];
@@ -114,7 +115,7 @@ describe("the ribbon", () => {
   let stop: AbortController;
   let asked: Action[];
   let dispose: () => void;
-  let stage: Stage;
+  let stage: ViewContext;
   let memory: RibbonMemory;
 
   async function draw(change: Partial<Meta> = {}, acts = true): Promise<void> {

@@ -1,6 +1,6 @@
 /** Small runs for tests. */
 
-import type { Meta, NdArray } from "../src/types";
+import type { Meta, NdArray } from "../src/protocol/types";
 
 /** The meta of a run over `texts`, the first and last of which may be special. */
 export function metaOf(texts: readonly string[], change: Partial<Meta> = {}): Meta {

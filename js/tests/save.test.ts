@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { captionLines, captionOf, cut, fileName } from "../src/save/caption";
-import { toCsv } from "../src/save/csv";
-import { toJson } from "../src/save/json";
-import { markup } from "../src/save/markup";
-import { vectorOf, wrap } from "../src/save/vector";
-import { DEFAULT_SELECTION } from "../src/state";
-import type { Selection, Table } from "../src/types";
+import { captionLines, captionOf, cut, fileName } from "../src/export/caption";
+import { toCsv } from "../src/export/csv";
+import { toJson } from "../src/export/json";
+import { markup } from "../src/export/markup";
+import { vectorOf, wrap } from "../src/export/vector";
+import type { Table } from "../src/figures/table";
+import type { Selection } from "../src/state/selection";
+import { DEFAULT_SELECTION } from "../src/state/state";
+import { VIEWS } from "../src/views";
 import { metaOf } from "./runs";
+
+/** A view by its name; one of a hostile name is like any other. */
+const viewOf = (name: string) => ({ ...(VIEWS[name] ?? VIEWS.predictions!), name });
 
 const one = (cell: string | number | null): string =>
   toCsv({ columns: ["x"], rows: [[cell]] }).slice("x\r\n".length, -"\r\n".length);
@@ -78,7 +83,7 @@ describe("a table as JSON", () => {
       ["x", 1e-7],
     ],
   };
-  const caption = captionOf(meta, select(), "attention", "What it is.");
+  const caption = captionOf(meta, select(), viewOf("attention"));
 
   it("is read back with its caption, N/A as null", () => {
     const read = JSON.parse(toJson(caption, table));
@@ -98,10 +103,10 @@ describe("a table as JSON", () => {
 
 describe("a caption", () => {
   it("says model, head, text, definition, options and versions, and has no link", () => {
-    const lines = captionLines(captionOf(meta, select({ token: 1 }), "attention", "Weights."));
+    const lines = captionLines(captionOf(meta, select({ token: 1 }), viewOf("attention")));
     expect(lines[0]).toBe("tiny · L1 H2");
     expect(lines[1]).toBe(meta.text);
-    expect(lines[2]).toBe("Weights.");
+    expect(lines[2]).toBe(VIEWS.attention!.definition);
     expect(lines[3]).toContain("focus token 1");
     expect(lines[3]).toContain("masked 1 =1+1");
     expect(lines[4]).toBe("attn_widget 0.1.0");
@@ -109,16 +114,17 @@ describe("a caption", () => {
   });
 
   it("names the tree's children and levels, and only the tree's", () => {
-    const of = (view: string) => captionOf(meta, select({ top_k: 4, depth: 2 }), view, "").options;
+    const of = (view: string) =>
+      captionOf(meta, select({ top_k: 4, depth: 2 }), viewOf(view)).options;
     expect(of("tree")).toMatchObject({ top_k: 4, depth: 2 });
     expect(of("attention")).not.toHaveProperty("top_k");
   });
 
   it("does not name a head where heads are mixed", () => {
-    const rollout = captionOf(meta, select({ quantity: "rollout" }), "attention", "Weights.");
+    const rollout = captionOf(meta, select({ quantity: "rollout" }), viewOf("attention"));
     expect(rollout).toMatchObject({ layer: 1, head: null });
     expect(rollout.definition).toContain("rollout");
-    expect(captionOf(meta, select(), "sentences", "").layer).toBeNull();
+    expect(captionOf(meta, select(), viewOf("sentences")).layer).toBeNull();
   });
 
   it("cuts a long text at whole characters", () => {
@@ -133,7 +139,10 @@ describe("a caption", () => {
     ["predictions", {}, "attn_widget-predictions.png"],
     [`../${"x".repeat(200)}`, {}, /^[\w.-]{1,80}$/],
   ])("gives %s a safe file name", (view, change, expected) => {
-    const name = fileName(captionOf(meta, select(change as Partial<Selection>), view, ""), "png");
+    const name = fileName(
+      captionOf(meta, select(change as Partial<Selection>), viewOf(view)),
+      "png",
+    );
     if (typeof expected === "string") expect(name).toBe(expected);
     else expect(name).toMatch(expected);
     expect(name.length).toBeLessThanOrEqual(80);

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber } from "../src/draw/format";
-import type { Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { Drawn, NdArray, Selection, Slice, SliceRequest, State } from "../src/types";
-import { sentences } from "../src/views/sentences";
-import { massSum } from "../src/views/sentences-data";
+import { formatNumber } from "../src/figures/format";
+import { SliceFailure } from "../src/protocol/failure";
+import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewContext, ViewHandle } from "../src/views/contract";
+import { massSum } from "../src/views/sentences/data";
+import { sentences } from "../src/views/sentences/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -136,7 +137,7 @@ function answer(request: SliceRequest, groups: number[][]): Slice {
   };
 }
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 let state: State;
 let asked: SliceRequest[] = [];
@@ -177,7 +178,7 @@ async function draw(
     announce: () => undefined,
     signal: new AbortController().signal,
     matrix: { get: () => null, on: () => () => undefined },
-  } satisfies Stage;
+  } satisfies ViewContext;
   element = document.createElement("div");
   document.body.append(element);
   drawn = sentences(element, stage);

@@ -1,10 +1,10 @@
 // @vitest-environment node
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { SliceFailure } from "../src/source/failure";
-import { readReply } from "../src/source/kernel";
-import { type Chunks, SnapshotSource } from "../src/source/snapshot";
-import type { NdArray, Slice, SliceRequest } from "../src/types";
+import { SliceFailure } from "../src/protocol/failure";
+import { readReply } from "../src/protocol/kernel";
+import { type Chunks, SnapshotSource } from "../src/protocol/snapshot";
+import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 
 interface Page {
   name: string;

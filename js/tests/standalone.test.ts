@@ -2,7 +2,7 @@ import { Blob as NodeBlob } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SnapshotSource } from "../src/source/snapshot";
+import { SnapshotSource } from "../src/protocol/snapshot";
 
 interface Page {
   readonly chunks: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ beforeEach(async () => {
   waiting = [];
   vi.stubGlobal("Blob", NodeBlob); // jsdom's has no stream
   // The real frame draws, which jsdom cannot.
-  vi.doMock("../src/app", () => ({
+  vi.doMock("../src/frame/frame", () => ({
     createFrame: () => {
       const element = document.createElement("article");
       const show = () => element.append("drawn");
@@ -38,7 +38,7 @@ beforeEach(async () => {
   index.textContent = JSON.stringify({ layout: "report", runs });
   document.body.replaceChildren(main, index);
   history.replaceState(null, "", "#run=0");
-  const { SnapshotSource: fresh } = await import("../src/source/snapshot");
+  const { SnapshotSource: fresh } = await import("../src/protocol/snapshot");
   vi.spyOn(fresh, "open").mockImplementation(async () => {
     await new Promise<void>((resolve, reject) => {
       waiting.push({ resolve, reject });
@@ -50,7 +50,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.doUnmock("../src/app");
+  vi.doUnmock("../src/frame/frame");
   vi.unstubAllGlobals();
 });
 

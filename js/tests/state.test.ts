@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, test, vi } from "vitest";
-import { acceptSelection, bindState, type Model, readActivity } from "../src/binding";
-import { createState, fit, withHeight } from "../src/state";
+import { acceptSelection, bindState, type Model, readActivity } from "../src/state/binding";
+import { createState, fit, withHeight } from "../src/state/state";
 import { metaOf } from "./runs";
 
 describe("the selection", () => {

@@ -1,19 +1,4 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { formatNumber, formatPercent, shown, visible } from "../src/draw/format";
-import type { Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type {
-  Drawn,
-  Meta,
-  NdArray,
-  Selection,
-  Slice,
-  SliceRequest,
-  State,
-  TypedArray,
-} from "../src/types";
-import { task } from "../src/views/task";
 import {
   bestSpan,
   classesOf,
@@ -21,7 +6,14 @@ import {
   oddsOf,
   slicedClasses,
   spanText,
-} from "../src/views/task-data";
+} from "../src/figures/classes";
+import { formatNumber, formatPercent, shown, visible } from "../src/figures/format";
+import { SliceFailure } from "../src/protocol/failure";
+import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewContext, ViewHandle } from "../src/views/contract";
+import { task } from "../src/views/task/view";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -155,7 +147,7 @@ const SPANS: [number, number][] = [
   [0, 0],
 ];
 
-let drawn: Drawn | null = null;
+let drawn: ViewHandle | null = null;
 let element: HTMLElement;
 let state: State;
 let asked: SliceRequest[] = [];
@@ -210,7 +202,7 @@ async function draw(
     announce: () => undefined,
     signal: new AbortController().signal,
     matrix: { get: () => null, on: () => () => undefined },
-  } satisfies Stage;
+  } satisfies ViewContext;
   element = document.createElement("div");
   document.body.append(element);
   drawn = task(element, stage);

@@ -1,9 +1,9 @@
 // @vitest-environment node
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { edgesOf, influenceTree, nodesThrough } from "../src/derive/tree";
-import { inkOn, luminance, RAMP_SIZE, ramp } from "../src/draw/ramp";
-import { layoutTree, ROW } from "../src/views/tree-layout";
+import { inkOn, luminance, RAMP_SIZE, ramp } from "../src/draw/color/ramp";
+import { edgesOf, influenceTree, nodesThrough } from "../src/figures/derive/tree";
+import { layoutTree, ROW } from "../src/views/tree/layout";
 import { random } from "./figures-run";
 
 interface Golden {

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createMatrix, type Stage } from "../src/matrix";
-import { SliceFailure } from "../src/source/failure";
-import { createState } from "../src/state";
-import type { NdArray, Selection, SliceRequest, Source, Table } from "../src/types";
-import { tree } from "../src/views/tree";
+import { createMatrix } from "../src/figures/matrix";
+import type { Table } from "../src/figures/table";
+import { SliceFailure } from "../src/protocol/failure";
+import type { NdArray, SliceRequest, Source } from "../src/protocol/types";
+import type { Selection } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewContext } from "../src/views/contract";
+import { tree } from "../src/views/tree/view";
 import { random } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -72,7 +75,7 @@ function draw(
     announce: (message: string) => said.push(message),
     signal: stopped.signal,
   };
-  const stage: Stage = {
+  const stage: ViewContext = {
     ...base,
     matrix: createMatrix(source, state, { ...base, busy: () => undefined }),
   };

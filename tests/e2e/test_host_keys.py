@@ -19,7 +19,7 @@ SOURCES = (
     "last = 3",
 )
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
-# Of the help sheet of the widget (js/src/views/keys.ts), besides those that Lab binds.
+# Of the help sheet of the widget (js/src/frame/keys.ts), besides those that Lab binds.
 OF_THE_WIDGET = "x m n p ? [ ] + - 0 1 2 3 . 5 ArrowLeft Home End PageUp PageDown Escape Backspace"
 # The focusable parts that the view shows, one of each kind.
 KINDS = """() => {

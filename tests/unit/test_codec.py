@@ -120,7 +120,7 @@ def test_no_score_or_weight_is_off_by_more_than_is_said(
         assert np.abs(read - weights[head]).max() <= one.error <= STATED
         assert np.abs(read - one.shown).max() <= 1e-7
         assert (read[~possible] == 0).all()
-        # The share of a weight that a page takes for its error (js/src/source/precision.ts).
+        # The share of a weight that a page takes for its error (js/src/protocol/precision.ts).
         shares = weights[head] * np.expm1(2 * one.score_error) + 1e-7
         assert (np.abs(read - weights[head]) <= shares).all()
 

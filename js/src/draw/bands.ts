@@ -1,9 +1,9 @@
 /** Aligned strips of cells, one below the other, with one cursor through all of them. */
 
+import { exact } from "../figures/format";
+import { type Mode, RAMP_SIZE, ramp } from "./color/ramp";
+import { signedIndex } from "./color/scale";
 import { h, setAttributes } from "./dom";
-import { exact } from "./format";
-import { type Mode, RAMP_SIZE, ramp } from "./ramp";
-import { signedIndex } from "./scale";
 import { svg } from "./strip";
 
 export interface Band {

@@ -1,7 +1,7 @@
 /** Canvases that are sharp on every screen, and images made by lookup table. */
 
-import { RAMP_SIZE } from "./ramp";
-import { signedIndex } from "./scale";
+import { RAMP_SIZE } from "./color/ramp";
+import { signedIndex } from "./color/scale";
 
 /** Size a canvas in CSS pixels and scale its context to device pixels. */
 export function fitCanvas(

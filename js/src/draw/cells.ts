@@ -1,12 +1,12 @@
 /** A heat map of any shape on canvas: labels that fit, cells by pointer or key. */
 
-import { largest, maxPool } from "../derive/matrix";
-import type { Scale } from "../types";
-import { giveWay, pickLabels, type Track } from "./axis";
+import { largest, maxPool } from "../figures/derive/matrix";
+import type { Scale } from "../state/selection";
 import { fitCanvas, fitText, hatching, heatImage, pixelRatio } from "./canvas";
+import { type Mode, ramp } from "./color/ramp";
+import { type Palette, palette } from "./color/theme";
 import { h } from "./dom";
-import { type Mode, ramp } from "./ramp";
-import { type Palette, palette } from "./theme";
+import { giveWay, pickLabels, type Track } from "./heatmap/axis";
 import { tapTwice } from "./touch";
 
 export interface CellsData {

@@ -1,57 +1,8 @@
-/** MathML from a small typed tree, built node by node: text never becomes markup. */
+/** MathML from a formula's tree, built node by node: text never becomes markup. */
+
+import { type MathNode, row } from "../figures/math";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-
-/** Elements with a fixed number of children; `mrow` takes any. */
-type Layout = "mrow" | "mfrac" | "msub" | "msup" | "msubsup" | "munder" | "munderover" | "msqrt";
-type Leaf = "mi" | "mn" | "mo" | "mtext";
-
-export type MathNode =
-  | {
-      readonly tag: Leaf;
-      readonly text: string;
-      readonly attributes?: Readonly<Record<string, string>>;
-    }
-  | {
-      readonly tag: Layout;
-      readonly children: readonly MathNode[];
-      readonly attributes?: Readonly<Record<string, string>>;
-    };
-
-/** A variable or a function's name. */
-export const mi = (text: string): MathNode => ({ tag: "mi", text });
-/** A number; `value` keeps all its digits for tests and for copying. */
-export const mn = (text: string, value?: number): MathNode =>
-  value === undefined
-    ? { tag: "mn", text }
-    : { tag: "mn", text, attributes: { "data-aw-value": String(value) } };
-/** An operator or a fence. */
-export const mo = (text: string): MathNode => ({ tag: "mo", text });
-/** Words. */
-export const mtext = (text: string): MathNode => ({ tag: "mtext", text });
-
-export const row = (...children: MathNode[]): MathNode => ({ tag: "mrow", children });
-export const frac = (above: MathNode, below: MathNode): MathNode => ({
-  tag: "mfrac",
-  children: [above, below],
-});
-export const sub = (base: MathNode, below: MathNode): MathNode => ({
-  tag: "msub",
-  children: [base, below],
-});
-export const sup = (base: MathNode, above: MathNode): MathNode => ({
-  tag: "msup",
-  children: [base, above],
-});
-export const under = (base: MathNode, below: MathNode): MathNode => ({
-  tag: "munder",
-  children: [base, below],
-});
-export const sqrt = (inner: MathNode): MathNode => ({ tag: "msqrt", children: [inner] });
-export const parens = (...children: MathNode[]): MathNode => row(mo("("), ...children, mo(")"));
-/** A function applied to something, with the space that a reader expects. */
-export const apply = (name: MathNode, ...children: MathNode[]): MathNode =>
-  row(name, mo("\u2061"), parens(...children));
 
 function build(node: MathNode): Element {
   const element = document.createElementNS(MATHML, node.tag);

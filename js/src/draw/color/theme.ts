@@ -1,0 +1,109 @@
+/** Light or dark, and the colours that canvases need: the host's where it has them, else our own. */
+
+import type { Theme } from "../../state/selection";
+import type { Mode } from "./ramp";
+
+export const ROOT_CLASS = "attn-widget";
+
+/** What the host page says of itself, or null when it says nothing. */
+export function hostMode(): Mode | null {
+  const { body, documentElement: html } = document;
+  const jupyter = body.dataset.jpThemeLight;
+  if (jupyter !== undefined) return jupyter === "true" ? "light" : "dark";
+  const code = body.dataset.vscodeThemeKind;
+  if (code !== undefined) return code.includes("light") ? "light" : "dark";
+  const named = html.getAttribute("theme") ?? html.dataset.theme ?? body.dataset.theme ?? "";
+  if (/dark/i.test(named) || html.classList.contains("dark") || body.classList.contains("dark")) {
+    return "dark";
+  }
+  if (
+    /light/i.test(named) ||
+    html.classList.contains("light") ||
+    body.classList.contains("light")
+  ) {
+    return "light";
+  }
+  return null;
+}
+
+const preference = (): MediaQueryList => window.matchMedia("(prefers-color-scheme: dark)");
+
+/** Keep `root`'s `data-theme` and `data-palette` right; returns a way to apply another wish. */
+export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortSignal): () => void {
+  const apply = () => {
+    const host = hostMode();
+    const seen: Mode = host ?? (preference().matches ? "dark" : "light");
+    const wanted = wish();
+    const mode = wanted === "auto" ? seen : wanted;
+    // The host's variables suit the host's theme only.
+    const palette = host === mode ? "host" : "own";
+    if (root.dataset.theme !== mode) root.dataset.theme = mode;
+    if (root.dataset.palette !== palette) root.dataset.palette = palette;
+  };
+  const observer = new MutationObserver(apply);
+  for (const element of [document.body, document.documentElement]) {
+    observer.observe(element, {
+      attributes: true,
+      attributeFilter: [
+        "class",
+        "theme",
+        "data-theme",
+        "data-jp-theme-light",
+        "data-jp-theme-name",
+        "data-vscode-theme-kind",
+      ],
+    });
+  }
+  const media = preference();
+  media.addEventListener("change", apply, { signal });
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  apply();
+  return apply;
+}
+
+/** The mode in which an element of a widget is drawn. */
+export function modeOf(element: Element): Mode {
+  const root = element.closest<HTMLElement>(`.${ROOT_CLASS}`);
+  return root?.dataset.theme === "dark" ? "dark" : "light";
+}
+
+/** Call `listener` whenever the widget around `element` changes its colours. */
+export function onTheme(element: Element, listener: () => void, signal: AbortSignal): void {
+  const root = element.closest<HTMLElement>(`.${ROOT_CLASS}`);
+  if (root === null) return;
+  const observer = new MutationObserver(listener);
+  observer.observe(root, { attributes: true, attributeFilter: ["data-theme", "data-palette"] });
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+}
+
+export interface Palette {
+  readonly mode: Mode;
+  readonly ink: string;
+  readonly muted: string;
+  readonly line: string;
+  readonly ground: string;
+  readonly accent: string;
+  readonly font: string;
+}
+
+/** Colours and font as a canvas takes them: custom properties resolved by a probe. */
+export function palette(element: Element): Palette {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  element.append(probe);
+  const color = (name: string): string => {
+    probe.style.color = `var(--aw-${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const found = {
+    mode: modeOf(element),
+    ink: color("ink"),
+    muted: color("muted"),
+    line: color("line"),
+    ground: color("ground"),
+    accent: color("accent"),
+    font: getComputedStyle(probe).fontFamily,
+  };
+  probe.remove();
+  return found;
+}

@@ -1,0 +1,168 @@
+/** The bipartite flow: rows of the heatmap on the left, keys on the right, a line a link. */
+
+import { linkHorizontal } from "d3-shape";
+import type { Scale } from "../../state/selection";
+import { fitCanvas, fitText } from "../canvas";
+import { ramp } from "../color/ramp";
+import { rampIndex } from "../color/scale";
+import type { Palette } from "../color/theme";
+import { giveWay, pickLabels, type Track } from "./axis";
+import type { Cell, Geometry, Highlights } from "./types";
+
+export interface FlowData {
+  readonly size: number;
+  readonly values: Float32Array;
+  readonly max: number;
+  readonly scale: Scale;
+  readonly labels: readonly string[];
+  /** Width of the longest label (px). */
+  readonly longest: number;
+  readonly received: Float32Array;
+  readonly threshold: number;
+}
+
+const LABEL_GAP = 13;
+const PAD = 8;
+export const GUTTER_MOST = 96;
+const LINE = { least: 0.75, most: 5 } as const;
+const FAINT = 0.12;
+/** A line paler than this is lost on the ground; its width still tells. */
+export const PALEST = 48;
+
+interface Link {
+  readonly source: [number, number];
+  readonly target: [number, number];
+}
+
+/** How wide a link is drawn (px): by its weight, and never wider than half a row. */
+export function linkWidth(value: number, max: number, row: number): number {
+  const thick = Math.min(LINE.most, Math.max(LINE.least, row * 0.5));
+  return LINE.least + Math.min(value / (max || 1), 1) * (thick - LINE.least);
+}
+
+/** Keys stand beside the rows: the window of the columns, on end. */
+export const keyTrack = ({ columns, top, left }: Geometry): Track => ({
+  ...columns,
+  start: columns.start + top - left,
+});
+
+/** Links at or above the threshold inside the window, weakest first: the strongest are drawn last. */
+export function linksAbove(
+  { values, size, threshold }: Pick<FlowData, "values" | "size" | "threshold">,
+  rows: readonly [number, number],
+  columns: readonly [number, number],
+): Uint32Array {
+  const found: number[] = [];
+  for (let i = rows[0]; i < rows[1]; i++) {
+    for (let j = columns[0]; j < columns[1]; j++) {
+      const value = values[i * size + j]!;
+      if (value >= threshold && value > 0) found.push(i * size + j);
+    }
+  }
+  return Uint32Array.from(found).sort((a, b) => values[a]! - values[b]!);
+}
+
+/** First and one past the last position of a track inside `[from, to]`. */
+export function windowOf(
+  track: { start: number; size: number; count: number },
+  from: number,
+  to: number,
+): [number, number] {
+  return [
+    Math.max(0, Math.floor((from - track.start) / track.size + 1e-6)),
+    Math.min(track.count, Math.ceil((to - track.start) / track.size - 1e-6)),
+  ];
+}
+
+/** Draw the flow beside a heatmap of this geometry; keys use the window of the columns. Returns links drawn. */
+export function drawFlow(
+  canvas: HTMLCanvasElement,
+  width: number,
+  data: FlowData,
+  geometry: Geometry,
+  highlights: Highlights,
+  colors: Palette,
+): number {
+  const { top, side, rows } = geometry;
+  const keys = keyTrack(geometry);
+  const context = fitCanvas(canvas, width, top + side + PAD);
+  const font = Math.max(10, Math.min(12, Math.floor(rows.size * 0.8)));
+  const gutter = Math.min(Math.ceil(data.longest), GUTTER_MOST, width * 0.3) + PAD;
+  const [from, to] = [gutter, width - gutter];
+  const y = (track: typeof rows, i: number): number => track.start + (i + 0.5) * track.size;
+
+  const links = linksAbove(data, windowOf(rows, top, top + side), windowOf(keys, top, top + side));
+  const { css } = ramp("weight", colors.mode);
+  const path = linkHorizontal<Link, [number, number]>().context(context);
+  const { row, hover, pair, group } = highlights;
+  const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
+  const lit = (i: number, j: number): boolean => {
+    if (litRow < 0 && litKey < 0) return true;
+    if (litRow >= 0 && litKey >= 0) return i === litRow || j === litKey;
+    return litRow >= 0 ? i === litRow : j === litKey;
+  };
+  context.save();
+  context.beginPath();
+  context.rect(0, top - 1, width, side + 2);
+  context.clip();
+  for (const pass of [false, true]) {
+    for (const cell of links) {
+      const [i, j] = [Math.floor(cell / data.size), cell % data.size];
+      if (lit(i, j) !== pass) continue;
+      const value = data.values[cell]!;
+      context.beginPath();
+      path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
+      context.globalAlpha = pass ? 0.9 : FAINT;
+      context.strokeStyle = css[Math.max(PALEST, rampIndex(value, data.max, data.scale))]!;
+      context.lineWidth = linkWidth(value, data.max, rows.size);
+      context.stroke();
+    }
+  }
+  if (pair !== null && pair.row >= 0 && pair.column >= 0) {
+    context.globalAlpha = 1;
+    context.beginPath();
+    path({ source: [from, y(rows, pair.row)], target: [to, y(keys, pair.column)] });
+    context.strokeStyle = colors.accent;
+    context.lineWidth = 2;
+    context.stroke();
+  }
+  context.restore();
+
+  context.textBaseline = "middle";
+  const write = (track: typeof rows, lit: readonly number[], at: number, left: boolean) => {
+    context.textAlign = left ? "right" : "left";
+    const strong = [...new Set(lit)].filter(
+      (i) => i >= 0 && y(track, i) > top && y(track, i) < top + side,
+    );
+    const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received);
+    for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
+      const bold = strong.includes(i);
+      context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
+      context.fillStyle = bold ? colors.ink : colors.muted;
+      context.fillText(fitText(context, data.labels[i]!, gutter - PAD + 2), at, y(track, i));
+    }
+  };
+  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group], from - 6, true);
+  write(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group], to + 6, false);
+  context.font = `10px ${colors.font}`;
+  context.fillStyle = colors.muted;
+  context.textBaseline = "alphabetic";
+  if (top >= 20) {
+    context.textAlign = "right";
+    context.fillText("query", from - 6, top - 8);
+    context.textAlign = "left";
+    context.fillText("key", to + 6, top - 8);
+  }
+  return links.length;
+}
+
+/** The query or key under a point of the canvas. */
+export function flowAt(geometry: Geometry, width: number, x: number, y: number): Cell | null {
+  const { top, side, rows } = geometry;
+  if (y < top || y >= top + side) return null;
+  const onLeft = x < width / 2;
+  const track = onLeft ? rows : keyTrack(geometry);
+  const index = Math.floor((y - track.start) / track.size);
+  if (index < 0 || index >= track.count) return null;
+  return onLeft ? { row: index, column: -1 } : { row: -1, column: index };
+}

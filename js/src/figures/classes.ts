@@ -1,0 +1,234 @@
+/** What a classifier says: classes, their softmax, and digits with which it closes. */
+
+import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
+import { textOf } from "./derive/units";
+import { shown } from "./format";
+import type { Table } from "./table";
+
+export type TaskKind = "sequence" | "token" | "question_answering";
+/** One class of all; each label by itself; the value as it is (regression). */
+export type Activation = "softmax" | "sigmoid" | "identity";
+
+export interface Classification {
+  readonly task: TaskKind;
+  readonly activation: Activation;
+  /** What the checkpoint leaves open; empty as a rule. */
+  readonly note: string;
+  readonly labels: readonly string[];
+  /** Texts (one), tokens, or positions. */
+  readonly rows: number;
+  /** `[rows, labels]`. */
+  readonly logits: Float32Array;
+  readonly exp: Float32Array;
+  readonly probabilities: Float32Array;
+  /** `[rows]`; of question answering, whose softmax runs over positions, `[labels]`; else of each label. */
+  readonly sum: Float64Array;
+}
+
+/** One softmax: its terms in the model's order. */
+export interface SoftmaxColumn {
+  readonly activation: Activation;
+  readonly labels: readonly string[];
+  readonly logits: readonly number[];
+  /** `exp(logit - max)`; of a sigmoid `exp(-logit)`. */
+  readonly exp: readonly number[];
+  readonly sum: number;
+  readonly probabilities: readonly number[];
+  readonly logitMax: number;
+  /** Index of the largest term. */
+  readonly best: number;
+}
+
+export const CLASSIFICATION: SliceRequest = { kind: "classification" };
+export const firstTokenRequest = (head: HeadIndex): SliceRequest => ({ kind: "first_token", head });
+
+export function slicedClasses({ data, arrays }: Slice): Classification {
+  const labels = data.labels as readonly string[];
+  const floats = (name: string): Float32Array =>
+    (arrays.get(name)?.data ?? new Float32Array(0)) as Float32Array;
+  const logits = floats("logits");
+  return {
+    task: data.task as TaskKind,
+    // The next-sentence head is always a softmax and does not say so.
+    activation: (data.activation ?? "softmax") as Activation,
+    note: typeof data.note === "string" ? data.note : "",
+    labels,
+    rows: logits.length / labels.length,
+    logits,
+    exp: floats("exp"),
+    probabilities: floats("probabilities"),
+    sum: (arrays.get("sum")?.data ?? new Float64Array(0)) as Float64Array,
+  };
+}
+
+function column(
+  labels: readonly string[],
+  { activation, logits, exp, probabilities }: Classification,
+  sum: number,
+  at: (index: number) => number,
+): SoftmaxColumn {
+  const pick = (values: Float32Array): number[] => labels.map((_, i) => values[at(i)]);
+  const own = pick(logits);
+  const logitMax = own.reduce((most, value) => Math.max(most, value), -Infinity);
+  return {
+    activation,
+    labels,
+    logits: own,
+    exp: pick(exp),
+    sum,
+    probabilities: pick(probabilities),
+    logitMax,
+    best: own.indexOf(logitMax),
+  };
+}
+
+/** The softmax over the classes of one text or token. */
+export const classesOf = (found: Classification, row: number): SoftmaxColumn =>
+  column(found.labels, found, found.sum[row], (i) => row * found.labels.length + i);
+
+/** The softmax over the positions: of where an answer starts (0) or ends (1). */
+export const positionsOf = (
+  found: Classification,
+  boundary: number,
+  names: readonly string[],
+): SoftmaxColumn =>
+  column(names, found, found.sum[boundary], (i) => i * found.labels.length + boundary);
+
+export interface ColumnDigits {
+  /** Decimals of the logits. */
+  readonly logit: number;
+  /** Significant digits of the exponentials and of their sum. */
+  readonly exp: number;
+  readonly sum: number;
+}
+
+const RESULT_DIGITS = 3;
+/** float32 has no more. */
+const MOST_DIGITS = 7;
+
+/**
+ * The fewest digits with which a reader's own calculation closes: exponentials from the printed logits,
+ * their sum from the printed exponentials, probabilities from both.
+ */
+export function closingColumn(
+  { logits, logitMax, exp, sum, probabilities }: SoftmaxColumn,
+  /** Exponentials that are summed up in one line "others". */
+  rest = 0,
+): ColumnDigits {
+  const adds = (d: number, s: number): boolean =>
+    shown(
+      exp.reduce((total, value) => total + shown(value, d), shown(rest, d)),
+      s,
+    ) === shown(sum, s);
+  const divides = (d: number, s: number): boolean =>
+    exp.every(
+      (value, i) =>
+        shown(shown(value, d) / shown(sum, s), RESULT_DIGITS) ===
+        shown(probabilities[i], RESULT_DIGITS),
+    );
+  let digits = { exp: MOST_DIGITS, sum: MOST_DIGITS - 1 };
+  search: for (let s = RESULT_DIGITS; s < MOST_DIGITS; s++) {
+    for (let d = s; d <= Math.min(s + 2, MOST_DIGITS); d++) {
+      if (adds(d, s) && divides(d, s)) {
+        digits = { exp: d, sum: s };
+        break search;
+      }
+    }
+  }
+  const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
+  let logit = 2;
+  while (
+    logit < MOST_DIGITS &&
+    !logits.every(
+      (value, i) =>
+        shown(Math.exp(rounded(value, logit) - rounded(logitMax, logit)), digits.exp) ===
+        shown(exp[i], digits.exp),
+    )
+  ) {
+    logit++;
+  }
+  return { logit, ...digits };
+}
+
+/** The same of sigmoids: exponentials from the printed logits, probabilities from the printed exponentials. */
+export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): ColumnDigits {
+  const closes = (d: number): boolean =>
+    exp.every(
+      (value, i) =>
+        !Number.isFinite(value) || shown(1 / (1 + shown(value, d))) === shown(probabilities[i]),
+    );
+  let digits = RESULT_DIGITS;
+  while (digits < MOST_DIGITS && !closes(digits)) digits++;
+  const follows = (decimals: number): boolean =>
+    exp.every(
+      (value, i) =>
+        !Number.isFinite(value) ||
+        shown(Math.exp(-Number(logits[i].toFixed(decimals))), digits) === shown(value, digits),
+    );
+  let logit = 2;
+  while (logit < MOST_DIGITS && !follows(logit)) logit++;
+  return { logit, exp: digits, sum: digits };
+}
+
+export interface Odds {
+  readonly difference: number;
+  readonly ratio: number;
+  /** Significant digits of the difference from which the ratio follows as printed. */
+  readonly digits: number;
+}
+
+/** How much likelier one class is than another: the difference of logits is the log of the odds. */
+export function oddsOf({ logits }: SoftmaxColumn, one: number, other: number): Odds {
+  const difference = logits[one] - logits[other];
+  const ratio = Math.exp(difference);
+  let digits = RESULT_DIGITS;
+  while (digits < MOST_DIGITS && shown(Math.exp(shown(difference, digits))) !== shown(ratio)) {
+    digits++;
+  }
+  return { difference, ratio, digits };
+}
+
+export interface Span {
+  readonly start: number;
+  /** Inclusive. */
+  readonly end: number;
+  readonly probability: number;
+}
+
+/**
+ * The most probable answer: the largest `P(start) P(end)` with the start not after the end, both in the
+ * text that is searched (the second segment of a pair). Null where there is no such token.
+ */
+export function bestSpan(
+  { probabilities, labels, rows }: Classification,
+  { special, segment }: TokenColumns,
+): Span | null {
+  const width = labels.length;
+  const segments = new Set(segment.filter((_, i) => !special[i]));
+  const searched = Math.max(...segments);
+  let start = -1;
+  let best: Span | null = null;
+  for (let i = 0; i < rows; i++) {
+    if (special[i] || segment[i] !== searched) continue;
+    if (start < 0 || probabilities[i * width] > probabilities[start * width]) start = i;
+    const probability = probabilities[start * width] * probabilities[i * width + 1];
+    if (best === null || probability > best.probability) best = { start, end: i, probability };
+  }
+  return best;
+}
+
+/** The text of an answer, as it stands in the input. */
+export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
+  textOf(tokens, start, end + 1);
+
+export function classesTable(found: Classification): Table {
+  const { labels, task, activation, logits, exp, sum, probabilities } = found;
+  const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  const rows = Array.from(logits, (logit, at) => {
+    const [row, label] = [Math.floor(at / labels.length), at % labels.length];
+    const own = activation === "softmax" && task !== "question_answering" ? row : label;
+    const figures = [exp[at], sum[own], probabilities[at]].map(known);
+    return [row, labels[label], logit, ...figures] as const;
+  });
+  return { columns: ["row", "label", "logit", "exp", "sum", "probability"], rows };
+}

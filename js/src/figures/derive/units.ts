@@ -1,0 +1,140 @@
+/** What stands on an axis: every token, words instead of subwords, with or without special tokens. */
+
+import type { TokenColumns } from "../../protocol/types";
+
+/** One row or column as shown: a token, or the tokens of one word. */
+export interface Unit {
+  /** Index of the first token. */
+  readonly token: number;
+  /** Tokens `[first, end)`. */
+  readonly end: number;
+  /** As the tokenizer has it (one token) or as it stands in the text (a word). */
+  readonly text: string;
+  /** As it stands in the text. */
+  readonly surface: string;
+  readonly segment: number;
+  readonly special: boolean;
+}
+
+export interface UnitOptions {
+  readonly special: boolean;
+  /** Word index of every token (null for none): given when words are to be merged. */
+  readonly tokenWord?: readonly (number | null)[] | null;
+}
+
+/**
+ * What a token adds to the text: of a character that several byte-level tokens make up, the first has it all.
+ * Empty for the others.
+ */
+export function partOf(tokens: TokenColumns, i: number): string {
+  const surface = tokens.surface[i]!;
+  const follows = i > 0 && !tokens.special[i]! && !tokens.special[i - 1]!;
+  if (!follows || tokens.segment[i] !== tokens.segment[i - 1]) return surface;
+  const shared = tokens.end[i - 1]! - tokens.start[i]!;
+  return shared > 0 ? [...surface].slice(shared).join("") : surface;
+}
+
+/** The text from one token to another (exclusive), as it stands in the input. */
+export const textOf = (tokens: TokenColumns, first: number, end: number): string =>
+  Array.from(
+    { length: end - first },
+    (_, k) => (k > 0 ? tokens.before[first + k]! : "") + partOf(tokens, first + k),
+  ).join("");
+
+/** The rows and columns to show, in order. */
+export function unitsOf(tokens: TokenColumns, { special, tokenWord }: UnitOptions): Unit[] {
+  const units: Unit[] = [];
+  const n = tokens.text.length;
+  for (let i = 0; i < n; ) {
+    const word = tokenWord?.[i] ?? null;
+    let end = i + 1;
+    if (word !== null) while (end < n && tokenWord![end] === word) end++;
+    const surface = end - i === 1 ? tokens.surface[i]! : textOf(tokens, i, end);
+    const isSpecial = tokens.special[i]!;
+    if (special || !isSpecial) {
+      units.push({
+        token: i,
+        end,
+        text: end - i === 1 ? tokens.text[i]! : surface,
+        surface,
+        segment: tokens.segment[i]!,
+        special: isSpecial,
+      });
+    }
+    i = end;
+  }
+  return units;
+}
+
+/** The unit that shows a token, or -1 when none does. */
+export function unitOfToken(units: readonly Unit[], token: number | null): number {
+  if (token === null) return -1;
+  return units.findIndex((unit) => token >= unit.token && token < unit.end);
+}
+
+/**
+ * An `[n, n]` matrix as seen by units, `[m, m]`: mean over a unit's query rows, sum over its key columns.
+ * Rows of whole texts still sum to 1; columns that are left out are not given back to the others.
+ */
+export function project(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
+  const m = units.length;
+  if (m === n) return matrix;
+  const result = new Float32Array(m * m);
+  for (let a = 0; a < m; a++) {
+    const { token, end } = units[a]!;
+    for (let b = 0; b < m; b++) {
+      const key = units[b]!;
+      let sum = 0;
+      for (let i = token; i < end; i++) {
+        for (let j = key.token; j < key.end; j++) sum += matrix[i * n + j]!;
+      }
+      result[a * m + b] = sum / (end - token);
+    }
+  }
+  return result;
+}
+
+/** Which cells are possible, as seen by units: possible when any of its cells is. */
+export function projectAllowed(allowed: Uint8Array, n: number, units: readonly Unit[]): Uint8Array {
+  const m = units.length;
+  if (m === n) return allowed;
+  const result = new Uint8Array(m * m);
+  for (let a = 0; a < m; a++) {
+    for (let b = 0; b < m; b++) {
+      const query = units[a]!;
+      const key = units[b]!;
+      for (let i = query.token; i < query.end && result[a * m + b] === 0; i++) {
+        for (let j = key.token; j < key.end; j++) {
+          if (allowed[i * n + j] !== 0) result[a * m + b] = 1;
+        }
+      }
+    }
+  }
+  return result;
+}
+
+/** Cells of single tokens out of an `[n, n]` matrix, `[m, m]`: nothing is averaged. Every unit is one token. */
+export function selectCells(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
+  const m = units.length;
+  if (m === n) return matrix;
+  const result = new Float32Array(m * m);
+  for (let a = 0; a < m; a++) {
+    for (let b = 0; b < m; b++) result[a * m + b] = matrix[units[a]!.token * n + units[b]!.token]!;
+  }
+  return result;
+}
+
+/** One value a token as seen by units: the sum over each unit's tokens, `[m]`. */
+export function sumsOf(values: Float32Array, units: readonly Unit[]): Float32Array {
+  return Float32Array.from(units, ({ token, end }) => {
+    let sum = 0;
+    for (let i = token; i < end; i++) sum += values[i]!;
+    return sum;
+  });
+}
+
+/** The labels that stand more than once: there an index tells which is meant. */
+export function repeated(labels: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(labels.filter((label) => seen.size === seen.add(label).size));
+}

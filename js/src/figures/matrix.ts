@@ -1,0 +1,267 @@
+/** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
+
+import { explain, isAbort } from "../protocol/failure";
+import type { HeadIndex, Meta, SliceRequest, Source } from "../protocol/types";
+import type { Scale, Selection, State } from "../state/selection";
+import { maximum, received } from "./derive/matrix";
+import {
+  project,
+  projectAllowed,
+  selectCells,
+  type Unit,
+  unitOfToken,
+  unitsOf,
+} from "./derive/units";
+import { formatNumber } from "./format";
+
+export interface Matrix {
+  readonly layer: number;
+  /** Without a meaning where `quantity` is `"rollout"`: all heads are mixed. */
+  readonly head: HeadIndex;
+  /** What `weights` holds: attention weights, or rollout up to `layer` (Abnar & Zuidema 2020). */
+  readonly quantity: "weights" | "rollout";
+  /** The same array for every head of one choice of units. */
+  readonly units: readonly Unit[];
+  /** Rows and columns. */
+  readonly size: number;
+  /** `[size, size]`, rows are queries. */
+  readonly weights: Float32Array;
+  /** `[size, size]` scaled scores, `-Infinity` where impossible; null unless they are selected and can be had. */
+  readonly scores: Float32Array | null;
+  /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
+  readonly allowed: Uint8Array | null;
+  readonly max: number;
+  /** The largest weight between two units that are not special; `max` where fewer than two are there, or it is 0. */
+  readonly wordMax: number;
+  /** Mean over queries of each column, `[size]`. */
+  readonly received: Float32Array;
+  /** How far a value of `weights`, or a sum of `terms` of them, may be off; absent where they are exact. */
+  readonly error?: (value: number, terms?: number) => number;
+  /** The same of a score. */
+  readonly scoreError?: number;
+  /** The unit of a token, -1 when it is not shown. */
+  unitOf(token: number | null): number;
+}
+
+export interface MatrixStore {
+  get(): Matrix | null;
+  /**
+   * Called with every new matrix, and at once with the present one. Returns the way to stop. What draws on a
+   * canvas goes `first`: a canvas asks for the style of the page, which is cheap until others change elements.
+   */
+  on(listener: (matrix: Matrix) => void, turn?: "first"): () => void;
+}
+
+/** How far a value of a matrix, or a sum of `terms` of them, may be off; 0 where it is exact. */
+export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
+  matrix.error?.(value, terms) ?? 0;
+
+/** What a matrix of these units says of its errors: a unit of several tokens is a sum over keys. */
+function errorsOf(
+  { precision }: Source,
+  quantity: Matrix["quantity"],
+  units: readonly Unit[],
+  head: HeadIndex,
+): Pick<Matrix, "error" | "scoreError"> {
+  if (precision === undefined) return {};
+  const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
+  return {
+    error: (value, terms = 1) =>
+      quantity === "rollout"
+        ? precision.rollout * pieces * terms
+        : precision.weight(value, pieces * terms, head === "mean"),
+    scoreError: precision.score,
+  };
+}
+
+/** Where the ramp of weights ends on a scale. */
+export const topOf = (matrix: Matrix, scale: Scale): number =>
+  scale === "words" ? matrix.wordMax : matrix.max;
+
+/** The units whose cells may pass the end of that ramp: the special ones, where one does. */
+export const beyondOf = (matrix: Matrix, scale: Scale): number[] =>
+  topOf(matrix, scale) < matrix.max && scale === "words"
+    ? matrix.units.flatMap(({ special }, i) => (special ? [i] : []))
+    : [];
+
+/** What a legend says of the cells beyond the ramp; empty where there are none. */
+export function beyondText(matrix: Matrix, scale: Scale): string {
+  if (beyondOf(matrix, scale).length === 0) return "";
+  return `special tokens to ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`;
+}
+
+function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "max" | "wordMax"> {
+  const max = maximum(weights);
+  const { length } = units;
+  let words = 0;
+  for (let i = 0; i < length; i++) {
+    if (units[i]!.special) continue;
+    for (let j = 0; j < length; j++) {
+      const weight = weights[i * length + j]!;
+      if (weight > words && !units[j]!.special) words = weight;
+    }
+  }
+  const several = units.filter(({ special }) => !special).length > 1;
+  return { max, wordMax: several && words > 0 ? words : max };
+}
+
+const PREFETCH_DELAY_MS = 120;
+/** Above this a neighbour costs more than the wait that it saves. */
+const PREFETCH_TOKENS = 512;
+
+export const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => ({
+  kind: "weights",
+  layer,
+  head,
+});
+
+/** Why a selection has no scores, for the reader; null when it has. */
+export function scoresAbsent(
+  { head, words }: Pick<Selection, "head" | "words">,
+  { model }: Pick<Meta, "model">,
+): string | null {
+  if (!model.has.scores) return "this run holds weights alone, its scores were not recorded";
+  if (head === "mean") return "the mean head averages weights and has no scores of its own";
+  if (words) return "a word averages several rows and columns; single tokens have scores";
+  return null;
+}
+
+type Wanted = Pick<Selection, "layer" | "head" | "quantity">;
+
+const matrixRequest = ({ layer, head, quantity }: Wanted): SliceRequest =>
+  quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
+
+/** The matrices one step away by arrow key. */
+function neighbours(source: Source, { layer, head, quantity }: Wanted): SliceRequest[] {
+  const { n_layers, n_heads } = source.meta.model;
+  const near: [number, HeadIndex][] = [
+    [layer - 1, head],
+    [layer + 1, head],
+  ];
+  if (head !== "mean" && quantity !== "rollout") near.push([layer, head - 1], [layer, head + 1]);
+  return near
+    .filter(([l, k]) => l >= 0 && l < n_layers && (k === "mean" || (k >= 0 && k < n_heads)))
+    .map(([l, k]) => matrixRequest({ layer: l, head: k, quantity }));
+}
+
+/** How long a matrix is followed, and who hears of its failures and of waiting for it. */
+interface MatrixEvents {
+  readonly signal: AbortSignal;
+  report(message: string, hint?: string): void;
+  busy(waiting: boolean): void;
+}
+
+export function createMatrix(
+  source: Source,
+  state: State,
+  { report, signal, busy }: MatrixEvents,
+): MatrixStore {
+  const early = new Set<(matrix: Matrix) => void>();
+  const listeners = new Set<(matrix: Matrix) => void>();
+  const n = source.meta.tokens.text.length;
+  let current: Matrix | null = null;
+  /** The same array as long as the same units are shown: views key what they build by it. */
+  let known: { readonly key: string; readonly units: readonly Unit[] } | null = null;
+  let asking: AbortController | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  /** The matrix that is shown or on its way; empty after a failure. */
+  let asked = "";
+
+  const wish = ({ layer, head, words, special, quantity }: Selection): string =>
+    JSON.stringify([layer, quantity === "rollout" ? null : head, words, special, quantity]);
+
+  async function load(): Promise<void> {
+    asking?.abort();
+    clearTimeout(idle);
+    const mine = new AbortController();
+    asking = mine;
+    const selection = state.get();
+    asked = wish(selection);
+    const { layer, head, words, special } = selection;
+    const options = { signal: mine.signal };
+    const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
+    const scored = selection.quantity === "scores" && scoresAbsent(selection, source.meta) === null;
+    try {
+      const [weights, language, scores] = await Promise.all([
+        source.slice(matrixRequest(selection), options),
+        words ? source.slice({ kind: "language" }, options) : null,
+        scored ? source.slice({ kind: "scores", layer, head }, options) : null,
+      ]);
+      if (mine.signal.aborted) return;
+      const tokenWord = (language?.data.token_word ?? null) as (number | null)[] | null;
+      const key = `${words} ${special}`;
+      if (known?.key !== key) {
+        known = { key, units: unitsOf(source.meta.tokens, { special, tokenWord }) };
+      }
+      const { units } = known;
+      const size = units.length;
+      const raw = weights.arrays.get("weights")!.data as Float32Array;
+      const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
+      const projected = project(raw, n, units);
+      const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;
+      current = {
+        layer,
+        head,
+        quantity: selection.quantity === "rollout" ? "rollout" : "weights",
+        units,
+        size,
+        weights: projected,
+        scores: scoresOfAll === undefined ? null : selectCells(scoresOfAll, n, units),
+        allowed: mask === undefined ? null : projectAllowed(mask, n, units),
+        ...maxima(projected, units),
+        received: received(projected, size, size),
+        ...errorsOf(
+          source,
+          selection.quantity === "rollout" ? "rollout" : "weights",
+          units,
+          selection.head,
+        ),
+        unitOf: (token) => unitOfToken(units, token),
+      };
+      for (const listener of [...early, ...listeners]) listener(current);
+      if (source.live && n <= PREFETCH_TOKENS) {
+        idle = setTimeout(() => {
+          for (const request of neighbours(source, selection)) {
+            source.slice(request, options).catch(() => undefined);
+          }
+        }, PREFETCH_DELAY_MS);
+      }
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted) return;
+      asked = "";
+      const { message, hint } = explain(error);
+      report(message, hint);
+    } finally {
+      clearTimeout(late);
+      if (asking === mine) busy(false);
+    }
+  }
+
+  const stop = state.on(["layer", "head", "words", "special", "quantity"], (selection) => {
+    // Rollout mixes all heads: another one changes nothing.
+    if (asked !== wish(selection)) void load();
+  });
+  signal.addEventListener(
+    "abort",
+    () => {
+      stop();
+      clearTimeout(idle);
+      asking?.abort();
+      early.clear();
+      listeners.clear();
+    },
+    { once: true },
+  );
+  void load();
+  return {
+    get: () => current,
+    on(listener, turn) {
+      const group = turn === "first" ? early : listeners;
+      group.add(listener);
+      if (current !== null) listener(current);
+      return () => {
+        group.delete(listener);
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** How heads and units are called on screen. */
+
+import type { HeadIndex, TokenColumns } from "../protocol/types";
+import type { Unit } from "./derive/units";
+import { type TokenScheme, tokenLabel, tokenScheme } from "./format";
+import { figureName } from "./formulas-heads";
+
+/** Which matrix of a run. */
+export interface MatrixKey {
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly quantity: "weights" | "rollout";
+}
+
+/** `L3 · H5`, `L3 · mean`. */
+export function headName(layer: number, head: HeadIndex): string {
+  return head === "mean" ? `L${layer} · mean` : `L${layer} · H${head}`;
+}
+
+/** What a matrix is called: `L3 · H5`, or, where heads are mixed, `rollout, layers 0–3`. */
+export function matrixName({ layer, head, quantity }: MatrixKey): string {
+  if (quantity !== "rollout") return headName(layer, head);
+  return layer === 0 ? "rollout, layer 0" : `rollout, layers 0–${layer}`;
+}
+
+/** A matrix for readers who listen. */
+export function spokenMatrix({ layer, head, quantity }: MatrixKey): string {
+  if (quantity !== "rollout") return spokenHead(layer, head);
+  return layer === 0 ? "rollout over layer 0" : `rollout over layers 0 to ${layer}`;
+}
+
+/** `layer 3, head 5`, for readers who listen. */
+export function spokenHead(layer: number, head: HeadIndex): string {
+  return head === "mean" ? `layer ${layer}, mean of its heads` : `layer ${layer}, head ${head}`;
+}
+
+export const schemeOf = (tokens: TokenColumns): TokenScheme =>
+  tokenScheme(tokens.text, tokens.surface);
+
+/** What a unit is called on an axis: the tokenizer's text, every character visible. */
+export function unitLabel(unit: Unit, scheme: TokenScheme): string {
+  return tokenLabel(unit.text, scheme, unit.surface).text;
+}
+
+/** Figures that stand on a metric's card and have none of their own. */
+const COMPANIONS: Readonly<Record<string, string>> = {
+  q25: "Lower quartile",
+  q75: "Upper quartile",
+  focus_normalized: "Focus, normalised",
+  focus_per_row: "Focus per row",
+};
+
+/** A figure's name as its card or its axis has it. */
+export const metricName = (key: string): string => figureName(key) ?? COMPANIONS[key] ?? key;

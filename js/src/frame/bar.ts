@@ -1,0 +1,295 @@
+/** The bar: which head, what is shown, on which scale, and what the colours mean. */
+
+import { ramp } from "../draw/color/ramp";
+import { rampValue, SCALE_LABELS } from "../draw/color/scale";
+import { modeOf, onTheme } from "../draw/color/theme";
+import { h, setAttributes } from "../draw/dom";
+import { icon } from "../draw/icon";
+import { exact, formatNumber } from "../figures/format";
+import { beyondText, errorOf, topOf } from "../figures/matrix";
+import type { Scale, Selection, Theme } from "../state/selection";
+import type { ViewContext } from "../views/contract";
+
+/** Colour stops of a CSS gradient: enough that no eye sees them. */
+const STOPS = 17;
+
+const NO_HEAD = "Rollout mixes the heads of all layers up to this one: it has no head to choose.";
+
+export interface BarActions {
+  toggleKeys(): void;
+  toggleFullScreen(): void;
+}
+
+export function bar(element: HTMLElement, stage: ViewContext, actions: BarActions): () => void {
+  const { source, state, signal, matrix } = stage;
+  const { n_layers, n_heads } = source.meta.model;
+  const { tokens, profile } = source.meta;
+  const stops: (() => void)[] = [];
+
+  const act = (target: HTMLElement, type: string, listener: () => void): void =>
+    target.addEventListener(type, listener, { signal });
+
+  function stepper(
+    name: "Layer" | "Head",
+    size: number,
+    get: () => number | null,
+    set: (value: number) => void,
+  ) {
+    const value = h("span", { class: "aw-number aw-stepper-value" });
+    const less = h(
+      "button",
+      { type: "button", class: "aw-button", "aria-label": `${name} before` },
+      "‹",
+    );
+    const more = h(
+      "button",
+      { type: "button", class: "aw-button", "aria-label": `${name} after` },
+      "›",
+    );
+    act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
+    act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
+    const made = h(
+      "div",
+      {
+        class: "aw-stepper",
+        role: "group",
+        "aria-label": name,
+        "data-aw-part": name.toLowerCase(),
+      },
+      less,
+      value,
+      more,
+    );
+    const show = () => {
+      const now = get();
+      const without = name === "Head" && state.get().quantity === "rollout";
+      value.textContent = without ? "all" : `${name[0]}${now ?? " mean"}`;
+      value.title = `${name} ${now ?? "mean"} of ${size} (counted from 0)`;
+      less.disabled = without || now === null || now <= 0;
+      more.disabled = without || (now !== null && now >= size - 1);
+      setAttributes(made, {
+        title: without ? NO_HEAD : null,
+        "aria-label": without ? `${name}: ${NO_HEAD}` : name,
+      });
+      if (without) value.title = NO_HEAD;
+    };
+    stops.push(state.on(["layer", "head", "quantity"], show));
+    show();
+    return made;
+  }
+
+  function toggle(
+    label: string,
+    part: string,
+    get: (selection: Selection) => boolean,
+    set: (on: boolean) => void,
+    title = "",
+  ): HTMLButtonElement {
+    const made = h(
+      "button",
+      { type: "button", class: "aw-toggle", "data-aw-part": part, title },
+      label,
+    );
+    const show = () => {
+      const without = part === "mean" && state.get().quantity === "rollout";
+      made.disabled = without;
+      made.title = without ? NO_HEAD : title;
+      made.setAttribute("aria-pressed", String(!without && get(state.get())));
+    };
+    act(made, "click", () => set(!get(state.get())));
+    stops.push(state.on(["head", "special", "words", "quantity"], show));
+    show();
+    return made;
+  }
+
+  function choose<T extends string>(
+    label: string,
+    key: "scale" | "theme",
+    options: readonly (readonly [T, string])[],
+  ): HTMLElement {
+    const made = h(
+      "select",
+      { class: "aw-select", "aria-label": label, title: label, "data-aw-part": key },
+      ...options.map(([value, text]) => h("option", { value }, text)),
+    );
+    const show = () => {
+      made.value = state.get()[key];
+    };
+    act(made, "change", () => state.set({ [key]: made.value }));
+    stops.push(state.on([key], show));
+    show();
+    return made;
+  }
+
+  let lastHead = 0;
+  const meanHead = toggle(
+    "mean head",
+    "mean",
+    ({ head }) => head === "mean",
+    (on) => {
+      const { head } = state.get();
+      if (head !== "mean") lastHead = head;
+      state.set({ head: on ? "mean" : lastHead });
+    },
+    "The average of the layer's matrices, as a head of its own",
+  );
+  // Heads over many texts have no matrices to average.
+  meanHead.hidden = profile !== null;
+  const special = tokens.special.some(Boolean)
+    ? toggle(
+        "special tokens",
+        "special",
+        (selection) => selection.special,
+        (on) => state.set({ special: on }),
+        "Hidden special tokens keep their weight: rows then sum to less than 1",
+      )
+    : null;
+  const words =
+    profile === null
+      ? toggle(
+          "words",
+          "words",
+          (selection) => selection.words,
+          (on) => state.set({ words: on }),
+          "Pieces merged to words: mean over query rows, sum over key columns",
+        )
+      : null;
+
+  const low = h("span", { class: "aw-number" });
+  const high = h("span", { class: "aw-number" });
+  const middle = h("span", { class: "aw-number aw-ramp-middle" });
+  const gradient = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const quantityName = h("span", {}, "weight");
+  const legend = h(
+    "div",
+    { class: "aw-ramp", role: "img", "data-aw-part": "legend", hidden: profile !== null },
+    quantityName,
+    low,
+    h("span", { class: "aw-ramp-track" }, gradient, middle),
+    high,
+  );
+  const hatched = h(
+    "span",
+    { class: "aw-ramp-hatched", hidden: true },
+    h("i", { "aria-hidden": "true" }),
+    "masked",
+  );
+
+  const passing = h(
+    "span",
+    { class: "aw-ramp-hatched aw-ramp-beyond", "data-aw-part": "legend-beyond", hidden: true },
+    h("i", { "aria-hidden": "true" }),
+    h("span", { class: "aw-number" }),
+  );
+
+  function explain(): void {
+    const shown = matrix.get();
+    if (shown === null) return;
+    const { scale, quantity } = state.get();
+    // Scores are signed: their legend stands in the view that draws them.
+    legend.hidden = quantity === "scores" && shown.scores !== null;
+    const called = shown.quantity === "rollout" ? "rollout" : "weight";
+    quantityName.textContent = called;
+    const { css } = ramp("weight", modeOf(element));
+    const stopsOfRamp = Array.from(
+      { length: STOPS },
+      (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!,
+    );
+    gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
+    const max = topOf(shown, scale);
+    const top = rampValue(1, max, scale);
+    low.textContent = "0";
+    const error = scale === "unit" ? 0 : errorOf(shown, top);
+    const most = formatNumber(top, undefined, error);
+    const half = rampValue(0.5, max, scale);
+    high.textContent = most;
+    middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, error) : "";
+    setAttributes(high, { "data-aw-value": exact(top, error), title: exact(top, error) });
+    legend.setAttribute("aria-label", `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${most}`);
+    legend.title = SCALE_LABELS[scale];
+    const beyond = legend.hidden ? "" : beyondText(shown, scale);
+    passing.hidden = beyond === "";
+    passing.lastElementChild!.textContent = beyond;
+    passing.title = `${beyond}: hatched, they pass the end of the ramp`;
+    const tile = passing.firstElementChild as HTMLElement;
+    tile.style.backgroundColor = css.at(-1)!;
+    hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
+  }
+
+  const keys = h(
+    "button",
+    {
+      type: "button",
+      class: "aw-button",
+      "aria-label": "Keys",
+      title: "Keys (?)",
+      "data-aw-part": "keys-button",
+    },
+    "?",
+  );
+  const full = h(
+    "button",
+    {
+      type: "button",
+      class: "aw-button",
+      "aria-label": "Full screen",
+      title: "Full screen",
+      "data-aw-part": "full-screen",
+    },
+    icon("full"),
+  );
+  act(keys, "click", actions.toggleKeys);
+  act(full, "click", actions.toggleFullScreen);
+  full.hidden = !document.fullscreenEnabled;
+
+  element.append(
+    h(
+      "div",
+      { class: "aw-bar-group" },
+      stepper(
+        "Layer",
+        n_layers,
+        () => state.get().layer,
+        (layer) => state.set({ layer }),
+      ),
+      stepper(
+        "Head",
+        n_heads,
+        () => {
+          const { head } = state.get();
+          return head === "mean" ? null : head;
+        },
+        (head) => state.set({ head }),
+      ),
+    ),
+    h("div", { class: "aw-bar-group" }, meanHead, special, words),
+    h(
+      "div",
+      { class: "aw-bar-group aw-bar-end" },
+      hatched,
+      legend,
+      passing,
+      profile === null
+        ? choose<Scale>("Scale of the colours", "scale", [
+            ["words", "scale: max of words"],
+            ["head", "scale: max of head"],
+            ["unit", "scale: 0 to 1"],
+            ["sqrt", "scale: √ of head"],
+          ])
+        : null,
+      choose<Theme>("Theme", "theme", [
+        ["auto", "theme: auto"],
+        ["light", "theme: light"],
+        ["dark", "theme: dark"],
+      ]),
+      keys,
+      full,
+    ),
+  );
+  stops.push(matrix.on(explain), state.on(["scale", "quantity"], explain));
+  onTheme(element, explain, signal);
+  return () => {
+    for (const stop of stops) stop();
+    element.replaceChildren();
+  };
+}

@@ -1,0 +1,385 @@
+/** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
+
+import { fitCanvas } from "../../draw/canvas";
+import { category, categoryColor } from "../../draw/color/category";
+import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
+import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
+import { h, setAttributes } from "../../draw/dom";
+import { onResize } from "../../draw/resize";
+import { byTouch } from "../../draw/touch";
+import { ABSENT, exact, formatNumber } from "../../figures/format";
+import { PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
+import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
+import { headName, metricName, spokenHead } from "../../figures/names";
+import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../../views/contract";
+import { paintFigures, paintRoles, paintThumbnails } from "./paint";
+
+const GAP = 2;
+const AXIS = 26;
+/** For a finger a cell has at least 24 px, and the grid scrolls where there is no room. */
+const CELL = { least: 9, touch: 24, most: 28 } as const;
+/** Width of the widget, px: below, it is one column. */
+const PHONE = 480;
+/** The smallest cell above which two digits have room. */
+const LABEL_CELL = 13;
+const TYPING_PAUSE_MS = 900;
+const ABSENT_HEAD = "This head is not in this saved page.";
+/** An answer that comes sooner needs no sign of waiting. */
+const QUIET_MS = 120;
+
+/** What the heads are shaded by: their own thumbnails, a figure, or their roles. */
+interface Shade {
+  readonly key: string;
+  /** One figure a head; null for thumbnails and roles. */
+  readonly figures: ArrayLike<number> | null;
+  readonly roles: Roles | null;
+}
+
+export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
+  const { source, state, signal } = stage;
+  const { n_layers: layers, n_heads: heads } = source.meta.model;
+  const { profile } = source.meta;
+  const { keys } = source.meta.metrics;
+  const { snapshot } = source.meta;
+  const isSaved = (layer: number, head: number): boolean =>
+    snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
+  /** What is shown where nothing else can be. */
+  const plain = profile === null ? "thumbnails" : keys[0]!;
+
+  const group = (label: string, options: readonly string[]): HTMLElement =>
+    h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
+  const held = (aims: typeof PATTERNS): string[] =>
+    aims.map(({ key }) => key).filter((key) => profile?.keys.includes(key) ?? true);
+  const choice = h(
+    "select",
+    { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
+    profile === null ? h("option", { value: "thumbnails" }, "Thumbnails") : null,
+    group("Matrix", keys),
+    group("Where they look", held(SPECIALIZATIONS)),
+    group("Position", held(PATTERNS)),
+    h("option", { value: "role" }, "Role"),
+  );
+  choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
+
+  const canvas = h("canvas", { class: "aw-grid-canvas", "aria-hidden": "true" });
+  const buttons: HTMLButtonElement[] = [];
+  const grid = h(
+    "div",
+    { class: "aw-grid", role: "group", "aria-label": "Heads by layer" },
+    canvas,
+  );
+  grid.append(
+    h(
+      "span",
+      { class: "aw-grid-corner", "aria-hidden": "true" },
+      h("span", { class: "aw-grid-heads" }, "head"),
+      h("span", { class: "aw-grid-layers" }, "layer"),
+    ),
+  );
+  for (let head = 0; head < heads; head++) {
+    const column = h("span", { class: "aw-grid-column", "aria-hidden": "true" }, String(head));
+    column.classList.toggle("is-odd", head % 2 === 1);
+    grid.append(column);
+  }
+  for (let layer = 0; layer < layers; layer++) {
+    grid.append(h("span", { class: "aw-grid-row", "aria-hidden": "true" }, String(layer)));
+    for (let head = 0; head < heads; head++) {
+      const button = h("button", {
+        type: "button",
+        class: "aw-grid-head",
+        tabindex: -1,
+        "aria-pressed": "false",
+        "data-layer": layer,
+        "data-head": head,
+      });
+      if (!isSaved(layer, head)) {
+        setAttributes(button, { "aria-disabled": "true" });
+        button.classList.add("is-absent");
+      }
+      buttons.push(button);
+      grid.append(button);
+    }
+  }
+  const meanRing = h("span", { class: "aw-grid-mean", "aria-hidden": "true", hidden: true });
+  meanRing.style.gridColumn = "2 / -1";
+  grid.append(meanRing);
+  const low = h("span", { class: "aw-number" });
+  const high = h("span", { class: "aw-number" });
+  const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
+  const legend = h("div", { class: "aw-ramp aw-grid-legend" }, low, bar, high);
+  const note = h("span", { class: "aw-grid-note" });
+  const most = h("button", { type: "button", class: "aw-grid-most", "data-aw-part": "grid-most" });
+  const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
+  element.append(
+    h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
+    grid,
+    h("div", { class: "aw-grid-foot" }, note, most, legend),
+    roleList,
+  );
+
+  const at = (layer: number, head: number): HTMLButtonElement => buttons[layer * heads + head]!;
+  const focusOf = (): [number, number] => {
+    const { layer, head } = state.get();
+    return [layer, head === "mean" ? 0 : head];
+  };
+
+  let pressed: HTMLButtonElement[] = [];
+  /** Where Tab enters the grid. */
+  let entry = buttons[0]!;
+  function mark(): void {
+    const { layer, head } = state.get();
+    const [row, column] = focusOf();
+    // The column heads are the first row of the CSS grid, whose lines count from 1.
+    meanRing.style.gridRow = `${layer + 2} / ${layer + 3}`;
+    meanRing.hidden = head !== "mean";
+    grid.toggleAttribute("data-aw-mean", head === "mean");
+    const chosen =
+      head === "mean" ? buttons.slice(layer * heads, (layer + 1) * heads) : [at(layer, head)];
+    for (const button of pressed) {
+      if (!chosen.includes(button)) button.setAttribute("aria-pressed", "false");
+    }
+    for (const button of chosen) button.setAttribute("aria-pressed", "true");
+    pressed = chosen;
+    entry.tabIndex = -1;
+    entry = at(row, column);
+    entry.tabIndex = 0;
+  }
+
+  let shade: Shade = { key: plain, figures: painted(plain), roles: null };
+  function painted(key: string): ArrayLike<number> | null {
+    return source.arrays.get(`metric:${key}`)?.data ?? null;
+  }
+
+  let asking: AbortController | null = null;
+  /** Follow the selection: at once when the figures are here, else when they have come. */
+  async function reshade(): Promise<void> {
+    asking?.abort();
+    const { metric } = state.get();
+    const here = painted(metric);
+    const thumbnails = metric === "thumbnails" && profile === null;
+    choice.value = metric;
+    grid.removeAttribute("aria-busy");
+    if (thumbnails || here !== null) {
+      show({ key: metric, figures: here, roles: null });
+      return;
+    }
+    const mine = new AbortController();
+    asking = mine;
+    signal.addEventListener("abort", () => mine.abort(), { signal: mine.signal });
+    const options = { signal: mine.signal };
+    const late = setTimeout(() => {
+      grid.setAttribute("aria-busy", "true");
+      note.textContent = metric === "role" ? "clustering the heads …" : "tagging the words …";
+      most.hidden = legend.hidden = roleList.hidden = true;
+    }, QUIET_MS);
+    try {
+      const roles = metric === "role" ? await askRoles(source, options) : null;
+      const figures = roles === null ? await askFigures(source, metric, options) : null;
+      if (mine.signal.aborted) return;
+      if (roles === null && figures === null) state.set({ metric: plain });
+      else show({ key: metric, figures, roles });
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted) return;
+      const { message, hint } = explain(error);
+      stage.report(
+        `The heads cannot be shaded by ${metricName(metric).toLowerCase()}: ${message}`,
+        hint,
+      );
+      paint();
+      // What is painted is what is named.
+      state.set({ metric: shade.key });
+    } finally {
+      clearTimeout(late);
+      if (asking === mine) grid.removeAttribute("aria-busy");
+    }
+  }
+
+  function show(next: Shade): void {
+    shade = next;
+    describe();
+    paint();
+  }
+
+  function describe(): void {
+    const { key, figures, roles } = shade;
+    const largest = source.arrays.get("head_max")?.data;
+    buttons.forEach((button, i) => {
+      const [layer, head] = [Math.floor(i / heads), i % heads];
+      const role = roles === null ? null : (roles.labels[i] ?? 0);
+      const value = role === null ? (figures ?? largest)?.[i] : undefined;
+      const what =
+        role !== null
+          ? `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`
+          : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : formatNumber(value)}`;
+      setAttributes(button, {
+        "aria-label": `${spokenHead(layer, head)}: ${what}`,
+        title: `${headName(layer, head)}   ${what}${isSaved(layer, head) ? "" : "   not in this saved page"}`,
+        "data-aw-value": value === undefined ? null : exact(value),
+        "data-aw-role": role,
+      });
+    });
+  }
+
+  let cell = 0;
+  function layout(width: number): void {
+    const room = (width - AXIS) / heads - GAP;
+    const whole = element.closest<HTMLElement>(`.${ROOT_CLASS}`)?.clientWidth ?? Infinity;
+    const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
+    cell = Math.max(least, Math.min(CELL.most, Math.floor(room)));
+    grid.style.setProperty("--aw-cell", `${cell}px`);
+    grid.classList.toggle("is-tight", cell < LABEL_CELL && heads > 10);
+    grid.style.setProperty("--aw-heads", String(heads));
+    paint();
+  }
+
+  function paint(): void {
+    if (cell === 0) return;
+    const { scale } = state.get();
+    const mode = modeOf(element);
+    const step = cell + GAP;
+    const context = fitCanvas(canvas, heads * step, layers * step);
+    const { figures, roles } = shade;
+    const thumbnails = figures === null && roles === null;
+    const cells = { layers, heads, cell, step };
+    if (roles !== null) {
+      paintRoles(context, cells, palette(element), roles.labels);
+      listRoles(roles, mode);
+    } else if (figures !== null) {
+      const { least, most: top } = paintFigures(context, cells, palette(element), figures);
+      low.textContent = formatNumber(least);
+      high.textContent = formatNumber(top);
+      const stops = ramp("metric", mode).css.filter((_, i) => i % 15 === 0);
+      bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    } else {
+      const thumbs = source.arrays.get("thumbs");
+      const maxima = source.arrays.get("head_max");
+      if (thumbs !== undefined && maxima !== undefined) {
+        paintThumbnails(context, cells, mode, scale, thumbs, maxima, source.arrays.get("word_max"));
+      }
+    }
+    const largest = figures === null ? null : largestOf(figures);
+    legend.hidden = largest === null;
+    most.hidden = largest === null;
+    roleList.hidden = roles === null;
+    if (largest !== null) {
+      const [layer, head] = [Math.floor(largest / heads), largest % heads];
+      most.textContent = `most: ${headName(layer, head)}`;
+      setAttributes(most, { "data-layer": layer, "data-head": head });
+    }
+    note.textContent = thumbnails
+      ? scale === "unit"
+        ? "each on 0 to 1"
+        : scale === "words"
+          ? "each to its largest weight between words"
+          : "each to its largest weight"
+      : figures !== null && largest === null
+        ? "N/A for this text"
+        : "";
+    note.hidden = note.textContent === "";
+  }
+
+  function largestOf(figures: ArrayLike<number>): number | null {
+    let best: number | null = null;
+    for (let i = 0; i < figures.length; i++) {
+      const value = figures[i] as number;
+      if (value > (best === null ? Number.NEGATIVE_INFINITY : (figures[best] as number))) best = i;
+    }
+    return best;
+  }
+
+  function listRoles({ names }: Roles, mode: Mode): void {
+    roleList.replaceChildren(
+      ...names.map((name, role) => {
+        const swatch = h(
+          "i",
+          { class: "aw-grid-role", "aria-hidden": "true" },
+          category(role).letter,
+        );
+        swatch.style.background = categoryColor(role, mode);
+        swatch.style.color = inkOn(category(role).rgb[mode]);
+        return h("li", {}, swatch, roleName(name));
+      }),
+    );
+  }
+
+  function select(layer: number, head: number, focus: boolean): void {
+    state.set({ layer, head });
+    // A saved page goes on to the next head that it has.
+    if (focus) at(...focusOf()).focus({ preventScroll: true });
+  }
+
+  let typed = "";
+  let typing: ReturnType<typeof setTimeout> | undefined;
+  function type(key: string): boolean {
+    if (!/^[\d.]$/.test(key)) return false;
+    clearTimeout(typing);
+    typed += key;
+    typing = setTimeout(() => {
+      typed = "";
+    }, TYPING_PAUSE_MS);
+    const match = /^(\d+)\.(\d+)$/.exec(typed);
+    if (match === null) return true;
+    const [layer, head] = [Number(match[1]), Number(match[2])];
+    if (layer < layers && head < heads) select(layer, head, true);
+    else stage.announce(`There is no layer ${layer}, head ${head}.`);
+    return true;
+  }
+
+  grid.addEventListener(
+    "click",
+    (event) => {
+      const button = (event.target as Element).closest<HTMLElement>(".aw-grid-head");
+      if (button?.ariaDisabled === "true") stage.announce(ABSENT_HEAD);
+      else if (button) select(Number(button.dataset.layer), Number(button.dataset.head), true);
+    },
+    { signal },
+  );
+  grid.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const [layer, head] = focusOf();
+      const moves: Record<string, [number, number]> = {
+        ArrowLeft: [layer, head - 1],
+        ArrowRight: [layer, head + 1],
+        ArrowUp: [layer - 1, head],
+        ArrowDown: [layer + 1, head],
+        Home: [layer, 0],
+        End: [layer, heads - 1],
+        PageUp: [0, head],
+        PageDown: [layers - 1, head],
+      };
+      const move = moves[event.key];
+      if (move !== undefined) {
+        const [l, k] = move;
+        if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k, true);
+      } else if (!type(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
+
+  const stops = [
+    state.on(["layer", "head"], mark),
+    state.on(["metric"], () => void reshade()),
+    state.on(["scale"], paint),
+  ];
+  onResize(element, layout, signal);
+  onTheme(element, paint, signal);
+  most.addEventListener(
+    "click",
+    () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
+    { signal },
+  );
+  mark();
+  describe();
+  void reshade();
+  return () => {
+    asking?.abort();
+    clearTimeout(typing);
+    for (const stop of stops) stop();
+    element.replaceChildren();
+  };
+}

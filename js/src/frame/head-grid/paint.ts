@@ -1,0 +1,117 @@
+/** The heads on the grid's canvas: as thumbnails, as shades of a figure, as roles. */
+
+import { category, categoryColor } from "../../draw/color/category";
+import { inkOn, type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
+import { rampIndex } from "../../draw/color/scale";
+import type { Palette } from "../../draw/color/theme";
+import type { NdArray } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
+
+/** The smallest cell that a letter fits into, px. */
+const LETTER_CELL = 12;
+
+/** Where the cells are, px; `step` is a cell and the gap after it. */
+export interface Cells {
+  readonly layers: number;
+  readonly heads: number;
+  readonly cell: number;
+  readonly step: number;
+}
+
+const place = (index: number, { heads, step }: Cells): readonly [x: number, y: number] => [
+  (index % heads) * step,
+  Math.floor(index / heads) * step,
+];
+
+/** `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`; `words`: the largest between words. */
+export function paintThumbnails(
+  context: CanvasRenderingContext2D,
+  cells: Cells,
+  mode: Mode,
+  scale: Scale,
+  thumbs: NdArray,
+  largest: NdArray,
+  words: NdArray | undefined,
+): void {
+  const { layers, heads, cell } = cells;
+  const side = thumbs.shape[2]!;
+  const { words: shades } = ramp("weight", mode);
+  const sheet = document.createElement("canvas");
+  sheet.width = heads * side;
+  sheet.height = layers * side;
+  const pen = sheet.getContext("2d")!;
+  const image = pen.createImageData(sheet.width, sheet.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const colors = new Uint32Array(RAMP_SIZE);
+  for (let i = 0; i < layers * heads; i++) {
+    const max = largest.data[i]!;
+    const top = (scale === "words" && words?.data[i]) || max;
+    for (let v = 0; v < RAMP_SIZE; v++) {
+      colors[v] = shades[rampIndex((v / 255) ** 2 * max, top, scale)]!;
+    }
+    const x = (i % heads) * side;
+    const y = Math.floor(i / heads) * side;
+    for (let r = 0; r < side; r++) {
+      const from = (i * side + r) * side;
+      const to = (y + r) * sheet.width + x;
+      for (let c = 0; c < side; c++) pixels[to + c] = colors[thumbs.data[from + c]!]!;
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = side > cell;
+  context.imageSmoothingQuality = "high";
+  for (let i = 0; i < layers * heads; i++) {
+    const [row, column] = [Math.floor(i / heads), i % heads];
+    const [x, y] = place(i, cells);
+    context.drawImage(sheet, column * side, row * side, side, side, x, y, cell, cell);
+  }
+}
+
+/** From the least to the most of the figures; what is N/A is an empty cell with a dash. */
+export function paintFigures(
+  context: CanvasRenderingContext2D,
+  cells: Cells,
+  { mode, line, muted }: Palette,
+  figures: ArrayLike<number>,
+): { readonly least: number; readonly most: number } {
+  const { cell } = cells;
+  const { css } = ramp("metric", mode);
+  const all = Array.from(figures);
+  const known = all.filter((value) => !Number.isNaN(value));
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const span = most > least ? most - least : 1;
+  all.forEach((value, i) => {
+    const [x, y] = place(i, cells);
+    if (Number.isNaN(value)) {
+      context.strokeStyle = line;
+      context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+      context.fillStyle = muted;
+      context.fillRect(x + cell / 2 - 2, y + cell / 2 - 0.5, 4, 1);
+      return;
+    }
+    context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))]!;
+    context.fillRect(x, y, cell, cell);
+  });
+  return { least, most };
+}
+
+/** A colour and, where it fits, a letter for each role. */
+export function paintRoles(
+  context: CanvasRenderingContext2D,
+  cells: Cells,
+  { mode, font }: Palette,
+  labels: ArrayLike<number>,
+): void {
+  const { cell } = cells;
+  context.font = `600 ${Math.min(12, cell - 4)}px ${font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  Array.from(labels).forEach((role, i) => {
+    const [x, y] = place(i, cells);
+    context.fillStyle = categoryColor(role, mode);
+    context.fillRect(x, y, cell, cell);
+    if (cell < LETTER_CELL) return;
+    context.fillStyle = inkOn(category(role).rgb[mode]);
+    context.fillText(category(role).letter, x + cell / 2, y + cell / 2 + 0.5);
+  });
+}

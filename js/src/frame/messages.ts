@@ -1,0 +1,63 @@
+/** What the widget has to say: errors, a kernel that is gone, a run that was closed. */
+
+import { h } from "../draw/dom";
+import type { SliceFailure } from "../protocol/failure";
+
+export interface Messages {
+  readonly element: HTMLElement;
+  /** Show an error, with what helps below it. */
+  report(message: string, hint?: string, remedy?: Node | null): void;
+  clearReport(): void;
+  /** Why the kernel gives no answer; null when it does. */
+  kernel(failure: SliceFailure | null): void;
+  closed(is: boolean): void;
+}
+
+const strip = (name: string, part: string, role: "alert" | "status"): HTMLElement =>
+  h("div", { class: `aw-message ${name}`, role, "data-aw-part": part, hidden: true });
+
+export function createMessages(): Messages {
+  const error = strip("aw-error", "error", "alert");
+  const kernel = strip("aw-notice", "kernel", "status");
+  const closed = strip("aw-notice", "closed", "status");
+  closed.append(h("p", {}, "Closed: the kernel has freed this run. What is on screen stays."));
+  let lost: string | undefined;
+
+  function clearReport(): void {
+    error.hidden = true;
+    error.replaceChildren();
+  }
+
+  return {
+    element: h("div", { class: "aw-messages" }, kernel, closed, error),
+    report(message, hint = "", remedy = null) {
+      // The banner says so already.
+      if (message === lost) return;
+      const close = h(
+        "button",
+        { type: "button", class: "aw-button", "aria-label": "Dismiss" },
+        "×",
+      );
+      close.addEventListener("click", clearReport);
+      const text = h(
+        "p",
+        {},
+        h("strong", {}, message),
+        hint === "" ? null : h("span", {}, ` ${hint}`),
+      );
+      error.replaceChildren(h("div", { class: "aw-message-text" }, text, remedy), close);
+      error.hidden = false;
+    },
+    clearReport,
+    kernel(failure) {
+      if (failure?.message === lost) return;
+      lost = failure?.message;
+      kernel.hidden = failure === null;
+      const said = failure === null ? [] : [h("p", {}, `${failure.message} ${failure.hint}`)];
+      kernel.replaceChildren(...said);
+    },
+    closed(is) {
+      closed.hidden = !is;
+    },
+  };
+}

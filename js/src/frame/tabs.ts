@@ -1,0 +1,180 @@
+/** Tabs and the chosen view; one view lives at a time. */
+
+import { h } from "../draw/dom";
+import { explain } from "../protocol/failure";
+import type { Meta } from "../protocol/types";
+import type { Selection } from "../state/selection";
+import { VIEWS } from "../views";
+import type { OpenView, ViewContext, ViewHandle } from "../views/contract";
+import { acceptCode, CODE, drawOf, whenProvided } from "../views/lazy-views";
+
+/** Names of the views that a run has something for, in the order of their tabs. */
+export const viewsOf = (meta: Meta): string[] =>
+  Object.keys(VIEWS).filter(
+    (name) => VIEWS[name]!.available(meta) && (meta.snapshot?.views.includes(name) ?? true),
+  );
+
+/** The view that is shown for a wish that may not be available. */
+export const viewOf = (meta: Meta, wish: string): string => {
+  const names = viewsOf(meta);
+  return names.includes(wish) ? wish : names[0]!;
+};
+
+/** Whether the code of every view of a run is here. */
+export const isComplete = (meta: Meta): boolean =>
+  viewsOf(meta).every((name) => drawOf(name) !== null);
+
+export interface Tabs {
+  /** What is open, and what it gives away. */
+  open(): OpenView;
+  /** Called whenever another view is opened. Returns the way to stop. */
+  on(listener: () => void): () => void;
+  dispose(): void;
+}
+
+export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext): Tabs {
+  const { source, state } = stage;
+  const names = viewsOf(source.meta);
+  const id = `aw-panel-${Math.random().toString(36).slice(2)}`;
+  panel.id = id;
+  const buttons = names.map((name, i) =>
+    h(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        class: "aw-tab",
+        "data-view": name,
+        "aria-controls": id,
+        title: `${VIEWS[name]!.label} (${i + 1})`,
+      },
+      VIEWS[name]!.label,
+    ),
+  );
+  tabs.replaceChildren(...buttons);
+  const listeners = new Set<() => void>();
+  let stopView: (() => void) | null = null;
+  let drawn: ViewHandle | null = null;
+  let shown = "";
+
+  /** Scroll the tabs, and never the page, to the chosen one. */
+  function reveal({ offsetLeft, offsetWidth }: HTMLElement): void {
+    const { scrollLeft, clientWidth } = tabs;
+    const end = offsetLeft + offsetWidth;
+    if (offsetLeft < scrollLeft) tabs.scrollLeft = offsetLeft;
+    else if (end > scrollLeft + clientWidth) tabs.scrollLeft = end - clientWidth;
+  }
+
+  function open({ view }: Selection): void {
+    const name = viewOf(source.meta, view);
+    buttons.forEach((button, i) => {
+      button.setAttribute("aria-selected", String(names[i] === name));
+      button.tabIndex = names[i] === name ? 0 : -1;
+    });
+    if (name === shown) return;
+    requestAnimationFrame(() => reveal(buttons[names.indexOf(name)]!));
+    stopView?.();
+    shown = name;
+    const life = new AbortController();
+    const element = h("div", { class: `aw-view-${name}`, "data-view": name });
+    panel.replaceChildren(element);
+    panel.setAttribute("aria-label", VIEWS[name]!.label);
+    const signal = AbortSignal.any([stage.signal, life.signal]);
+    drawn = null;
+    let mine: ViewHandle | null = null;
+    const draw = (): void => {
+      element.replaceChildren();
+      try {
+        mine = drawn = drawOf(name)!(element, { ...stage, signal });
+      } catch (error) {
+        const { message, hint } = explain(error);
+        stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
+      }
+    };
+    stopView = () => {
+      life.abort();
+      mine?.dispose();
+    };
+    if (drawOf(name) === null) waitFor(name, element, draw, signal);
+    else draw();
+    for (const listener of [...listeners]) listener();
+  }
+
+  /** Ask for a view's code, and say so in its place. */
+  function waitFor(
+    name: string,
+    element: HTMLElement,
+    draw: () => void,
+    signal: AbortSignal,
+  ): void {
+    const { label } = VIEWS[name]!;
+    const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
+    const ready = () => {
+      busy(false);
+      draw();
+      for (const listener of [...listeners]) listener();
+    };
+    const ask = (): void => {
+      element.replaceChildren(h("p", { class: "aw-view-note" }, `Loading ${label} …`));
+      busy(true);
+      source
+        .slice(CODE, { signal })
+        .then(acceptCode)
+        .catch((error: unknown) => {
+          if (signal.aborted || drawOf(name) !== null) return;
+          busy(false);
+          const { message, hint } = explain(error);
+          const again = h("button", { type: "button", class: "aw-button aw-primary" }, "Try again");
+          again.addEventListener("click", ask, { signal });
+          const why = `${label} is not loaded. ${message} ${hint}`.trim();
+          // In its place and not above: it is gone with the next try.
+          stage.announce(why);
+          element.replaceChildren(h("p", { class: "aw-view-note" }, `${why} `, again));
+        });
+    };
+    const forget = whenProvided(ready);
+    signal.addEventListener("abort", () => {
+      forget();
+      busy(false);
+    });
+    ask();
+  }
+
+  const move = (event: KeyboardEvent): void => {
+    const index = buttons.indexOf(event.target as HTMLButtonElement);
+    const last = names.length - 1;
+    const next = {
+      ArrowLeft: index === 0 ? last : index - 1,
+      ArrowRight: index === last ? 0 : index + 1,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (index < 0 || next === undefined) return;
+    state.set({ view: names[next]! });
+    buttons[next]!.focus({ preventScroll: true });
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const click = (event: MouseEvent): void => {
+    const button = (event.target as Element).closest<HTMLElement>(".aw-tab");
+    if (button !== null) state.set({ view: button.dataset.view! });
+  };
+  tabs.addEventListener("keydown", move, { signal: stage.signal });
+  tabs.addEventListener("click", click, { signal: stage.signal });
+  const stop = state.on(["view"], open);
+  open(state.get());
+  return {
+    open: () => ({ name: shown, drawn }),
+    on(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    dispose() {
+      stop();
+      listeners.clear();
+      stopView?.();
+      panel.replaceChildren();
+      tabs.replaceChildren();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** Attention out of the codes of a saved page (docs/architecture.md, "Saved pages"; attn_widget/export/codec.py). */
+
+import { PackError } from "./pack";
+import type { NdArray } from "./types";
+
+/** One layer's chunk; heads in the order in which the page saved them. */
+export interface LayerChunk {
+  readonly n: number;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+}
+
+function need(chunk: LayerChunk, name: string): NdArray {
+  const found = chunk.arrays.get(name);
+  if (found === undefined) throw new PackError(`A layer of this page has no array "${name}".`);
+  return found;
+}
+
+/** Heads that a chunk holds. */
+export const headsOf = (chunk: LayerChunk): number =>
+  (chunk.arrays.get("largest") ?? need(chunk, "rank")).data.length;
+
+/** Rows `[start, stop)` of a matrix. */
+type Rows = readonly [number, number];
+
+const every = ({ n }: LayerChunk): Rows => [0, n];
+
+/** Weights of the `index`-th saved head, `[rows, n]`. */
+export function decodeWeights(
+  chunk: LayerChunk,
+  index: number,
+  rows: Rows = every(chunk),
+): Float32Array {
+  return chunk.arrays.has("codes")
+    ? squares(chunk, index, "", rows)
+    : softmaxRows(decodeScores(chunk, index, rows), chunk.n);
+}
+
+/** `largest * (code / levels)^2`, the codes being those of the heads or, with a prefix, of their mean. */
+function squares(
+  chunk: LayerChunk,
+  index: number,
+  prefix: "" | "mean_",
+  [start, stop]: Rows,
+): Float32Array {
+  const { n, arrays } = chunk;
+  const largest = need(chunk, `${prefix}largest`).data[index]!;
+  const levels = need(chunk, `${prefix}levels`).data[0]!;
+  const from = (index * n + start) * n;
+  const codes = need(chunk, `${prefix}codes`).data;
+  const fine = arrays.get(`${prefix}fine`)?.data;
+  const weights = new Float32Array((stop - start) * n);
+  for (let i = 0; i < weights.length; i++) {
+    const code = fine === undefined ? codes[from + i]! : codes[from + i]! * 256 + fine[from + i]!;
+    const share = code / levels;
+    weights[i] = largest * share * share;
+  }
+  return weights;
+}
+
+/** Scaled scores of the `index`-th saved head with mask and bias, `[rows, n]`; -Infinity where impossible. */
+export function decodeScores(
+  chunk: LayerChunk,
+  index: number,
+  [start, stop]: Rows = every(chunk),
+): Float32Array {
+  const { n } = chunk;
+  const ranks = need(chunk, "rank").data;
+  const [low, high] = [need(chunk, "low").data, need(chunk, "high").data];
+  const top = chunk.arrays.get("top")?.data;
+  let at = 0;
+  for (let head = 0; head < index; head++) at += 2 * ranks[head]! * n;
+  const rank = ranks[index]!;
+  const side = (from: number): Float32Array => {
+    const values = new Float32Array(rank * n);
+    for (let i = 0; i < values.length; i++) {
+      const zigzag = low[from + i]! + 256 * high[from + i]! + 65_536 * (top?.[from + i] ?? 0);
+      values[i] = zigzag % 2 === 1 ? -(zigzag + 1) / 2 : zigzag / 2;
+    }
+    return values;
+  };
+  const queries = side(at);
+  const keys = side(at + rank * n);
+  const unit = need(chunk, "step").data[index]! ** 2;
+  const shift = need(chunk, "shift").data;
+  const bias = chunk.arrays.get("bias")?.data.subarray(index * n * n, (index + 1) * n * n);
+  const allowed = chunk.arrays.get("allowed")?.data;
+  const scores = new Float32Array((stop - start) * n);
+  const row = new Float64Array(n);
+  for (let i = start; i < stop; i++) {
+    row.fill(0);
+    // Direction by direction: each pass runs along one contiguous row of keys.
+    for (let r = 0; r < rank; r++) {
+      const query = queries[r * n + i]!;
+      if (query === 0) continue;
+      const base = r * n;
+      for (let j = 0; j < n; j++) row[j]! += query * keys[base + j]!;
+    }
+    const added = shift[index * n + i]!;
+    for (let j = 0; j < n; j++) {
+      const cell = i * n + j;
+      const possible = allowed === undefined || allowed[cell] !== 0;
+      scores[cell - start * n] = possible
+        ? row[j]! * unit + added + (bias?.[cell] ?? 0)
+        : -Infinity;
+    }
+  }
+  return scores;
+}
+
+/** Softmax by row; a row without a possible cell is zero. */
+export function softmaxRows(scores: Float32Array, n: number): Float32Array {
+  const weights = new Float32Array(scores.length);
+  for (let start = 0; start < scores.length; start += n) {
+    let most = -Infinity;
+    for (let j = start; j < start + n; j++) if (scores[j]! > most) most = scores[j]!;
+    if (most === -Infinity) continue;
+    let total = 0;
+    for (let j = start; j < start + n; j++) {
+      const exponential = Math.exp(scores[j]! - most);
+      weights[j] = exponential;
+      total += exponential;
+    }
+    for (let j = start; j < start + n; j++) weights[j]! /= total;
+  }
+  return weights;
+}
+
+/** The mean matrix of the model's heads: kept apart where some of them were left out. */
+export function decodeMean(chunk: LayerChunk, rows: Rows = every(chunk)): Float32Array {
+  if (chunk.arrays.has("mean_codes")) return squares(chunk, 0, "mean_", rows);
+  const heads = headsOf(chunk);
+  const sum = new Float64Array((rows[1] - rows[0]) * chunk.n);
+  for (let head = 0; head < heads; head++) {
+    const weights = decodeWeights(chunk, head, rows);
+    for (let i = 0; i < sum.length; i++) sum[i]! += weights[i]!;
+  }
+  return Float32Array.from(sum, (value) => value / heads);
+}

@@ -1,0 +1,254 @@
+/** Answers out of the kernel: one `slice` command of anywidget, cached, shared and split by rows. */
+
+import { ByteCache } from "./cache";
+import { SliceFailure } from "./failure";
+import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
+import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray } from "./types";
+
+/** anywidget's `experimental.invoke`. */
+export type Invoke = (
+  name: string,
+  request: unknown,
+  options: { signal: AbortSignal },
+) => Promise<[unknown, readonly (ArrayBuffer | ArrayBufferView)[]]>;
+
+export interface KernelOptions {
+  /** Without a signal of ours, anywidget gives up after 3 s; a masked prediction takes longer. */
+  readonly timeoutMs?: number;
+  readonly cacheBytes?: number;
+  /** Replies above this are refused by the kernel. */
+  readonly replyBytes?: number;
+  /** Told why the kernel gives no answer, and null when it answers again. */
+  readonly contact?: (failure: SliceFailure | null) => void;
+}
+
+const DEFAULTS = {
+  timeoutMs: 30_000,
+  cacheBytes: 96e6,
+  replyBytes: 8e6,
+  contact: () => undefined,
+} as const;
+
+const gone = (): SliceFailure =>
+  new SliceFailure("The kernel is gone: what is loaded stays usable.", "Run the cell again.");
+const silent = (): SliceFailure =>
+  new SliceFailure(
+    "The kernel did not answer: it is busy with another cell, or gone. What is loaded stays usable.",
+    "Wait, or run the cell again.",
+  );
+
+/** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
+function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
+  if (["weights", "scores", "rollout"].includes(request.kind)) return n;
+  if (request.kind === "qkv") return 3 * headDim;
+  return null;
+}
+
+/** The same question has the same key, whatever the order of its words. */
+export function requestKey(request: SliceRequest): string {
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(request)
+        .filter(([, value]) => value !== undefined && value !== null)
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
+  );
+}
+
+const sizeOf = (slice: Slice): number =>
+  [...slice.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
+
+/** Read a reply; throws a `SliceFailure` for a refusal or for anything malformed. */
+export function readReply(
+  reply: unknown,
+  buffers: readonly (ArrayBuffer | ArrayBufferView)[],
+): Slice {
+  const { ok, data, arrays, error, hint } = (reply ?? {}) as Record<string, unknown>;
+  if (ok !== true) {
+    throw new SliceFailure(
+      typeof error === "string" ? error : "The kernel answered with something unexpected.",
+      typeof hint === "string" ? hint : "",
+    );
+  }
+  const headers = (Array.isArray(arrays) ? arrays : []).map(arrayHeader);
+  if (headers.length !== buffers.length) {
+    throw new SliceFailure(`The kernel sent ${buffers.length} of ${headers.length} arrays.`);
+  }
+  return {
+    data: (data ?? {}) as Record<string, unknown>,
+    arrays: new Map(headers.map((head, i) => [head.name, arrayFrom(head, asBytes(buffers[i]!))])),
+  };
+}
+
+/** After how long to ask again; null where the reply is an answer. */
+function laterMs(reply: unknown): number | null {
+  const { ok, later } = (reply ?? {}) as Record<string, unknown>;
+  return ok === false && typeof later === "number" && later > 0 ? later : null;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}
+
+/** Put pieces of consecutive rows back together. */
+export function joinRows(pieces: readonly Slice[]): Slice {
+  const [first] = pieces;
+  if (first === undefined || pieces.length === 1) return first!;
+  const arrays = new Map<string, NdArray>();
+  for (const [name, { data, shape }] of first.arrays) {
+    const parts = pieces.map((piece) => piece.arrays.get(name)!);
+    const joinedShape = [parts.reduce((sum, part) => sum + part.shape[0]!, 0), ...shape.slice(1)];
+    const joined = new (data.constructor as new (length: number) => TypedArray)(cells(joinedShape));
+    let offset = 0;
+    for (const part of parts) {
+      joined.set(part.data, offset);
+      offset += part.data.length;
+    }
+    arrays.set(name, { data: joined, shape: joinedShape });
+  }
+  return { data: first.data, arrays };
+}
+
+interface Pending {
+  readonly promise: Promise<Slice>;
+  readonly drop: () => void;
+  waiting: number;
+}
+
+export class KernelSource implements Source {
+  readonly live = true;
+  readonly meta;
+  readonly arrays;
+  readonly #invoke: Invoke;
+  readonly #options: Required<KernelOptions>;
+  readonly #cache: ByteCache<Slice>;
+  readonly #pending = new Map<string, Pending>();
+
+  constructor(pack: Pack, invoke: Invoke, options: KernelOptions = {}) {
+    this.meta = pack.meta;
+    this.arrays = pack.arrays;
+    this.#invoke = invoke;
+    this.#options = { ...DEFAULTS, ...options };
+    this.#cache = new ByteCache(this.#options.cacheBytes);
+    const { selected } = pack.meta;
+    const weights = pack.arrays.get("weights");
+    if (selected !== null && weights !== undefined) {
+      const arrays = new Map([["weights", weights]]);
+      const allowed = pack.arrays.get("allowed");
+      if (allowed !== undefined) arrays.set("allowed", allowed);
+      const slice = { data: {}, arrays };
+      this.#cache.set(requestKey({ kind: "weights", ...selected }), slice, sizeOf(slice));
+    }
+  }
+
+  slice(request: SliceRequest, { signal }: { signal?: AbortSignal } = {}): Promise<Slice> {
+    const key = requestKey(request);
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const pending = this.#pending.get(key) ?? this.#start(key, request);
+    pending.waiting++;
+    if (signal === undefined) return pending.promise;
+    return this.#until(pending, signal);
+  }
+
+  #start(key: string, request: SliceRequest): Pending {
+    const abort = new AbortController();
+    const settle = () => {
+      if (this.#pending.get(key) === pending) this.#pending.delete(key);
+    };
+    const promise = this.#ask(request, abort.signal)
+      .then((slice) => {
+        this.#cache.set(key, slice, sizeOf(slice));
+        return slice;
+      })
+      .finally(settle);
+    // A question that everybody has left may fail unheard.
+    promise.catch(() => undefined);
+    const drop = () => {
+      settle();
+      abort.abort();
+    };
+    const pending: Pending = { promise, drop, waiting: 0 };
+    this.#pending.set(key, pending);
+    return pending;
+  }
+
+  /** The shared answer for one of its askers, who may leave; with the last one the question is dropped. */
+  #until(pending: Pending, signal: AbortSignal): Promise<Slice> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        pending.waiting--;
+        if (pending.waiting <= 0) pending.drop();
+        reject(new DOMException("Nobody waits for this answer any more.", "AbortError"));
+      };
+      if (signal.aborted) return leave();
+      signal.addEventListener("abort", leave, { once: true });
+      pending.promise
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener("abort", leave));
+    });
+  }
+
+  async #ask(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+    const n = this.meta.tokens.text.length;
+    const width = request.rows == null ? rowWidth(request, n, this.meta.model.head_dim) : null;
+    if (width === null) return this.#send(request, signal);
+    // A row may carry a mask of one byte a cell beside its float32.
+    const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
+    if (rows >= n) return this.#send(request, signal);
+    const pieces: Slice[] = [];
+    for (let start = 0; start < n; start += rows) {
+      const piece = { ...request, rows: [start, Math.min(start + rows, n)] };
+      pieces.push(await this.#send(piece, signal));
+    }
+    return joinRows(pieces);
+  }
+
+  /** Asks again as long as the kernel says that it is about to be able to answer. */
+  async #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+    const until = Date.now() + this.#options.timeoutMs;
+    for (;;) {
+      const answer = await this.#invokeChecked("slice", request, signal);
+      const wait = laterMs(answer[0]);
+      if (wait === null || Date.now() + wait > until) return readReply(...answer);
+      await pause(wait, signal);
+    }
+  }
+
+  async #invokeChecked(
+    name: string,
+    request: SliceRequest | Action,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<Invoke>>> {
+    const timeout = AbortSignal.timeout(this.#options.timeoutMs);
+    let answer: Awaited<ReturnType<Invoke>>;
+    try {
+      answer = await this.#invoke(name, request, { signal: AbortSignal.any([signal, timeout]) });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // After a restart the host refuses to send: "Cannot send" (JupyterLab).
+      const failure = timeout.aborted ? silent() : gone();
+      this.#options.contact(failure);
+      console.debug("attn-widget:", error);
+      throw failure;
+    }
+    this.#options.contact(null);
+    return answer;
+  }
+
+  /** Start something in the kernel; the answer comes by the widget's traits. */
+  async act(action: Action): Promise<void> {
+    readReply(...(await this.#invokeChecked("act", action, new AbortController().signal)));
+  }
+}

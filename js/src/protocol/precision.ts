@@ -1,0 +1,56 @@
+/** How far the numbers of a saved page may be off (attn_widget/export/codec.py). */
+
+import type { Precision } from "./types";
+
+/** Half a unit of float32, in which the page computes. */
+const FLOAT = 1e-7;
+
+export interface Errors {
+  /** Null for a profile: its figures are saved with all their digits. */
+  readonly code: "weights" | "qk" | null;
+  readonly levels: number | null;
+  /** Of the mean of all heads where it is coded apart: some of them were left out. */
+  readonly mean_levels: number | null;
+  readonly error: number;
+  readonly score_error: number | null;
+  readonly rollout_error: number | null;
+}
+
+export function precisionOf({
+  code,
+  levels,
+  mean_levels,
+  error,
+  score_error,
+  rollout_error,
+}: Errors): Precision {
+  if (code === null) {
+    return { weight: () => 0, rollout: 0, score: 0, note: "figures with all their digits" };
+  }
+  // Scores off by at most e change the ratio of two exponentials by at most a factor of exp(2 e).
+  const relative = Math.expm1(2 * (score_error ?? 0));
+  // Both bounds are concave: that of a mean is at most the bound at the mean.
+  const one = (value: number, steps: number | null): number => {
+    const size = Math.max(value, 0);
+    const own = steps !== null ? Math.sqrt(size) / steps + 0.25 / steps ** 2 : size * relative;
+    return Math.min(error, own) + FLOAT * size;
+  };
+  const ofHeads = code === "weights" ? levels : null;
+  return {
+    weight: (value, terms = 1, meanHead = false) =>
+      terms * one(value / terms, meanHead && mean_levels !== null ? mean_levels : ofHeads),
+    rollout: rollout_error ?? error,
+    score: code === "qk" ? (score_error ?? 0) : 0,
+    note:
+      `weights to ± ${roundedUp(error)}` +
+      (code === "qk" && score_error !== null ? `, scores to ± ${roundedUp(score_error)}` : "") +
+      "; numbers, also in tables, to one unit of their last digit",
+  };
+}
+
+/** One digit, up to the next: the bound as it is written holds. `0.0002`, not `2×10⁻⁴`. */
+export function roundedUp(error: number): string {
+  const place = Math.floor(Math.log10(error));
+  const units = Math.ceil(error / 10 ** place - 1e-9);
+  return (units * 10 ** place).toFixed(Math.max(0, units === 10 ? -place - 1 : -place));
+}

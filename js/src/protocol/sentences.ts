@@ -1,0 +1,135 @@
+/** Attention between sentences out of the layers of a saved page, as `attn_widget/analysis/sentences.py` has it. */
+
+import { decodeMean, decodeWeights, type LayerChunk } from "./decode";
+import type { NdArray, Slice } from "./types";
+
+export type Aggregation = "mass" | "max";
+
+/** Rows `[start, stop)` of the weights that an aggregation goes by; with `max`, which head has each. */
+interface Gathered {
+  readonly start: number;
+  readonly n: number;
+  readonly weights: Float32Array;
+  readonly layers: Int32Array;
+  readonly heads: Int32Array;
+}
+
+/** Saved heads of a layer by their numbers. */
+export interface SavedLayer {
+  readonly layer: number;
+  readonly chunk: LayerChunk;
+  /** Places in the chunk and numbers; null for the mean of all heads. */
+  readonly heads: readonly { readonly place: number; readonly head: number }[] | null;
+}
+
+export async function gather(
+  kind: Aggregation,
+  saved: AsyncIterable<SavedLayer>,
+  n: number,
+  [start, stop]: readonly [number, number],
+): Promise<Gathered> {
+  const cells = (stop - start) * n;
+  const best = new Float64Array(cells).fill(kind === "max" ? -Infinity : 0);
+  const layers = new Int32Array(cells);
+  const heads = new Int32Array(cells);
+  let summed = 0;
+  for await (const { layer, chunk, heads: chosen } of saved) {
+    if (chosen === null) {
+      const mean = decodeMean(chunk, [start, stop]);
+      for (let i = 0; i < cells; i++) best[i]! += mean[i]!;
+      summed++;
+      continue;
+    }
+    for (const { place, head } of chosen) {
+      const weights = decodeWeights(chunk, place, [start, stop]);
+      if (kind === "mass") {
+        for (let i = 0; i < cells; i++) best[i]! += weights[i]!;
+        summed++;
+        continue;
+      }
+      for (let i = 0; i < cells; i++) {
+        if (weights[i]! <= best[i]!) continue;
+        best[i] = weights[i]!;
+        layers[i] = layer;
+        heads[i] = head;
+      }
+    }
+  }
+  const share = kind === "mass" ? Math.max(summed, 1) : 1;
+  return { start, n, weights: Float32Array.from(best, (one) => one / share), layers, heads };
+}
+
+/** Token by token, the block of two sentences. */
+export function drill(
+  { weights, start, n }: Gathered,
+  queries: readonly number[],
+  keys: readonly number[],
+): Slice {
+  const block = Float32Array.from(
+    queries.flatMap((query) => keys.map((key) => weights[(query - start) * n + key]!)),
+  );
+  return {
+    data: { coded: true },
+    arrays: new Map<string, NdArray>([
+      ["weights", { data: block, shape: [queries.length, keys.length] }],
+      ["queries", { data: Int32Array.from(queries), shape: [queries.length] }],
+      ["keys", { data: Int32Array.from(keys), shape: [keys.length] }],
+    ]),
+  };
+}
+
+/** All pairs of sentences; `about` is what the kernel says of them. */
+export function matrix(
+  kind: Aggregation,
+  { weights, layers, heads, n }: Gathered,
+  sentences: readonly (readonly number[])[],
+  about: Slice["data"],
+): Slice {
+  const size = sentences.length;
+  const values = new Float32Array(size * size);
+  const elsewhere = new Float32Array(size);
+  const named = ["layer", "head", "query", "key"].map((name) => ({
+    name,
+    data: new Int32Array(size * size),
+  }));
+  const inside = new Set(sentences.flat());
+  const outside = Array.from({ length: n }, (_, i) => i).filter((token) => !inside.has(token));
+  const sum = (query: number, keys: readonly number[]): number =>
+    keys.reduce((total, key) => total + weights[query * n + key]!, 0);
+  sentences.forEach((queries, a) => {
+    const meanOver = (keys: readonly number[]): number =>
+      queries.reduce((total, query) => total + sum(query, keys), 0) / queries.length;
+    elsewhere[a] = meanOver(outside);
+    sentences.forEach((keys, b) => {
+      const at = a * size + b;
+      if (kind === "mass") {
+        values[at] = meanOver(keys);
+        return;
+      }
+      let [query, key] = [queries[0]!, keys[0]!];
+      for (const i of queries) {
+        for (const j of keys) {
+          if (weights[i * n + j]! > weights[query * n + key]!) [query, key] = [i, j];
+        }
+      }
+      const cell = query * n + key;
+      values[at] = weights[cell]!;
+      [layers[cell]!, heads[cell]!, query, key].forEach((value, i) => {
+        named[i]!.data[at] = value;
+      });
+    });
+  });
+  const square = [size, size];
+  return {
+    data: { ...about, coded: true },
+    arrays: new Map<string, NdArray>([
+      ["matrix", { data: values, shape: square }],
+      ...(kind === "mass"
+        ? [["elsewhere", { data: elsewhere, shape: [size] }] as [string, NdArray]]
+        : named.map(({ name, data }): [string, NdArray] => [
+            `witness_${name}`,
+            { data, shape: square },
+          ])),
+    ]),
+  };
+}

@@ -1,0 +1,471 @@
+/** Answers out of the page itself: recorded slices, and attention computed from the layers' chunks. */
+
+import { ByteCache } from "./cache";
+import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./decode";
+import { SliceFailure } from "./failure";
+import { requestKey } from "./kernel";
+import { PackError, readPack, unpack } from "./pack";
+import { precisionOf } from "./precision";
+import { rolloutStep } from "./rollout";
+import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
+import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
+import type { HeadIndex, Meta, NdArray, Precision, Slice, SliceRequest, Source } from "./types";
+
+/** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
+const CACHE_BYTES = 64e6;
+
+export interface SnapshotMeta {
+  /** Null for a profile, which has no weights. */
+  readonly code: "weights" | "qk" | null;
+  /** Of the code "weights". */
+  readonly levels: number | null;
+  /** Of the mean of all heads; null where all of them are saved. */
+  readonly mean_levels: number | null;
+  readonly layers: readonly number[];
+  readonly heads: readonly number[];
+  /** No weight is off by more. */
+  readonly error: number;
+  readonly score_error: number | null;
+  readonly rollout_error: number | null;
+  /** Of each saved layer; null where only weights are known. */
+  readonly scaling: readonly (number | null)[];
+  readonly views: readonly string[];
+  readonly selection: Readonly<Record<string, unknown>>;
+  readonly title: string;
+}
+
+interface Recorded {
+  readonly request: SliceRequest;
+  readonly data: Slice["data"];
+  readonly arrays: Readonly<Record<string, string>>;
+}
+
+export type SavedMeta = Meta & {
+  readonly snapshot: SnapshotMeta;
+  readonly recorded: readonly Recorded[];
+};
+
+/** The text of a chunk by name, as it stands in the page; null when the page has none of that name. */
+export type Chunks = (name: string) => string | null;
+
+/** Base64, inflated. */
+export async function inflate(text: string): Promise<ArrayBuffer> {
+  const binary = atob(text.trim());
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).arrayBuffer();
+}
+
+const needsKernel = (what: string): SliceFailure =>
+  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
+
+const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
+
+export class SnapshotSource implements Source {
+  readonly live = false;
+  readonly meta: SavedMeta;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+  readonly precision: Precision;
+  readonly #chunks: Chunks;
+  readonly #recorded = new Map<string, Recorded>();
+  /** One token's row of the tensors that the page has no room for. */
+  readonly #row: Slice | null;
+  readonly #layers = new Map<number, Promise<LayerChunk>>();
+  readonly #rollouts = new Map<number, Promise<Float64Array>>();
+  readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
+
+  /** Read the chunk `paint`; the layers' chunks are inflated when somebody looks at them. */
+  static async open(chunks: Chunks): Promise<SnapshotSource> {
+    const text = chunks("paint");
+    if (text === null) throw new PackError("This page holds no run.");
+    const { meta, arrays } = readPack(await inflate(text));
+    const { snapshot, recorded } = meta as Partial<SavedMeta>;
+    if (snapshot === undefined || recorded === undefined) {
+      throw new PackError("This run was not packed for a saved page.");
+    }
+    return new SnapshotSource({ ...meta, snapshot, recorded }, arrays, chunks);
+  }
+
+  private constructor(meta: SavedMeta, arrays: ReadonlyMap<string, NdArray>, chunks: Chunks) {
+    this.meta = meta;
+    this.arrays = arrays;
+    this.#chunks = chunks;
+    this.precision = precisionOf(meta.snapshot);
+    for (const entry of meta.recorded) this.#recorded.set(requestKey(entry.request), entry);
+    const row = meta.recorded.find(({ request }) => request.kind === "token_row");
+    this.#row = row === undefined ? null : this.#replay(row);
+  }
+
+  has(request: SliceRequest): boolean {
+    if (this.#recorded.has(requestKey(request))) return true;
+    const { code, layers, heads } = this.meta.snapshot;
+    const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
+    switch (request.kind) {
+      case "predictions":
+        return request.rows == null && this.#longestList(String(request.mode)) !== null;
+      case "weights":
+        return layers.includes(layer) && (head === "mean" || heads.includes(head));
+      case "scores":
+        return code === "qk" && layers.includes(layer) && heads.includes(head as number);
+      case "tensor":
+        return this.#vectors(request) !== null || this.#rowOf(request) !== null;
+      default:
+        return false;
+    }
+  }
+
+  /** The recorded vectors of a head that has one of its own tensors among them. */
+  #vectors({ name, layer, head }: SliceRequest): { vectors: Recorded; short: string } | null {
+    const short = VECTORS[name as string];
+    const vectors = this.#recorded.get(requestKey({ kind: "qkv", layer, head } as SliceRequest));
+    return short === undefined || vectors?.arrays[short] === undefined ? null : { vectors, short };
+  }
+
+  #rowOf(request: SliceRequest): Slice | null {
+    return this.#row && rowOf(this.#row, request, this.#n);
+  }
+
+  async slice(request: SliceRequest, options: { signal?: AbortSignal } = {}): Promise<Slice> {
+    const recorded = this.#recorded.get(requestKey(request));
+    if (recorded !== undefined) return this.#replay(recorded);
+    const key = requestKey(request);
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const made = await this.#compute(request);
+    if (options.signal?.aborted) throw new DOMException("Nobody waits any more.", "AbortError");
+    const bytes = [...made.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
+    this.#cache.set(key, made, bytes);
+    return made;
+  }
+
+  #replay({ data, arrays }: Recorded): Slice {
+    const found = Object.entries(arrays).map(([name, stored]): [string, NdArray] => {
+      const array = this.arrays.get(stored);
+      if (array === undefined) throw new PackError(`The page lacks the array "${stored}".`);
+      return [name, array];
+    });
+    return { data, arrays: new Map(found) };
+  }
+
+  get #n(): number {
+    return this.meta.tokens.text.length;
+  }
+
+  async #compute(request: SliceRequest): Promise<Slice> {
+    const n = this.#n;
+    switch (request.kind) {
+      case "weights": {
+        const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
+        const chunk = await this.#layer(layer);
+        const weights =
+          head === "mean" ? decodeMean(chunk) : decodeWeights(chunk, this.#place(head));
+        const arrays = new Map([["weights", f32(weights, n, n)]]);
+        const allowed = chunk.arrays.get("allowed");
+        if (allowed !== undefined) arrays.set("allowed", allowed);
+        return rowsOf({ data: {}, arrays }, request, n);
+      }
+      case "scores": {
+        const { layer, head } = request as unknown as { layer: number; head: number };
+        if (this.meta.snapshot.code !== "qk") throw needsKernel("A score");
+        const scores = decodeScores(await this.#layer(layer), this.#place(head));
+        return rowsOf({ data: {}, arrays: new Map([["scores", f32(scores, n, n)]]) }, request, n);
+      }
+      case "rollout": {
+        const rolled = await this.#rollout((request as unknown as { layer: number }).layer);
+        const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
+        return rowsOf({ data: {}, arrays }, request, n);
+      }
+      case "qkv":
+        return this.#factors(request as unknown as { layer: number; head: number });
+      case "tensor":
+        return this.#tensor(request);
+      case "sentences":
+      case "drill":
+        return this.#sentences(request);
+      case "first_token":
+        return this.#firstToken((request as unknown as { head: HeadIndex }).head);
+      case "predictions":
+        return this.#predictions(request);
+      case "softmax":
+        return this.#softmax(request);
+      case "class_gradient":
+        throw needsKernel(
+          request.head === "mean" ? "What raises this class" : "What one head does to a class",
+        );
+      default:
+        throw needsKernel(NAMES[request.kind] ?? `"${request.kind}"`);
+    }
+  }
+
+  #place(head: number): number {
+    const place = this.meta.snapshot.heads.indexOf(head);
+    if (place < 0) throw needsKernel(`Head ${head}`);
+    return place;
+  }
+
+  #layer(layer: number): Promise<LayerChunk> {
+    const known = this.#layers.get(layer);
+    if (known !== undefined) return known;
+    const text = this.#chunks(`layer-${layer}`);
+    if (text === null) return Promise.reject(needsKernel(`Layer ${layer}`));
+    const made = inflate(text).then((bytes) => ({ n: this.#n, arrays: unpack(bytes).arrays }));
+    this.#layers.set(layer, made);
+    return made;
+  }
+
+  #rollout(layer: number): Promise<Float64Array> {
+    const known = this.#rollouts.get(layer);
+    if (known !== undefined) return known;
+    const made = (async () => {
+      const before = layer === 0 ? null : await this.#rollout(layer - 1);
+      return rolloutStep(decodeMean(await this.#layer(layer)), before, this.#n);
+    })();
+    this.#rollouts.set(layer, made);
+    return made;
+  }
+
+  /** Of a head whose vectors were not recorded: the scale alone, from which `q · k` follows. */
+  async #factors({ layer }: { layer: number; head: number }): Promise<Slice> {
+    const scaling = this.meta.snapshot.scaling[this.meta.snapshot.layers.indexOf(layer)] ?? null;
+    const chunk = await this.#layer(layer);
+    if (scaling === null || !chunk.arrays.has("rank") || chunk.arrays.has("bias")) {
+      throw needsKernel(NAMES.qkv!);
+    }
+    return { data: { scaling }, arrays: new Map() };
+  }
+
+  /** A head's own tensors, where its vectors were recorded; else one token's row. */
+  async #tensor(request: SliceRequest): Promise<Slice> {
+    const { name, layer, head } = request as unknown as {
+      name: string;
+      layer: number;
+      head: number;
+    };
+    const known = this.#vectors(request);
+    if (known === null) {
+      const row = this.#rowOf(request);
+      if (row !== null) return row;
+      const token = this.#row?.data.token as number | undefined;
+      const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor!);
+    }
+    const found = this.#replay(known.vectors).arrays.get(known.short)!;
+    const [n, width] = found.shape as [number, number];
+    let { data } = found;
+    if (name === "head_output") {
+      const weights = (await this.slice({ kind: "weights", layer, head })).arrays.get("weights")!;
+      data = product(weights.data, found.data, n, width);
+    }
+    const { rows, cols } = request as { rows?: [number, number]; cols?: [number, number] };
+    const [top, bottom] = rows ?? [0, n];
+    const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
+    const part = Float32Array.from(
+      { length: (bottom - top) * (right - left) },
+      (_, i) => data[(top + Math.floor(i / (right - left))) * width + left + (i % (right - left))]!,
+    );
+    const tensor = f32(part, bottom - top, right - left);
+    return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
+  }
+
+  /** The layers and heads that an aggregation goes over; all of them must have been saved. */
+  async *#saved(
+    kind: Aggregation,
+    layer: number | null | undefined,
+    head: number | null | undefined,
+  ): AsyncGenerator<SavedLayer> {
+    const { n_layers, n_heads } = this.meta.model;
+    const layers = layer == null ? Array.from({ length: n_layers }, (_, l) => l) : [layer];
+    const wanted = head == null ? Array.from({ length: n_heads }, (_, h) => h) : [head];
+    for (const one of layers) {
+      const mean = kind === "mass" && head == null;
+      yield {
+        layer: one,
+        chunk: await this.#layer(one),
+        heads: mean ? null : wanted.map((each) => ({ place: this.#place(each), head: each })),
+      };
+    }
+  }
+
+  async #sentences(request: SliceRequest): Promise<Slice> {
+    const { aggregation, layer, head, a, b } = request as unknown as {
+      aggregation: Aggregation;
+      layer?: number | null;
+      head?: number | null;
+      a: number;
+      b: number;
+    };
+    const known = this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
+    if (known === undefined) throw needsKernel("Attention between so many sentences");
+    const { texts, tokens, note } = known.data;
+    const sentences = tokens as readonly (readonly number[])[];
+    const n = this.#n;
+    const saved = this.#saved(aggregation, layer, head);
+    if (request.kind === "sentences") {
+      const all = await gather(aggregation, saved, n, [0, n]);
+      return matrix(aggregation, all, sentences, { texts, tokens, note });
+    }
+    const [queries, keys] = [sentences[a]!, sentences[b]!];
+    const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
+    return drill(await gather(aggregation, saved, n, rows), queries, keys);
+  }
+
+  /** The beginning of a longer list that was recorded. */
+  #predictions(request: SliceRequest): Slice {
+    const {
+      mode = "as_is",
+      top_k,
+      rows,
+    } = request as { mode?: string; top_k?: number; rows?: unknown };
+    const longest = this.#longestList(mode);
+    if (longest === null || rows != null || top_k === undefined) {
+      throw needsKernel(mode === "masked" ? "Masked prediction" : "This prediction");
+    }
+    const { data, arrays } = this.#replay(longest);
+    const cut = [...arrays].map(([name, array]): [string, NdArray] => {
+      const [n, k] = array.shape;
+      if (k === undefined || k <= top_k) return [name, array];
+      const kept = array.data.filter((_, i) => i % k < top_k);
+      return [name, { data: kept, shape: [n!, top_k] }];
+    });
+    return { data: { ...data, top_k }, arrays: new Map(cut) };
+  }
+
+  #longestList(mode: string): Recorded | null {
+    const lists = [...this.#recorded.values()].filter(
+      ({ request: asked }) => asked.kind === "predictions" && (asked.mode ?? "as_is") === mode,
+    );
+    return lists.sort((a, b) => Number(b.request.top_k) - Number(a.request.top_k))[0] ?? null;
+  }
+
+  async #firstToken(head: HeadIndex): Promise<Slice> {
+    const n = this.#n;
+    const last = this.meta.model.n_layers;
+    const layers = this.meta.snapshot.layers.filter((layer) => layer >= last - LAST_LAYERS);
+    const weights = new Float32Array(layers.length * n);
+    for (const [row, layer] of layers.entries()) {
+      const slice = await this.slice({ kind: "weights", layer, head });
+      weights.set((slice.arrays.get("weights")!.data as Float32Array).subarray(0, n), row * n);
+    }
+    const arrays = new Map([["weights", f32(weights, layers.length, n)]]);
+    return { data: { layers, coded: true }, arrays };
+  }
+
+  /** The best tokens of a position, from the recorded predictions with the longest list. */
+  #softmax(request: SliceRequest): Slice {
+    const {
+      position,
+      mode = "as_is",
+      token_ids,
+    } = request as unknown as {
+      position: number;
+      mode?: string;
+      token_ids?: readonly number[] | null;
+    };
+    const longest = this.#longestList(mode);
+    if (longest === null) throw needsKernel("This softmax");
+    const { data, arrays } = this.#replay(longest);
+    const of = (name: string) => arrays.get(name)!;
+    const k = of("prediction_ids").shape[1]!;
+    const vocabulary = data.vocabulary as Record<string, string>;
+    const max = of("logit_max").data[position]!;
+    const logSumExp = of("log_sum_exp").data[position]!;
+    const entry = (id: number, token: string, logit: number, rank: number) => ({
+      id,
+      token,
+      logit,
+      exp: Math.exp(logit - max),
+      probability: Math.exp(logit - logSumExp),
+      rank,
+    });
+    const entries = Array.from({ length: k }, (_, i) => {
+      const id = of("prediction_ids").data[position * k + i]!;
+      return entry(
+        id,
+        vocabulary[id] ?? "",
+        of("prediction_logits").data[position * k + i]!,
+        i + 1,
+      );
+    });
+    const masked = this.meta.masked.find(({ token }) => token === position);
+    const original = masked?.id ?? this.meta.tokens.id[position]!;
+    if (!entries.some(({ id }) => id === original)) {
+      const logit = Math.log(of("original_probability").data[position]!) + logSumExp;
+      const text = masked?.text ?? this.meta.tokens.text[position]!;
+      entries.push(entry(original, text, logit, of("original_rank").data[position]!));
+    }
+    const wanted = token_ids == null ? entries.slice(0, k) : [];
+    for (const id of token_ids ?? []) {
+      const found = entries.find((one) => one.id === id);
+      if (found === undefined) throw needsKernel("That token's logit");
+      wanted.push(found);
+    }
+    return {
+      data: {
+        position,
+        logit_max: max,
+        sum_exp: Math.exp(logSumExp - max),
+        log_sum_exp: logSumExp,
+        vocab_size: this.meta.model.vocab_size,
+        entries: wanted,
+      },
+      arrays: new Map(),
+    };
+  }
+}
+
+const LAST_LAYERS = 6;
+/** Tensors of a head, each by the one of its recorded vectors that it is or is made of. */
+const VECTORS: Readonly<Record<string, string>> = {
+  query: "q",
+  key: "k",
+  value: "v",
+  head_output: "v",
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  qkv: "What a head computes as q, k and v",
+  flow: "The attention flow",
+  tensor: "This tensor",
+  predictions: "This kind of prediction",
+  metrics: "This threshold",
+  roles: "This seed",
+  language: "The tagging of the words",
+  layer_change: "The change from layer to layer",
+  specialization: "What the heads specialise in",
+  patterns: "Where the heads look",
+  hidden_path: "The path of the hidden states",
+  residuals: "What each layer adds",
+  architecture: "The plan of the model",
+  classification: "The classification",
+  next_sentence: "The next-sentence probability",
+  beside: "A text to set beside it",
+};
+
+/** `weights [n, n] @ values [n, width]`. */
+function product(
+  weights: ArrayLike<number>,
+  values: ArrayLike<number>,
+  n: number,
+  width: number,
+): Float32Array {
+  const sums = new Float64Array(n * width);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < n; j++) {
+      const weight = weights[i * n + j]!;
+      for (let d = 0; d < width; d++) sums[i * width + d]! += weight * values[j * width + d]!;
+    }
+  }
+  return Float32Array.from(sums);
+}
+
+/** The rows that a request names, or all of them. */
+function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
+  if (rows == null) return slice;
+  const [start, stop] = rows as [number, number];
+  const cut = [...slice.arrays].map(([name, { data }]): [string, NdArray] => [
+    name,
+    { data: data.slice(start * n, stop * n), shape: [stop - start, n] },
+  ]);
+  return { data: slice.data, arrays: new Map(cut) };
+}

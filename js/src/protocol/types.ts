@@ -1,0 +1,157 @@
+/** Types of the protocol: a run's meta and arrays, slices, sources, actions. */
+
+export type DType = "uint8" | "int32" | "float32" | "float64";
+export type TypedArray = Uint8Array | Int32Array | Float32Array | Float64Array;
+
+/** A typed array and its shape, C order. */
+export interface NdArray<T extends TypedArray = TypedArray> {
+  readonly data: T;
+  readonly shape: readonly number[];
+}
+
+export interface ModelMeta {
+  readonly name: string;
+  /** null for tensors from outside. */
+  readonly family: string | null;
+  readonly n_layers: number;
+  readonly n_heads: number;
+  readonly head_dim: number;
+  readonly hidden_size: number;
+  readonly vocab_size: number;
+  readonly max_length: number;
+  readonly revision: string | null;
+  readonly has: {
+    readonly mlm: boolean;
+    readonly nsp: boolean;
+    readonly classifier: boolean;
+    readonly scores: boolean;
+    readonly qkv: boolean;
+  };
+}
+
+export interface TokenColumns {
+  readonly text: readonly string[];
+  readonly surface: readonly string[];
+  readonly before: readonly string[];
+  readonly id: readonly number[];
+  readonly start: readonly number[];
+  readonly end: readonly number[];
+  readonly segment: readonly number[];
+  readonly special: readonly boolean[];
+}
+
+export interface Meta {
+  readonly version: 1;
+  readonly model: ModelMeta;
+  readonly text: string;
+  readonly text_pair: string | null;
+  readonly truncated: { readonly limit: number; readonly length: number } | null;
+  readonly tokens: TokenColumns;
+  /** Tokens that this run read as the mask token, with what stands there in the text. */
+  readonly masked: readonly {
+    readonly token: number;
+    readonly text: string;
+    readonly id: number;
+  }[];
+  /** Tokens that the tokenizer does not know, where these are most of the text. */
+  readonly unknown?: {
+    readonly count: number;
+    readonly tokens: number;
+    readonly text: string;
+  } | null;
+  /** Heads over many texts instead of one run: no tokens, no weights. */
+  readonly profile: {
+    readonly n_texts: number;
+    readonly n_tokens: number;
+    readonly seed: number;
+    readonly tagger: string | null;
+    readonly keys: readonly string[];
+  } | null;
+  /** Of a saved page: the views that were saved. */
+  readonly snapshot?: {
+    readonly views: readonly string[];
+    readonly layers: readonly number[];
+    readonly heads: readonly number[];
+  };
+  readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
+  readonly thumb: number;
+  readonly predictions: {
+    readonly mode: "as_is" | "masked";
+    readonly top_k: number;
+    readonly vocabulary: Readonly<Record<string, string>>;
+    /** What the view opens on, as far as the cost of it decides. */
+    readonly opens?: "as_is" | "masked";
+  } | null;
+  readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export type HeadIndex = number | "mean";
+export interface Slice {
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly arrays: ReadonlyMap<string, NdArray>;
+}
+
+export type SliceRequest = { readonly kind: string } & Readonly<Record<string, unknown>>;
+
+/** How far numbers may be off that a saved page has in code. */
+export interface Precision {
+  /**
+   * Of a weight of this size, of a mean of such, or of a sum of `terms` of them; `meanHead` where they
+   * are those of the mean of all heads, which a page may hold in a code of its own.
+   */
+  weight(value: number, terms?: number, meanHead?: boolean): number;
+  /** Of any entry of a rollout. */
+  readonly rollout: number;
+  /** Of a scaled score; 0 where there is none. */
+  readonly score: number;
+  /** In words, for the reader. */
+  readonly note: string;
+}
+
+/** Answers questions about one run; nobody knows from where. */
+export interface Source {
+  readonly meta: Meta;
+  /** The arrays of the first paint by name. */
+  readonly arrays: ReadonlyMap<string, NdArray>;
+  /** Whether a question needing a kernel (a new forward pass) can be answered. */
+  readonly live: boolean;
+  /** Of a saved page; the kernel's numbers are float32, and all their digits are shown on demand. */
+  readonly precision?: Precision;
+  /** Of a saved page: whether it has an answer, where that is known without computing it. */
+  has?(request: SliceRequest): boolean;
+  /** Rejects with a `SliceFailure` (message and hint for the reader). Cached; equal requests share one promise. */
+  slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
+}
+
+/** What needs a kernel; see "Actions" in docs/architecture.md. */
+export type Action =
+  | {
+      readonly kind: "run";
+      readonly text: string;
+      readonly text_pair?: string | null;
+      readonly truncation?: boolean;
+    }
+  | { readonly kind: "mask"; readonly tokens: readonly number[] }
+  | { readonly kind: "cancel" };
+
+/** How far a run has come; `total` 0 where nobody counts. */
+export interface Progress {
+  readonly label: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface PastRun {
+  readonly text: string;
+  readonly text_pair?: string | null;
+}
+
+/** What the kernel does for this widget. */
+export interface Activity {
+  readonly status: string;
+  readonly progress: Progress | null;
+  /** Newest first. */
+  readonly history: readonly PastRun[];
+  readonly error: { readonly message: string; readonly hint: string } | null;
+}

@@ -1,0 +1,117 @@
+/** The selection and the widget's synced traits, kept the same in both directions. */
+
+import type { Activity, PastRun, Progress } from "../protocol/types";
+import type { Selection, State } from "./selection";
+import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
+
+/** What we use of anywidget's model. */
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, listener: (...values: unknown[]) => void): void;
+  off(event: string, listener: (...values: unknown[]) => void): void;
+}
+
+const isIndex = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0;
+const oneOf =
+  (...values: string[]) =>
+  (value: unknown): boolean =>
+    values.includes(value as string);
+
+/** A trait may be missing in an older saved page, or set to nonsense by hand: then the default stands. */
+const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } = {
+  layer: isIndex,
+  head: (value) => value === "mean" || isIndex(value),
+  token: (value) => value === null || isIndex(value),
+  pair: (value) =>
+    value === null || (Array.isArray(value) && value.length === 2 && value.every(isIndex)),
+  metric: (value) => typeof value === "string",
+  view: (value) => typeof value === "string",
+  quantity: oneOf("weights", "scores", "rollout"),
+  group: (value) => Array.isArray(value) && value.every(isIndex),
+  top_k: (value) => isIndex(value) && value > 0,
+  depth: (value) => isIndex(value) && value > 0,
+  special: (value) => typeof value === "boolean",
+  words: (value) => typeof value === "boolean",
+  scale: oneOf("words", "head", "unit", "sqrt"),
+  theme: oneOf("auto", "light", "dark"),
+  height: (value) => value === null || (typeof value === "number" && value > 0),
+  chrome: (value) => typeof value === "boolean",
+};
+
+/** Of values from outside those that a selection may hold; the rest is left to the defaults. */
+export function acceptSelection(values: Readonly<Record<string, unknown>>): Partial<Selection> {
+  return Object.fromEntries(
+    SELECTION_KEYS.filter((key) => ACCEPTS[key](values[key])).map((key) => [key, values[key]]),
+  );
+}
+
+/** A state that follows the model and writes back to it, and the way to let go. */
+export function bindState(model: Model): { state: State; release: () => void } {
+  const read = (key: keyof Selection): unknown => {
+    const value = model.get(key);
+    return value !== undefined && ACCEPTS[key](value) ? value : DEFAULT_SELECTION[key];
+  };
+  const state = createState(
+    Object.fromEntries(SELECTION_KEYS.map((key) => [key, read(key)])) as Partial<Selection>,
+  );
+  const stops = SELECTION_KEYS.map((key) => {
+    const follow = () => state.set({ [key]: read(key) });
+    model.on(`change:${key}`, follow);
+    return () => model.off(`change:${key}`, follow);
+  });
+  let known = state.get();
+  stops.push(
+    state.on(SELECTION_KEYS, (selection) => {
+      const changed = SELECTION_KEYS.filter((key) => selection[key] !== known[key]);
+      known = selection;
+      const stale = changed.filter(
+        (key) => JSON.stringify(model.get(key)) !== JSON.stringify(selection[key]),
+      );
+      for (const key of stale) model.set(key, selection[key]);
+      if (stale.length > 0) model.save_changes();
+    }),
+  );
+  return {
+    state,
+    release: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+function readProgress(value: unknown): Progress | null {
+  if (!isRecord(value) || typeof value.label !== "string") return null;
+  const { done, total } = value;
+  const counted = Number.isFinite(done) && Number.isFinite(total) && (total as number) > 0;
+  return {
+    label: value.label,
+    done: counted ? (done as number) : 0,
+    total: counted ? (total as number) : 0,
+  };
+}
+
+const isRun = (value: unknown): value is PastRun =>
+  isRecord(value) &&
+  typeof value.text === "string" &&
+  (value.text_pair == null || typeof value.text_pair === "string");
+
+/** What the kernel does for this widget, as its traits say. */
+export function readActivity(model: Pick<Model, "get">): Activity {
+  const { message, hint } = (model.get("error") ?? {}) as Record<string, unknown>;
+  const history = model.get("history");
+  return {
+    status: String(model.get("status") ?? "ready"),
+    progress: readProgress(model.get("progress")),
+    history: Array.isArray(history) ? history.filter(isRun) : [],
+    error:
+      typeof message === "string" && message !== ""
+        ? { message, hint: typeof hint === "string" ? hint : "" }
+        : null,
+  };
+}

@@ -1,0 +1,113 @@
+/** The one selection: a small store, and what a selection may hold for a given run. */
+
+import type { Meta } from "../protocol/types";
+import type { Selection, State } from "./selection";
+
+export const DEFAULT_SELECTION: Selection = {
+  layer: 0,
+  head: 0,
+  token: null,
+  pair: null,
+  metric: "thumbnails",
+  view: "attention",
+  quantity: "weights",
+  group: [],
+  top_k: 3,
+  depth: 3,
+  special: true,
+  words: false,
+  scale: "words",
+  theme: "auto",
+  height: null,
+  chrome: true,
+};
+
+type Key = keyof Selection;
+export const SELECTION_KEYS = Object.keys(DEFAULT_SELECTION) as readonly Key[];
+
+function same(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((value, i) => value === b[i]);
+  }
+  return a === b;
+}
+
+/** A store of the selection; listeners run after the whole change is in place. */
+export function createState(initial: Partial<Selection> = {}): State {
+  let current: Selection = { ...DEFAULT_SELECTION, ...initial };
+  const listeners = new Set<{ keys: ReadonlySet<Key>; call: (selection: Selection) => void }>();
+  return {
+    get: () => current,
+    set(change) {
+      const changed = (Object.keys(change) as Key[]).filter(
+        (key) => change[key] !== undefined && !same(current[key], change[key]),
+      );
+      if (changed.length === 0) return;
+      current = {
+        ...current,
+        ...Object.fromEntries(changed.map((key) => [key, change[key]])),
+      };
+      for (const listener of [...listeners]) {
+        if (listeners.has(listener) && changed.some((key) => listener.keys.has(key))) {
+          listener.call(current);
+        }
+      }
+    },
+    on(keys, call) {
+      const listener = { keys: new Set(keys), call };
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}
+
+const clamp = (value: number, size: number): number => Math.min(Math.max(value, 0), size - 1);
+
+/** The change that brings a selection inside a run: a new text may have fewer tokens, a new model fewer heads. */
+export function fit(selection: Selection, meta: Meta): Partial<Selection> {
+  const { n_layers, n_heads } = meta.model;
+  const n = meta.tokens.text.length;
+  const { layer, head, token, pair, group } = selection;
+  return {
+    layer: clamp(layer, n_layers),
+    head: head === "mean" ? head : clamp(head, n_heads),
+    token: token !== null && token >= 0 && token < n ? token : null,
+    group: group.filter((index) => index >= 0 && index < n),
+    pair: pair?.every((index) => index >= 0 && index < n) ? pair : null,
+  };
+}
+
+/**
+ * The same selection with another height, for as long as `height()` gives one: a full screen is no wish of
+ * the reader's, so it never reaches the traits. `change` tells the listeners of `height`.
+ */
+export function withHeight(
+  state: State,
+  height: () => number | null,
+): { state: State; change: () => void } {
+  const listeners = new Set<(selection: Selection) => void>();
+  const seen = (): Selection => {
+    const own = height();
+    return own === null ? state.get() : { ...state.get(), height: own };
+  };
+  return {
+    state: {
+      get: seen,
+      set: (change) => state.set(change),
+      on(keys, call) {
+        const listener = () => call(seen());
+        if (keys.includes("height")) listeners.add(listener);
+        const stop = state.on(keys, listener);
+        return () => {
+          listeners.delete(listener);
+          stop();
+        };
+      },
+    },
+    change() {
+      for (const listener of [...listeners]) listener(seen());
+    },
+  };
+}

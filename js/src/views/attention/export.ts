@@ -1,0 +1,109 @@
+/** What the attention view gives away: its cells in long form, and the picture as a vector. */
+
+import type { Palette } from "../../draw/color/theme";
+import type { Track } from "../../draw/heatmap/axis";
+import type { FlowData } from "../../draw/heatmap/flow";
+import { flowNodes, heatmapNodes, node } from "../../draw/heatmap/svg";
+import {
+  type Geometry,
+  GUTTER_PAD,
+  type HeatmapData,
+  type Highlights,
+  MARGINAL,
+} from "../../draw/heatmap/types";
+import { formatCount, held } from "../../figures/format";
+import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
+import type { Table } from "../../figures/table";
+import type { ViewContext } from "../contract";
+
+/** Of a cell: so much of one beyond the edge is the rounding of the zoom. */
+const EDGE = 1e-6;
+const COLUMNS = ["query", "key", "query_token", "key_token", "weight"] as const;
+
+/** One row a cell, in the order of the text, with the digits that hold; `null` where the mask forbids one. */
+export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number): Table {
+  const { units, size, weights, allowed } = matrix;
+  const weight = (value: number): number => held(value, errorOf(matrix, value));
+  const score = (value: number): number => held(value, matrix.scoreError ?? 0);
+  const rows: (string | number | null)[][] = [];
+  for (let i = 0; i < size; i++) {
+    for (let j = 0; j < size; j++) {
+      const [query, key] = [units[i]!, units[j]!];
+      const possible = allowed === null || allowed[i * size + j] !== 0;
+      const row = [
+        query.token,
+        key.token,
+        query.text,
+        key.text,
+        possible ? weight(weights[i * size + j]!) : null,
+      ];
+      if (scores !== null) row.push(possible ? score(scores[query.token * n + key.token]!) : null);
+      rows.push(row);
+    }
+  }
+  return { columns: scores === null ? COLUMNS : [...COLUMNS, "score"], rows };
+}
+
+/** Weights, and scores where this head has them. */
+export async function attentionTable(
+  { source, state, signal }: ViewContext,
+  matrix: Matrix,
+): Promise<Table> {
+  const { layer, head, quantity } = matrix;
+  const n = source.meta.tokens.text.length;
+  const scored =
+    quantity === "weights" &&
+    scoresAbsent({ head, words: state.get().words }, source.meta) === null;
+  if (!scored) return cellTable(matrix, null, n);
+  const ask = source.slice({ kind: "scores", layer, head }, { signal });
+  // A saved page may hold the weights alone.
+  const found = source.live ? await ask : await ask.catch(() => null);
+  return cellTable(matrix, (found?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
+}
+
+/** What a zoomed map shows, in a sentence; null where it shows all. */
+export function windowOf({ rows, columns, left, top, side, zoomed }: Geometry): string | null {
+  if (!zoomed) return null;
+  const part = ({ start, size, count }: Track, from: number): string => {
+    const first = Math.max(0, Math.floor((from - start) / size + EDGE));
+    const last = Math.min(count, Math.ceil((from + side - start) / size - EDGE));
+    return `${formatCount(first + 1)} to ${formatCount(last)} of ${formatCount(count)}`;
+  };
+  return `A part of the matrix: rows ${part(rows, top)}, columns ${part(columns, left)}.`;
+}
+
+/** Heatmap and flow in one drawing, complete in itself. */
+export function attentionVector(
+  data: HeatmapData,
+  links: FlowData,
+  g: Geometry & { readonly flowWidth: number; readonly gap: number },
+  highlights: Highlights,
+  colors: Palette,
+): SVGSVGElement {
+  const map = g.left + g.side + 1;
+  const beside = g.gap > 0;
+  const width = Math.ceil(map + (beside ? g.gap + g.flowWidth : 0));
+  const height = Math.ceil(g.top + g.side + MARGINAL.gap + MARGINAL.height + GUTTER_PAD);
+  const picture = node(
+    "svg",
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      "font-family": colors.font,
+    },
+    node("rect", { width, height, fill: colors.ground }),
+    heatmapNodes(data, g, highlights, colors, links.longest > g.side / data.size - 6),
+  );
+  if (beside) {
+    picture.append(
+      node(
+        "g",
+        { transform: `translate(${map + g.gap} 0)` },
+        flowNodes(links, g, highlights, g.flowWidth, colors),
+      ),
+    );
+  }
+  return picture;
+}

@@ -1,0 +1,86 @@
+/** What a view is: a function that draws into an element, what it gets, and what it gives back. */
+
+import type { MatrixStore } from "../figures/matrix";
+import type { Table } from "../figures/table";
+import type { Action, Meta, Source } from "../protocol/types";
+import type { Selection, State } from "../state/selection";
+
+/** What each part of the page gets of one run. A new run means new views: `source` never changes under one. */
+export interface RunContext {
+  readonly source: Source;
+  readonly state: State;
+  /** Start something in the kernel; null where there is none. Rejects with a `SliceFailure`. */
+  readonly act: ((action: Action) => Promise<void>) | null;
+  /** Show a message in the widget's own error strip and live region. */
+  report(message: string, hint?: string): void;
+  /** Say something to screen readers. */
+  announce(message: string): void;
+  /** Aborted when the view is disposed of. */
+  readonly signal: AbortSignal;
+}
+
+/** What a view gets: the run, and the matrix of the selection. */
+export interface ViewContext extends RunContext {
+  readonly matrix: MatrixStore;
+}
+
+/** A drawn view: the way to stop it, and what it gives away. */
+export interface ViewHandle {
+  dispose(): void;
+  /** Null while there is nothing to give; a promise where the numbers must be asked for. */
+  table(): Table | null | Promise<Table | null>;
+  /** The drawing as a vector, where it is one; complete in itself (styles inline). */
+  svg?(): SVGSVGElement | null;
+  /** What a picture has of the view, in a sentence; null where it has all. The drawing may have less than the view. */
+  part?(of: "svg" | "png"): string | null;
+  /** What the view's own switches say (mode, aggregation, open stage), for captions. */
+  options?(): Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Draw into `element` and listen to `context.state`. */
+export type DrawView<C extends RunContext = ViewContext> = (
+  element: HTMLElement,
+  context: C,
+) => ViewHandle;
+
+/** What the page knows of a view without its code; the views are listed in `index.ts`. */
+export interface ViewDefinition {
+  /** Value of the trait `view`. */
+  readonly name: string;
+  /** On its tab. */
+  readonly label: string;
+  /** What the numbers are, for captions. */
+  readonly definition: string;
+  /** The part of the selection that its picture depends on, for captions. */
+  readonly options: readonly (keyof Selection)[];
+  /** Whether the picture is of the selected head, marks it among the others, or has none. */
+  readonly head: "shown" | "marked" | null;
+  /** Whether it can show scores instead of weights, by a ramp that stands in the bar. */
+  readonly scores?: true;
+  /** Whether a run has anything to show. */
+  available(meta: Meta): boolean;
+  /** Null where its code comes after the first picture (`src/lazy.ts`). */
+  readonly draw: DrawView | null;
+}
+
+export const ofOneRun = (meta: Meta): boolean => meta.profile === null;
+
+/** The view that is open, and its handle. */
+export interface OpenView {
+  readonly name: string;
+  readonly drawn: ViewHandle | null;
+}
+
+export interface Printing {
+  /** Draw all that paper shows, and open the browser's dialog for this widget alone; rejects where that is not allowed. */
+  print(): Promise<void>;
+}
+
+/** Print what is open in `panel` whenever the page is printed. */
+export type StartPrinting = (
+  root: HTMLElement,
+  panel: HTMLElement,
+  context: ViewContext,
+  open: () => OpenView,
+  applyTheme: () => void,
+) => Printing;

@@ -1,0 +1,312 @@
+/** All heads: six metrics as cards, seven specialisations as a radar, roles as a map, everything as a table. */
+
+import { h } from "../../draw/dom";
+import { createPopover } from "../../draw/popover";
+import { copyExactValues, formatCount, formatNumber } from "../../figures/format";
+import { METRICS, type Metric, type Tau } from "../../figures/formulas";
+import { aimOf, PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
+import { roleName } from "../../figures/head-figures";
+import { spokenHead } from "../../figures/names";
+import type { Table } from "../../figures/table";
+import { explain, isAbort } from "../../protocol/failure";
+import type { HeadIndex, NdArray } from "../../protocol/types";
+import type { DrawView, RunContext } from "../contract";
+import { createCard, entropyDetail } from "./card";
+import { metricExplanation } from "./explain";
+import { headsRows } from "./export";
+import { intervalOf, rowCounts } from "./figures";
+import { createLayersTable } from "./layers";
+import type { HeadsStage } from "./parts";
+import { rolesMap } from "./specialization/roles-map";
+import { radarSection } from "./specialization/section";
+import { type Column, createHeadsTable, type Sort } from "./table";
+import { createTauSwitch } from "./tau";
+
+type Arrays = ReadonlyMap<string, NdArray>;
+
+export const heads: DrawView<RunContext> = (
+  element,
+  { source, state, report, announce, signal },
+) => {
+  const { meta } = source;
+  const { n_layers: nLayers, n_heads: nHeads } = meta.model;
+  const n = meta.tokens.text.length;
+  const profile = meta.profile !== null;
+  const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
+  const counts = Array.from({ length: nLayers }, (_, layer) => rowCounts(source, layer));
+  const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)]!;
+  const masked = source.arrays.has("possible");
+
+  // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
+  const root = h("div", { class: "aw-heads-view", dir: "ltr" });
+  const title = h("h3", { class: "aw-view-title" });
+  const note = h("p", { class: "aw-view-note" });
+  const cards = h("div", { class: "aw-cards" });
+  element.append(root);
+  const popover = createPopover(root);
+  const stop = new AbortController();
+  signal.addEventListener("abort", () => stop.abort(), { signal: stop.signal });
+  copyExactValues(root, stop.signal);
+
+  let arrays: Arrays = source.arrays;
+  let tau: Tau = meta.metrics.tau;
+
+  const stage: HeadsStage = {
+    source,
+    state,
+    announce,
+    signal: stop.signal,
+    nLayers,
+    nHeads,
+    profile,
+    select(layer, head) {
+      state.set({ layer, head });
+      announce(spokenHead(layer, head));
+    },
+    explain(key, label, anchor, content) {
+      state.set({ metric: key });
+      sortBy({ key, descending: true });
+      popover.toggle(anchor, label, content());
+    },
+  };
+
+  let sort: Sort = { key: "head", descending: false };
+  const sortBy = (next: Sort): void => {
+    sort = next;
+    table.setSort(next);
+  };
+  const table = createHeadsTable(
+    { nLayers, nHeads },
+    {
+      select: stage.select,
+      sort(next) {
+        sortBy(next);
+        if (next.key !== "head") state.set({ metric: next.key });
+      },
+    },
+  );
+  const layers = createLayersTable(nLayers, nHeads);
+
+  const figuresOf = (metric: Metric): ArrayLike<number> => arrays.get(`metric:${metric.key}`)!.data;
+
+  function detail(metric: Metric, value: number, layer: number, head: HeadIndex): string {
+    if (profile)
+      return head === "mean" ? metric.summary : spread(metric.key, layer * nHeads + head);
+    if (metric.key !== "focus_entropy") return metric.summary;
+    return entropyDetail(value, metric.range(countsOf(layer))[1], n);
+  }
+
+  /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
+  function spread(key: string, index: number): string {
+    const interval = intervalOf(source, key)?.(index);
+    const sd = source.arrays.get(`sd:${key}`)?.data[index] ?? Number.NaN;
+    const texts = source.arrays.get(`count:${key}`)?.data[index] ?? 0;
+    const range = interval
+      ? `95%: ${formatNumber(interval[0])} – ${formatNumber(interval[1])}, sd ${formatNumber(sd)}`
+      : "";
+    if (texts === meta.profile?.n_texts && range !== "") return range;
+    return `${range} (${formatCount(texts)} text${texts === 1 ? "" : "s"})`.trim();
+  }
+
+  const built = metrics.map((metric) => {
+    const card = createCard(
+      metric,
+      (layer, threshold) => (profile ? Number.NaN : metric.uniform(countsOf(layer), threshold)),
+      (value, layer, head) => detail(metric, value, layer, head),
+      {
+        choose(anchor) {
+          const { layer } = state.get();
+          stage.explain(metric.key, metric.name, anchor, () =>
+            metricExplanation(metric, { tau, counts: profile ? null : countsOf(layer), masked }),
+          );
+        },
+        select: stage.select,
+      },
+      intervalOf(source, metric.key) ?? undefined,
+    );
+    cards.append(card.element);
+    return { metric, card };
+  });
+  const thresholds = createTauSwitch(n, (wanted) => void setTau(wanted));
+  thresholds.show(tau);
+  if (!profile) {
+    built
+      .find(({ metric }) => metric.key === "sparsity")
+      ?.card.element.querySelector(".aw-card-foot")
+      ?.append(thresholds.element);
+  }
+
+  async function setTau(wanted: Tau): Promise<void> {
+    const group = thresholds.element;
+    group.setAttribute("aria-busy", "true");
+    try {
+      const same = wanted === meta.metrics.tau;
+      const answer = same
+        ? source.arrays
+        : (await source.slice({ kind: "metrics", tau: wanted }, { signal: stop.signal })).arrays;
+      arrays = answer;
+      tau = wanted;
+      fill();
+    } catch (error) {
+      if (isAbort(error)) return;
+      const { message, hint } = explain(error);
+      report(message, hint);
+    } finally {
+      thresholds.show(tau);
+      group.removeAttribute("aria-busy");
+    }
+  }
+
+  /** Columns that come later: where the heads look, and their roles. */
+  let aims: readonly Column[] = [];
+  let roles: readonly Column[] = [];
+
+  function figureColumn(
+    { key, name, short }: Pick<Metric, "key" | "name" | "short">,
+    group: string,
+    values: ArrayLike<number>,
+  ): Column {
+    const interval = intervalOf(source, key);
+    if (interval === null) return { key, name, short, group, values };
+    return {
+      key,
+      name,
+      short,
+      group,
+      values,
+      detail(index) {
+        const ends = interval(index);
+        return ends === null ? "" : ends.map((end) => formatNumber(end, 2)).join(" – ");
+      },
+    };
+  }
+
+  function setColumns(): void {
+    const own = metrics.map((metric) => figureColumn(metric, "Matrix", figuresOf(metric)));
+    const columns = [...roles, ...own, ...aims];
+    table.setColumns(columns);
+    layers.setColumns(columns);
+    const { layer, head } = state.get();
+    table.setSelection(layer, head);
+    table.setSort(sort);
+  }
+
+  const radar = radarSection(stage, ({ specialization, patterns }) => {
+    aims = [
+      ...SPECIALIZATIONS.flatMap((aim) =>
+        specialization?.keys.includes(aim.key)
+          ? [figureColumn(aim, "Where it looks", specialization.values("raw", aim.key))]
+          : [],
+      ),
+      ...PATTERNS.flatMap((aim) =>
+        patterns?.keys.includes(aim.key)
+          ? [figureColumn(aim, "Position", patterns.values(aim.key))]
+          : [],
+      ),
+    ];
+    setColumns();
+  });
+  const map = rolesMap(stage, ({ labels, names }) => {
+    roles = [
+      {
+        key: "role",
+        name: "Role",
+        short: "Role",
+        group: "Role",
+        values: labels,
+        text: (label) => roleName(names[label] ?? ""),
+      },
+    ];
+    setColumns();
+  });
+  root.append(
+    h("header", { class: "aw-heads-head" }, title, note, legend(profile)),
+    cards,
+    radar.element,
+    map.element,
+    table.element,
+    layers.element,
+  );
+
+  function fill(): void {
+    for (const { metric, card } of built) {
+      card.setFigures({ values: figuresOf(metric), nLayers, nHeads }, tau);
+    }
+    setColumns();
+  }
+
+  function follow(): void {
+    const { layer, head, metric: chosen } = state.get();
+    title.textContent =
+      head === "mean" ? `Layer ${layer}, mean of its heads` : `Layer ${layer}, head ${head}`;
+    note.textContent = describe(head);
+    for (const { metric, card } of built) card.setSelection(layer, head, metric.key === chosen);
+    table.setSelection(layer, head);
+  }
+
+  function describe(head: HeadIndex): string {
+    if (head === "mean") {
+      return (
+        `Each figure is the mean of the figures of the layer’s ${nHeads} heads, with the smallest and ` +
+        "the largest; it is not the figure of the averaged matrix."
+      );
+    }
+    const among = `among all ${nLayers * nHeads} heads (1st is the largest).`;
+    return profile
+      ? `Means over ${formatCount(meta.profile?.n_texts ?? 0)} texts, ${among}`
+      : `Six figures of its ${n} × ${n} weights, ${among}`;
+  }
+
+  // One head, wherever it is pointed at, is marked on every card.
+  const pointAt = (event: Event | null): void => {
+    const dot = event === null ? null : (event.target as Element).closest("circle[data-index]");
+    const index = dot ? Number(dot.getAttribute("data-index")) : null;
+    for (const { card } of built) card.point(index);
+  };
+  cards.addEventListener("pointerover", pointAt, { signal: stop.signal });
+  cards.addEventListener("pointerleave", () => pointAt(null), { signal: stop.signal });
+
+  const sortable = (key: string): boolean =>
+    key === "role" || aimOf(key) !== undefined || metrics.some((metric) => metric.key === key);
+  const { metric } = state.get();
+  if (sortable(metric)) sort = { key: metric, descending: metric !== "role" };
+  fill();
+  follow();
+  const stops = [
+    state.on(["layer", "head", "metric"], follow),
+    // What shades the heads elsewhere sorts them here.
+    state.on(["metric"], ({ metric: key }) => {
+      if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
+    }),
+  ];
+
+  return {
+    dispose() {
+      for (const off of stops) off();
+      stop.abort();
+      popover.dispose();
+      root.remove();
+    },
+    table: (): Promise<Table> => headsRows(source, arrays),
+    svg: () => radar.svg(),
+    part: (of) =>
+      of === "svg" ? "A part of the view: the radar. The PNG has the whole view." : null,
+    options: () => ({ tau }),
+  };
+};
+
+function legend(profile: boolean): HTMLElement {
+  const key = (className: string, text: string): HTMLElement =>
+    h("span", { class: "aw-mark" }, h("i", { class: className, "aria-hidden": "true" }), text);
+  return h(
+    "p",
+    { class: "aw-marks" },
+    key("aw-mark-this", "this head"),
+    key("aw-mark-layer", "its layer"),
+    key("aw-mark-other", "other heads"),
+    profile
+      ? key("aw-mark-interval", "95% interval of the mean")
+      : key("aw-mark-uniform", "uniform attention"),
+    key("aw-mark-band", "per layer: mean, smallest to largest head"),
+  );
+}

@@ -1,0 +1,160 @@
+/** What the panel shows of an open stage: strips of one token's row, their arithmetic, and what stands below. */
+
+import type { Architecture, StageBox } from "../../figures/derive/stages";
+import { held } from "../../figures/format";
+import type { Table } from "../../figures/table";
+import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../contract";
+import { type Asked, type Changes, type Row, tensorRow } from "./data";
+
+/** One strip: all dimensions of a tensor's row. */
+export interface Strip extends Asked {
+  readonly tensor: string;
+  readonly label: string;
+  readonly values: Float32Array | null;
+  readonly missing: string | null;
+  /** What to do about it. */
+  readonly hint?: string;
+  /** Whether `values` has every dimension. */
+  readonly whole: boolean;
+  readonly ramp: "signed" | "weight";
+  /** How far a value may be off; absent where they are the kernel's. */
+  readonly error?: (value: number, index: number) => number;
+  /** Strips of a group share a scale. */
+  readonly group: string;
+}
+
+/** A term of the arithmetic at the cursor; `sign` stands before it. */
+export interface Term {
+  readonly sign: "" | "+" | "=" | "→" | "÷";
+  readonly label: string;
+  /** Null where there is none. */
+  readonly value: number | null;
+  /** How far it may be off. */
+  readonly error?: number;
+}
+
+export interface Content {
+  readonly strips: readonly Strip[];
+  /** What an index is: a dimension, a unit of the FFN, a key. */
+  readonly unit: "dimension" | "unit" | "key";
+  /** Indices of the whole, and how many of them are at hand (fewer in a saved page). */
+  readonly size: number;
+  readonly have: number;
+  /** The window at first. */
+  readonly first: number;
+  name(index: number): string;
+  terms(index: number): readonly Term[];
+  /** Below the strips; drawn anew with the cursor where it is a function. */
+  readonly below: readonly HTMLElement[];
+  atCursor?(index: number): HTMLElement | null;
+  /** Rows that are not strips. */
+  readonly table?: Table["rows"];
+}
+
+/** What drawing a stage needs to know. */
+export interface Place {
+  readonly stage: ViewContext;
+  readonly box: StageBox;
+  readonly arch: Architecture;
+  readonly layer: number;
+  /** Null for the mean head, which has no queries of its own. */
+  readonly head: number | null;
+  readonly token: number;
+  /** The token as the page calls it. */
+  readonly name: string;
+  /** An element that stands in the widget, whose theme it has. */
+  readonly root: HTMLElement;
+  readonly signal: AbortSignal;
+  changes(): Promise<Changes>;
+  /** Move the cursor, and the window with it. */
+  goTo(index: number): void;
+}
+
+export const COLUMNS = [
+  "tensor",
+  "layer",
+  "head",
+  "position",
+  "token",
+  "dimension",
+  "value",
+] as const;
+
+/** A tensor's row as a strip; what the model lacks is a strip with its reason. */
+export async function strip(
+  place: Place,
+  tensor: string,
+  label: string,
+  group: string,
+  asked: Asked = {},
+): Promise<Strip & { readonly size: number }> {
+  const { stage, arch, token, signal } = place;
+  let missing = arch.missing[tensor] ?? null;
+  let hint = "";
+  let found: Row | null = null;
+  if (missing === null) {
+    try {
+      found = await tensorRow(stage.source, tensor, asked, token, signal);
+    } catch (error) {
+      // A saved page has some tensors; the others stand there with the reason.
+      if (stage.source.live || isAbort(error)) throw error;
+      ({ message: missing, hint } = explain(error));
+    }
+  }
+  return {
+    tensor,
+    label,
+    group,
+    values: found?.values ?? null,
+    missing,
+    hint,
+    whole: found !== null && found.values.length === found.size,
+    ramp: "signed",
+    size: found?.size ?? 0,
+    ...asked,
+  };
+}
+
+/** Strips of one width with `dimension` as their index. */
+export function ofDimensions(
+  strips: readonly (Strip & { readonly size: number })[],
+  first: number,
+  terms: Content["terms"],
+  rest: Partial<Content> = {},
+): Content {
+  const there = strips.filter(({ values }) => values !== null);
+  return {
+    strips,
+    unit: "dimension",
+    size: Math.max(1, ...there.map(({ size }) => size)),
+    have: Math.max(1, ...there.map(({ values }) => values!.length)),
+    first,
+    name: String,
+    terms,
+    below: [],
+    ...rest,
+  };
+}
+
+/** The value of a strip at an index; null where there is none. */
+export const at = (strip: Strip | undefined, index: number): number | null =>
+  strip?.values?.[index] ?? null;
+
+/** The open stage's numbers of the focus token, all of them. */
+export function tableOf(content: Content, position: number, token: string): Table {
+  const rows = content.strips.flatMap(({ tensor, layer, head, values, error }) =>
+    values === null
+      ? []
+      : Array.from(values, (value, dimension) => [
+          tensor,
+          layer ?? null,
+          head ?? null,
+          position,
+          token,
+          dimension,
+          Number.isFinite(value) ? held(value, error?.(value, dimension) ?? 0) : null,
+        ]),
+  );
+  return { columns: COLUMNS, rows: [...rows, ...(content.table ?? [])] };
+}

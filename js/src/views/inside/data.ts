@@ -1,0 +1,159 @@
+/** What the inside view asks for. */
+
+import type { Architecture } from "../../figures/derive/stages";
+import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
+
+export interface Asked {
+  readonly layer?: number;
+  readonly head?: number;
+}
+
+/** The row of one token in a tensor. */
+export interface Row {
+  /** As many dimensions as there are, or, in a saved page, the first ones. */
+  readonly values: Float32Array;
+  /** Dimensions of the whole. */
+  readonly size: number;
+}
+
+/** What a saved page carries of a tensor at least. */
+const SAVED: Readonly<Record<string, number>> = {
+  ffn_activation: 96,
+  query: 48,
+  key: 48,
+  value: 48,
+};
+const SAVED_ELSE = 64;
+export const firstWindow = (name: string): number => SAVED[name] ?? SAVED_ELSE;
+
+const floats = (array: NdArray | undefined): Float32Array =>
+  (array?.data as Float32Array | undefined) ?? new Float32Array();
+
+const shapeOf = (slice: Slice): readonly number[] => slice.data.shape as number[];
+
+/** What to ask a saved page for a token's row of a tensor: the first columns of all rows, or this row alone. */
+export function savedRequest(source: Source, request: SliceRequest, token: number): SliceRequest {
+  if (request.kind !== "tensor") return request;
+  const whole = { ...request, cols: [0, firstWindow(String(request.name))] };
+  if (source.has?.(whole) !== false) return whole;
+  return { ...request, rows: [token, token + 1] };
+}
+
+/** Row `token` of tensor `name`; of a saved page the first dimensions, as it has them. */
+export async function tensorRow(
+  source: Source,
+  name: string,
+  asked: Asked,
+  token: number,
+  signal: AbortSignal,
+): Promise<Row> {
+  const request = { kind: "tensor", name, ...asked };
+  if (source.live) {
+    const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
+    return { values: floats(slice.arrays.get("tensor")), size: shapeOf(slice)[1]! };
+  }
+  const slice = await source.slice(savedRequest(source, request, token), { signal });
+  const [rows, columns] = slice.arrays.get("tensor")!.shape as [number, number];
+  const all = floats(slice.arrays.get("tensor"));
+  const row = rows === 1 ? 0 : token;
+  return {
+    values: all.slice(row * columns, (row + 1) * columns),
+    size: shapeOf(slice)[1]!,
+  };
+}
+
+/** The first `rows` positions of a table, dimensions `[start, stop)`. */
+export async function tableWindow(
+  source: Source,
+  name: string,
+  rows: number,
+  cols: readonly [number, number],
+  signal: AbortSignal,
+): Promise<NdArray<Float32Array>> {
+  const slice = await source.slice({ kind: "tensor", name, rows: [0, rows], cols }, { signal });
+  const { shape } = slice.arrays.get("tensor")!;
+  return { data: floats(slice.arrays.get("tensor")), shape };
+}
+
+/** How wide a tensor is; a saved page knows it also of those that it does not carry. */
+async function width(
+  source: Source,
+  name: string,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<number> {
+  if (!source.live) {
+    const { data } = await source.slice({ kind: "architecture" }, { signal });
+    const known = (data.widths as Readonly<Record<string, number>> | undefined)?.[name];
+    if (known !== undefined) return known;
+  }
+  return (await tensorRow(source, name, asked, 0, signal)).size;
+}
+
+export async function architecture(
+  source: Source,
+  layer: number,
+  signal: AbortSignal,
+): Promise<Architecture> {
+  const [{ data }, embedding, inner, intermediate] = await Promise.all([
+    source.slice({ kind: "architecture" }, { signal }),
+    width(source, "norm", {}, signal),
+    width(source, "attention_output", { layer }, signal),
+    width(source, "ffn_activation", { layer }, signal),
+  ]);
+  const sizes = data.sizes as Record<string, number>;
+  return {
+    parameters: data.parameters as Record<string, number>,
+    hidden: sizes.hidden!,
+    headDim: sizes.head_dim!,
+    vocabulary: sizes.vocabulary!,
+    activation: String(data.activation),
+    preNorm: data.pre_norm === true,
+    notes: data.notes as string[],
+    missing: data.tensors as Record<string, string | null>,
+    embedding,
+    inner,
+    intermediate,
+  };
+}
+
+export interface Path {
+  /** `[L + 1, n]` */
+  readonly norms: Float32Array;
+  /** `[L, n]` */
+  readonly cosines: Float32Array;
+  /** `[L + 1, n, 2]` */
+  readonly points: Float32Array;
+  readonly explained: Float32Array;
+}
+
+/** How the tokens change from layer to layer. */
+export interface Changes {
+  /** `[L, n]` each: `‖out − in‖ / ‖in‖`. */
+  readonly attention: Float32Array;
+  readonly ffn: Float32Array;
+  /** `[L - 1]`: Jensen-Shannon distance of a layer's mean head to the next one's. */
+  readonly layers: Float32Array;
+  readonly path: Path;
+}
+
+export async function changes(source: Source, signal: AbortSignal): Promise<Changes> {
+  const ask = (kind: string): Promise<Slice> => source.slice({ kind }, { signal });
+  const [residuals, change, path] = await Promise.all([
+    ask("residuals"),
+    ask("layer_change"),
+    ask("hidden_path"),
+  ]);
+  const from = (slice: Slice, name: string): Float32Array => floats(slice.arrays.get(name));
+  return {
+    attention: from(residuals, "attention"),
+    ffn: from(residuals, "ffn"),
+    layers: from(change, "change"),
+    path: {
+      norms: from(path, "norms"),
+      cosines: from(path, "cosines"),
+      points: from(path, "points"),
+      explained: from(path, "explained"),
+    },
+  };
+}

@@ -1,0 +1,541 @@
+/** The whole model as a map with its real sizes; a stage's real numbers; a token that walks through it. */
+
+import { onTheme } from "../../draw/color/theme";
+import { h } from "../../draw/dom";
+import { onResize } from "../../draw/resize";
+import { byTouch } from "../../draw/touch";
+import { standalone } from "../../draw/vector";
+import { argmax, largestAbsolute } from "../../figures/derive/dimensions";
+import {
+  type Architecture,
+  type StageBox,
+  type StageId,
+  type Step,
+  stagesOf,
+  stepOf,
+  walkOf,
+} from "../../figures/derive/stages";
+import {
+  copyExactValues,
+  exact,
+  formatCount,
+  formatNumber,
+  tokenLabel,
+} from "../../figures/format";
+import { headName, schemeOf } from "../../figures/names";
+import { explain, isAbort } from "../../protocol/failure";
+import type { State } from "../../state/selection";
+import type { ViewContext, ViewHandle } from "../contract";
+import { type Content, type Place, tableOf } from "./content";
+import { architecture, type Changes, changes, tensorRow } from "./data";
+import { classifier, mlm } from "./head";
+import { headOutput } from "./head-output";
+import { hidden } from "./hidden";
+import { InsideMap, type MapData } from "./map";
+import { type Shared, StagePanel } from "./panel";
+import { formatParameters, parameterBar } from "./parameters";
+import { type Absence, absence } from "./saved";
+import { activation, embeddings, qkv, savedOnly, scores, sublayer } from "./stages";
+
+const LATE_MS = 120;
+const FIRST: StageId = "token";
+const TAP = "A tap opens a stage.";
+const HINT =
+  "A click or Enter opens a stage. Keys: ← → along the pipeline, ↑ ↓ or [ ] the layer, n and p walk the token on and back.";
+
+/** What was open, for when the reader comes back from another view or runs another text. */
+const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
+
+const CONTENTS: Readonly<Record<StageId, (place: Place) => Promise<Content>>> = {
+  token: embeddings,
+  position: embeddings,
+  segment: embeddings,
+  sum: embeddings,
+  norm: embeddings,
+  output: embeddings,
+  qkv,
+  scores,
+  weights: scores,
+  head_output: headOutput,
+  attention_output: (place) => sublayer(place, "attention"),
+  attention_sum: (place) => sublayer(place, "attention"),
+  attention_norm: (place) => sublayer(place, "attention"),
+  ffn_activation: activation,
+  ffn_output: (place) => sublayer(place, "ffn"),
+  ffn_sum: (place) => sublayer(place, "ffn"),
+  ffn_norm: (place) => sublayer(place, "ffn"),
+  hidden,
+  mlm,
+  classifier,
+};
+
+const OF_A_HEAD: ReadonlySet<StageId> = new Set(["qkv", "scores", "weights", "head_output"]);
+
+export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
+  const { source, state, signal, announce } = stage;
+  const { model, tokens } = source.meta;
+  const n = tokens.text.length;
+  const layers = model.n_layers;
+  const scheme = schemeOf(tokens);
+  const root = h("div", { class: "aw-inside", dir: "ltr" });
+  element.append(root);
+  copyExactValues(root, signal);
+
+  let arch: Architecture | null = null;
+  let stages: StageBox[] = [];
+  let walk: Step[] = [];
+  let known: Changes | null = null;
+  let { id: open, shared } = OPENED.get(state) ?? { id: FIRST, shared: "stage" as Shared };
+  let shown: { content: Content; place: Place } | null = null;
+  let asking: AbortController | null = null;
+
+  /** The focus token, or, without one, the first that is no special token. */
+  const focus = (): { token: number; chosen: boolean } => {
+    const { token } = state.get();
+    if (token !== null) return { token, chosen: true };
+    return { token: Math.max(0, tokens.special.indexOf(false)), chosen: false };
+  };
+  const nameOf = (token: number): string =>
+    tokenLabel(tokens.text[token]!, scheme, tokens.surface[token]).text;
+  const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
+  const stageOf = (id: StageId): StageBox => stages.find((one) => one.id === id) ?? stages[0]!;
+  /** Why a stage cannot be shown of the focus token; null where it can. */
+  const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
+    const { head } = state.get();
+    return absence(source, box, {
+      layer,
+      head: head === "mean" ? null : head,
+      token: focus().token,
+    });
+  };
+  const isThere = ({ id, layer }: Step): boolean =>
+    absent(stageOf(id), layer ?? undefined) === null;
+
+  // The line below the map has an id of its own: two widgets on a page have a module each.
+  const noteId = `aw-inside-${Math.random().toString(36).slice(2)}`;
+  const note = h("p", {
+    class: "aw-view-note aw-inside-note",
+    id: noteId,
+    "data-aw-part": "map-note",
+  });
+  const words = h("p", { class: "aw-inside-words", "data-aw-part": "changes" });
+  const legend = h("div", { class: "aw-inside-keys" });
+  const map = new InsideMap(
+    { open: (id) => openStage(id), layer: setLayer, point: explainBox },
+    noteId,
+    signal,
+  );
+  const panel = new StagePanel(
+    {
+      step,
+      share(next) {
+        shared = next;
+        void load();
+      },
+    },
+    signal,
+  );
+  let parameters: ReturnType<typeof parameterBar> | null = null;
+
+  function setLayer(layer: number): void {
+    state.set({ layer: Math.min(Math.max(layer, 0), layers - 1) });
+  }
+
+  /** Which layer or head a stage is of; empty for one before or after the layers. */
+  function placeOf({ id, zone }: StageBox): string {
+    const { layer, head } = state.get();
+    if (OF_A_HEAD.has(id)) return headName(layer, head);
+    return zone === "attention" || zone === "ffn" ? `L${layer}` : "";
+  }
+
+  function openStage(id: StageId): void {
+    if (stages.every((one) => one.id !== id)) return;
+    open = id;
+    drawMap();
+    void load();
+    announce(stageOf(id).title);
+  }
+
+  /** The next stage that can be shown, on or back. */
+  function nextStep(by: number): Step | undefined {
+    const at = stepOf(walk, open, state.get().layer);
+    const way = by > 0 ? walk.slice(at + 1) : walk.slice(0, Math.max(at, 0)).reverse();
+    return way.find(isThere);
+  }
+
+  /** One stage on or back, into the next layer where this one ends. */
+  function step(by: number): void {
+    const next = nextStep(by);
+    if (next === undefined) return;
+    open = next.id;
+    const { layer } = state.get();
+    // One change, one drawing: the listener of the layer draws what is open.
+    if (next.layer !== null && next.layer !== layer) state.set({ layer: next.layer });
+    else follow();
+    announce(`${stageOf(open).title}${next.layer === null ? "" : `, layer ${next.layer}`}`);
+  }
+
+  function headings(): MapData["headings"] {
+    const { layer } = state.get();
+    const kind = arch?.preNorm === true ? "pre-norm" : "post-norm";
+    return {
+      embeddings: "Embeddings",
+      layers: `${layers} layers`,
+      attention: `Layer ${layer} · attention (${kind})`,
+      ffn: `Layer ${layer} · feed-forward`,
+      output: "Output",
+    };
+  }
+
+  function bars(): MapData["bars"] {
+    if (known === null) return null;
+    const { token } = focus();
+    const column = (values: Float32Array): number[] =>
+      Array.from({ length: layers }, (_, layer) => values[layer * n + token]!);
+    return {
+      attention: column(known.attention),
+      ffn: column(known.ffn),
+      change: [...known.layers],
+    };
+  }
+
+  function drawMap(): void {
+    if (arch === null) return;
+    const { layer } = state.get();
+    const boxes = stages.map((box) => ({ ...box, missing: absent(box)?.reason ?? null }));
+    map.show({ stages: boxes, layers, layer, open, headings: headings(), bars: bars() });
+    say();
+    explainBox(null);
+  }
+
+  /** Which layer changes the most, in words. */
+  function say(): void {
+    const found = bars();
+    if (found === null || known === null) return;
+    const { token } = focus();
+    const number = (value: number): HTMLElement =>
+      h(
+        "span",
+        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+        formatNumber(value),
+      );
+    const parts: (Node | string)[] = [];
+    const change = argmax(found.change);
+    if (change >= 0) {
+      parts.push(
+        `Attention changes most from L${change} to L${change + 1} (`,
+        number(found.change[change]!),
+        "). ",
+      );
+    }
+    const both = [...found.attention, ...found.ffn];
+    const top = argmax(both);
+    if (top >= 0) {
+      parts.push(
+        "“",
+        nameElement(token),
+        `” changes most in the ${top < layers ? "attention" : "FFN"} of L${top % layers} (`,
+        number(both[top]!),
+        "). ",
+      );
+    }
+    const turns = Array.from({ length: layers }, (_, l) => 1 - known!.path.cosines[l * n + token]!);
+    const turn = argmax(turns);
+    if (turn >= 0) {
+      parts.push(
+        `Its hidden state turns most in L${turn}, between the states ${turn} and ${turn + 1} (cosine `,
+        number(1 - turns[turn]!),
+        ").",
+      );
+    }
+    words.replaceChildren(...parts);
+    const most = both[top] ?? 0;
+    legend.replaceChildren(
+      h("span", { class: "aw-mark" }, h("i", { class: "aw-key-attention" }), "attention"),
+      h("span", { class: "aw-mark" }, h("i", { class: "aw-key-ffn" }), "FFN"),
+      h("span", {}, "‖out − in‖ / ‖in‖ of “", nameElement(token), "”, 0 to ", number(most)),
+      ...(found.change.length === 0
+        ? []
+        : [
+            h(
+              "span",
+              { class: "aw-mark" },
+              h("i", { class: "aw-key-change" }),
+              "attention to the next layer, Jensen–Shannon, 0 to ",
+              number(found.change[change]!),
+            ),
+          ]),
+    );
+  }
+
+  /** The line below the map: a stage with its size and parameters, or a layer's bars. */
+  function explainBox(at: StageBox | number | null): void {
+    parameters?.mark(at !== null && typeof at !== "number" ? at.part : null);
+    if (arch === null) return;
+    if (typeof at === "number") {
+      const found = bars();
+      note.textContent =
+        found === null
+          ? `Layer ${at}.`
+          : `Layer ${at}: attention changes “${nameOf(focus().token)}” by ${formatNumber(found.attention[at]!)}, FFN by ${formatNumber(found.ffn[at]!)}` +
+            (found.change[at] === undefined
+              ? "."
+              : `; attention changes by ${formatNumber(found.change[at]!)} to L${at + 1}.`);
+      return;
+    }
+    if (at === null) {
+      note.textContent = byTouch() ? TAP : HINT;
+      return;
+    }
+    const box = at;
+    if (box.missing !== null) {
+      note.textContent = `${box.title}: – ${box.missing}`;
+      return;
+    }
+    const count = box.part === null ? 0 : (arch.parameters[box.part] ?? 0);
+    note.textContent = `${box.title}: ${box.about}${count > 0 ? ` ${counted(box, count)}` : ""}`;
+  }
+
+  function counted(box: StageBox, count: number): string {
+    const part = {
+      embeddings: "The embeddings have",
+      attention: "Attention has",
+      feed_forward: "The FFN has",
+      norms: "The norms have",
+      other: "This and others have",
+      pooler: "The pooler has",
+      heads: "What stands on top has",
+    }[box.part!];
+    const whole = `${part} ${formatParameters(count)} parameters`;
+    if (box.zone !== "attention" && box.zone !== "ffn") return `${whole}.`;
+    if (model.family === "albert") return `${whole}, shared by all layers.`;
+    return count % layers === 0
+      ? `${whole}, ${formatCount(count / layers)} in each layer.`
+      : `${whole} in all layers.`;
+  }
+
+  /** The largest value of the token's hidden states: one scale for a walk. */
+  async function common(token: number, wanted: AbortSignal): Promise<number> {
+    const rows = await Promise.all(
+      Array.from({ length: layers + 1 }, (_, layer) =>
+        tensorRow(source, "hidden", { layer }, token, wanted),
+      ),
+    );
+    return Math.max(...rows.map(({ values }) => largestAbsolute(values)));
+  }
+
+  let answered: Promise<Changes> | null = null;
+  const ask = (): Promise<Changes> => {
+    answered ??= changes(source, signal).catch((error: unknown) => {
+      answered = null;
+      throw error;
+    });
+    return answered;
+  };
+
+  /** A way to the token of which a saved page has the open stage. */
+  function showOf(token: number): HTMLElement {
+    const button = h("button", { type: "button", class: "aw-inside-link" }, "Show those of ");
+    button.append(nameElement(token));
+    button.addEventListener("click", () => state.set({ token }), { signal });
+    return button;
+  }
+
+  function rest(): void {
+    panel.element.removeAttribute("aria-busy");
+    panel.element.classList.remove("is-late");
+  }
+
+  async function load(): Promise<void> {
+    if (arch === null) return;
+    asking?.abort();
+    const mine = new AbortController();
+    asking = mine;
+    OPENED.set(state, { id: open, shared });
+    const box = stageOf(open);
+    const { layer, head, scale } = state.get();
+    const { token, chosen } = focus();
+    const wanted = AbortSignal.any([signal, mine.signal]);
+    const place: Place = {
+      stage,
+      box,
+      arch,
+      layer,
+      head: head === "mean" ? null : head,
+      token,
+      name: nameOf(token),
+      root,
+      signal: wanted,
+      changes: ask,
+      goTo: (index) => panel.goTo(index),
+    };
+    const where = placeOf(box);
+    const header = (): void =>
+      panel.head(
+        [
+          box.title,
+          ...(where === "" ? [] : [" · ", where]),
+          " · ",
+          nameElement(token),
+          h("span", { class: "aw-muted" }, ` ${token}`),
+        ],
+        box.about,
+        chosen
+          ? ""
+          : "No token is chosen: this is the first one. Choose another in the text above.",
+        walk,
+        stepOf(walk, box.id, layer),
+        { first: nextStep(-1) === undefined, last: nextStep(1) === undefined },
+      );
+    if (box.missing !== null) {
+      header();
+      panel.absent(box.missing);
+      panel.element.dataset.stage = box.id;
+      rest();
+      shown = null;
+      return;
+    }
+    // Said at once, shown when it lasts.
+    panel.element.setAttribute("aria-busy", "true");
+    const late = setTimeout(() => panel.element.classList.add("is-late"), LATE_MS);
+    try {
+      const [content, scaleOfAll] = await Promise.all([
+        CONTENTS[box.id](place),
+        shared === "walk" ? common(token, wanted).catch(savedOnly(source)) : null,
+      ]);
+      if (mine.signal.aborted) return;
+      shown = { content, place };
+      header();
+      panel.fill(place, content, scaleOfAll, scale === "sqrt");
+      const instead = absent(box)?.instead ?? null;
+      if (instead !== null) panel.offer(showOf(instead));
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted) return;
+      const { message, hint } = explain(error);
+      // The last good picture stays; without one the reason stands where it would be.
+      if (shown === null) {
+        header();
+        panel.absent(`${message} ${hint}`.trim());
+      } else {
+        open = shown.place.box.id;
+        drawMap();
+      }
+      stage.report(message, hint);
+    } finally {
+      clearTimeout(late);
+      if (asking === mine) rest();
+    }
+  }
+
+  function follow(): void {
+    drawMap();
+    void load();
+  }
+
+  async function begin(): Promise<void> {
+    root.setAttribute("aria-busy", "true");
+    const late = setTimeout(() => {
+      root.replaceChildren(h("p", { class: "aw-view-note" }, "Asking the model for its parts …"));
+    }, LATE_MS);
+    try {
+      arch = await architecture(source, state.get().layer, signal);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) return;
+      root.replaceChildren(unknown(error));
+      return;
+    } finally {
+      clearTimeout(late);
+      root.removeAttribute("aria-busy");
+    }
+    stages = stagesOf(source.meta, arch);
+    walk = walkOf(stages, layers);
+    open = stageOf(open).id;
+    if (!OPENED.has(state) && absent(stageOf(open)) !== null) open = walk.find(isThere)?.id ?? open;
+    parameters = parameterBar(arch.parameters);
+    const mapFrame = h("div", { class: "aw-inside-map-frame" }, map.element);
+    root.replaceChildren(
+      parameters.element,
+      mapFrame,
+      note,
+      legend,
+      words,
+      ...(arch.notes.length === 0 ? [] : [h("p", { class: "aw-view-note" }, arch.notes.join(" "))]),
+      panel.element,
+    );
+    onResize(
+      root,
+      (width) => {
+        map.resize(width);
+        panel.resize(width);
+      },
+      signal,
+    );
+    onTheme(root, () => panel.recolor(), signal);
+    follow();
+    try {
+      known = await ask();
+      drawMap();
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) return;
+      const { message, hint } = explain(error);
+      words.textContent = `How the layers change is not known: ${message} ${hint}`.trim();
+    }
+  }
+
+  function unknown(error: unknown): HTMLElement {
+    const { message, hint } = explain(error);
+    const again = h("button", { type: "button", class: "aw-inside-link" }, "Ask again");
+    again.addEventListener("click", () => void begin(), { signal });
+    return h(
+      "div",
+      { class: "aw-empty", "data-aw-part": "empty" },
+      h("p", { class: "aw-empty-title" }, "The inside of this model cannot be shown"),
+      h("p", {}, `${message} ${hint}`.trim()),
+      again,
+    );
+  }
+
+  root.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof Element && event.target.matches("input, select, textarea"))
+        return;
+      const does: Record<string, () => void> = {
+        n: () => step(1),
+        p: () => step(-1),
+        "[": () => setLayer(state.get().layer - 1),
+        "]": () => setLayer(state.get().layer + 1),
+      };
+      const act = does[event.key];
+      if (act === undefined) return;
+      act();
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
+  const stop = state.on(["layer", "head", "token", "scale"], follow);
+  void begin();
+
+  return {
+    dispose() {
+      stop();
+      asking?.abort();
+      root.remove();
+    },
+    table() {
+      if (shown === null) return null;
+      const { content, place } = shown;
+      const table = tableOf(content, place.token, tokens.text[place.token]!);
+      // A saved page may have none of the open stage's numbers: a header alone is no table.
+      return table.rows.length === 0 ? null : table;
+    },
+    part: (of) =>
+      of === "svg"
+        ? "A part of the view: the map of the model. The PNG has the numbers of the open stage, too."
+        : null,
+    svg: () => (arch === null ? null : standalone(map.element)),
+    options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),
+  };
+}

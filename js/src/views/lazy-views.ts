@@ -1,0 +1,61 @@
+/**
+ * The views whose code comes after the first picture. In a notebook the kernel sends it, once a page; in a saved page
+ * it is there from the beginning.
+ */
+
+import { SliceFailure } from "../protocol/failure";
+import type { Slice, SliceRequest } from "../protocol/types";
+import type { DrawView, StartPrinting } from "./contract";
+import { type LazyView, VIEWS } from "./index";
+
+export type LazyCode = Readonly<Record<LazyView, DrawView>> & { readonly printing: StartPrinting };
+/** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
+export type Link = (code: Uint8Array) => Promise<LazyCode>;
+
+/** What the kernel is asked for. */
+export const CODE: SliceRequest = { kind: "code" };
+
+let code: LazyCode | null = null;
+let link: Link | null = null;
+let linking: Promise<LazyCode> | null = null;
+const waiting = new Set<() => void>();
+
+/** The views have arrived: tell all listeners that wait for them. */
+export function provide(found: LazyCode): void {
+  code = found;
+  const asked = [...waiting];
+  waiting.clear();
+  for (const listener of asked) listener();
+}
+
+export function linkWith(given: Link): void {
+  link = given;
+}
+
+/** The function that draws a view; null while its code is not here. */
+export const drawOf = (name: string): DrawView | null =>
+  VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null;
+export const lazyPrinting = (): StartPrinting | null => code?.printing ?? null;
+
+/** Call `listener` when the views are here; until then the way back. */
+export function whenProvided(listener: () => void): () => void {
+  waiting.add(listener);
+  return () => waiting.delete(listener);
+}
+
+/** Take what the kernel answered to `CODE`. Rejects with a `SliceFailure`. */
+export async function acceptCode({ arrays }: Slice): Promise<void> {
+  const bytes = arrays.get("code")?.data;
+  if (link === null || !(bytes instanceof Uint8Array)) throw new SliceFailure("No code came.");
+  linking ??= link(bytes);
+  try {
+    const found = await linking;
+    if (code === null) provide(found);
+  } catch (error) {
+    linking = null;
+    throw new SliceFailure(
+      `The page and the kernel have different versions of attn_widget (${String(error)}).`,
+      "Run the cell again.",
+    );
+  }
+}

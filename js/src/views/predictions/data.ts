@@ -1,0 +1,223 @@
+/** The masked-LM head's answers as the page has them, and one softmax opened up. */
+
+import type { SoftmaxTerms } from "../../figures/formulas";
+import type { Table } from "../../figures/table";
+import type { NdArray, Slice, SliceRequest, Source, TokenColumns } from "../../protocol/types";
+
+export type Mode = "as_is" | "masked";
+
+export interface Predictions {
+  readonly mode: Mode;
+  readonly topK: number;
+  /** Positions `[0, done)` are here; the others have not been asked for, or not been answered. */
+  readonly done: number;
+  /** Token text by id. */
+  readonly vocabulary: Readonly<Record<string, string>>;
+  /** `[n, topK]`, most probable first. */
+  readonly ids: NdArray;
+  readonly probabilities: NdArray;
+  readonly logits: NdArray;
+  /** `[n]` */
+  readonly logitMax: NdArray;
+  readonly logSumExp: NdArray;
+  readonly originalRank: NdArray;
+  readonly originalProbability: NdArray;
+}
+
+const NAMES = {
+  ids: "prediction_ids",
+  probabilities: "prediction_probabilities",
+  logits: "prediction_logits",
+  logitMax: "logit_max",
+  logSumExp: "log_sum_exp",
+  originalRank: "original_rank",
+  originalProbability: "original_probability",
+} as const;
+
+function collect(
+  mode: Mode,
+  topK: number,
+  vocabulary: Readonly<Record<string, string>>,
+  arrays: ReadonlyMap<string, NdArray>,
+): Predictions | null {
+  const found: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+  for (const [key, name] of Object.entries(NAMES) as [keyof typeof NAMES, string][]) {
+    const array = arrays.get(name);
+    if (array === undefined) return null;
+    found[key] = array;
+  }
+  const all = found as Record<keyof typeof NAMES, NdArray>;
+  return { mode, topK, done: all.logitMax.data.length, vocabulary, ...all };
+}
+
+/** Those of the first paint; null when it has none. */
+export function paintedPredictions({ meta, arrays }: Source): Predictions | null {
+  const { predictions } = meta;
+  return (
+    predictions && collect(predictions.mode, predictions.top_k, predictions.vocabulary, arrays)
+  );
+}
+
+export const predictionsRequest = (
+  mode: Mode,
+  topK: number,
+  rows?: readonly [number, number],
+): SliceRequest => ({
+  kind: "predictions",
+  mode,
+  top_k: topK,
+  ...(rows === undefined ? {} : { rows }),
+});
+
+/** The mode that the view opens on: masked where a kernel is quick enough for it, or a saved page has it. */
+export function openingMode(source: Source, topK: number): Mode {
+  const { predictions, masked } = source.meta;
+  if (masked.length > 0) return predictions?.mode ?? "as_is";
+  const there = source.live
+    ? predictions?.opens === "masked"
+    : (source.has?.(predictionsRequest("masked", topK)) ?? false);
+  return there ? "masked" : (predictions?.mode ?? "as_is");
+}
+
+/** Those of a slice `predictions`. */
+export function slicedPredictions({ data, arrays }: Slice): Predictions {
+  const { mode, top_k, vocabulary } = data as {
+    mode: Mode;
+    top_k: number;
+    vocabulary: Readonly<Record<string, string>>;
+  };
+  const found = collect(mode, top_k, vocabulary, arrays);
+  if (found === null) throw new TypeError("A reply of kind predictions lacks one of its arrays.");
+  return found;
+}
+
+/** Rows of `piece` behind those of `whole`. */
+export function append(whole: Predictions | null, piece: Predictions): Predictions {
+  if (whole === null) return piece;
+  const joined: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+  for (const key of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
+    const [a, b] = [whole[key], piece[key]];
+    const data = new (a.data.constructor as Float64ArrayConstructor)(a.data.length + b.data.length);
+    data.set(a.data);
+    data.set(b.data, a.data.length);
+    joined[key] = { data, shape: [a.shape[0]! + b.shape[0]!, ...a.shape.slice(1)] };
+  }
+  return {
+    ...whole,
+    ...(joined as Record<keyof typeof NAMES, NdArray>),
+    done: whole.done + piece.done,
+    vocabulary: { ...whole.vocabulary, ...piece.vocabulary },
+  };
+}
+
+/** Every guess, by position and rank. */
+export function predictionsTable(
+  predictions: Predictions,
+  tokens: TokenColumns,
+  special: boolean,
+): Table {
+  const { topK, done, ids, probabilities, logits, vocabulary } = predictions;
+  const rows: (string | number)[][] = [];
+  for (let position = 0; position < done; position++) {
+    if (tokens.special[position] && !special) continue;
+    for (let k = 0; k < topK; k++) {
+      const at = position * topK + k;
+      const id = ids.data[at]!;
+      rows.push([
+        ...[position, tokens.text[position]!, k + 1, vocabulary[id] ?? String(id)],
+        ...[probabilities.data[at]!, logits.data[at]!],
+        ...[
+          predictions.originalRank.data[position]!,
+          predictions.originalProbability.data[position]!,
+        ],
+      ]);
+    }
+  }
+  return {
+    columns: [
+      ...["position", "token", "rank", "prediction", "probability", "logit"],
+      ...["original_rank", "original_probability"],
+    ],
+    rows,
+  };
+}
+
+export interface Entry {
+  readonly id: number;
+  readonly token: string;
+  readonly logit: number;
+  /** `exp(logit - logitMax)` */
+  readonly exp: number;
+  readonly probability: number;
+  /** 1 = the most probable. */
+  readonly rank: number;
+}
+
+export interface Softmax {
+  readonly position: number;
+  readonly logitMax: number;
+  /** `exp(logit - logitMax)` summed over the vocabulary. */
+  readonly sumExp: number;
+  readonly vocabSize: number;
+  readonly entries: readonly Entry[];
+}
+
+export const terms = (softmax: Softmax, entry: Entry): SoftmaxTerms => ({
+  token: entry.token,
+  logit: entry.logit,
+  logitMax: softmax.logitMax,
+  exp: entry.exp,
+  sumExp: softmax.sumExp,
+  probability: entry.probability,
+});
+
+/** As much of a softmax as the predictions carry themselves: their own entries. */
+export function softmaxOfRow(
+  predictions: Predictions,
+  position: number,
+  vocabSize: number,
+): Softmax {
+  const { topK, ids, logits, vocabulary } = predictions;
+  const logitMax = predictions.logitMax.data[position];
+  const sumExp = Math.exp(predictions.logSumExp.data[position] - logitMax);
+  const entries = Array.from({ length: topK }, (_, rank) => {
+    const at = position * topK + rank;
+    const id = ids.data[at];
+    const exp = Math.exp(logits.data[at] - logitMax);
+    return {
+      id,
+      token: vocabulary[id] ?? String(id),
+      logit: logits.data[at],
+      exp,
+      probability: exp / sumExp,
+      rank: rank + 1,
+    };
+  });
+  return { position, logitMax, sumExp, vocabSize, entries };
+}
+
+/** Ask for the most probable entries, or for one token. */
+export const softmaxRequest = (mode: Mode, position: number, tokenId?: number): SliceRequest => ({
+  kind: "softmax",
+  position,
+  ...(mode === "masked" ? { mode } : {}),
+  ...(tokenId === undefined ? {} : { token_ids: [tokenId] }),
+});
+
+/** That of a slice `softmax`. */
+export function slicedSoftmax({ data }: Slice): Softmax {
+  const { position, logit_max, sum_exp, vocab_size, entries } = data as {
+    position: number;
+    logit_max: number;
+    sum_exp: number;
+    vocab_size: number;
+    entries: Entry[];
+  };
+  return {
+    position,
+    logitMax: logit_max,
+    sumExp: sum_exp,
+    vocabSize: vocab_size,
+    entries: [...entries].sort((a, b) => a.rank - b.rank || a.id - b.id),
+  };
+}

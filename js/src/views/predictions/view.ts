@@ -1,0 +1,464 @@
+/** What the masked-LM head says at every position, and the softmax behind each answer. */
+
+import { h, step } from "../../draw/dom";
+import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
+import { explain, isAbort } from "../../protocol/failure";
+import type { DrawView, RunContext } from "../contract";
+import {
+  type Mode,
+  openingMode,
+  type Predictions,
+  paintedPredictions,
+  predictionsRequest,
+  predictionsTable,
+  slicedPredictions,
+  slicedSoftmax,
+  softmaxOfRow,
+  softmaxRequest,
+} from "./data";
+import { createModeSwitch, legend, noHead, noteOf } from "./head";
+import { createMaskedProgress, createMaskedRun } from "./masked";
+import { nextSentence } from "./pair";
+import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./row";
+import { drawSoftmax, type Opened } from "./softmax";
+import { maskedStrip } from "./strip";
+
+const TOP_K = 5;
+/** Position, token, mask, original, guesses. */
+const COLUMNS = TOP_K + 4;
+/** Why a run was aborted: by the reader, who keeps what has come. */
+const CANCELLED = "cancelled";
+/** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
+const ROWS_A_FRAME = 48;
+
+export const predictions: DrawView<RunContext> = (element, context) => {
+  const { source } = context;
+  // The words are English and the bars run to the right, whatever the page around; tokens are isolated.
+  const root = h("div", { class: "aw-predictions", dir: "ltr" });
+  element.append(root);
+  if (!source.meta.model.has.mlm) {
+    root.append(noHead(source.meta.model.name));
+    return { dispose: () => root.remove(), table: () => null };
+  }
+  const drawn = draw(root, context);
+  return {
+    dispose() {
+      drawn.stop();
+      root.remove();
+    },
+    table() {
+      const shown = drawn.shown();
+      const { special } = context.state.get();
+      return shown && predictionsTable(shown, source.meta.tokens, special);
+    },
+    options: () => ({ mode: drawn.shown()?.mode ?? "as_is" }),
+  };
+};
+
+/** What identifies an opened softmax. */
+interface Pick {
+  readonly position: number;
+  readonly tokenId: number;
+}
+
+function draw(
+  root: HTMLElement,
+  context: RunContext,
+): { stop(): void; shown(): Predictions | null } {
+  const { source, state, act, report, announce, signal } = context;
+  const { tokens, model } = source.meta;
+  const n = tokens.text.length;
+  const stop = new AbortController();
+  signal.addEventListener("abort", () => stop.abort(), { signal: stop.signal });
+  copyExactValues(root, stop.signal);
+
+  const note = h("p", { class: "aw-view-note" });
+  const status = h("p", { class: "aw-predictions-status", role: "status" });
+  const list = h("div", {
+    class: `aw-predictions-list${n > ROWS_A_FRAME ? " is-long" : ""}`,
+    role: "grid",
+    "aria-label": "Predictions by position",
+    "aria-rowcount": n + 1,
+    "aria-colcount": COLUMNS,
+  });
+  const switcher = createModeSwitch(source, TOP_K, (mode) => void show(mode), stop.signal);
+  const progress = createMaskedProgress(n, {
+    cancel: () => loading?.abort(CANCELLED),
+    resume: () => void show("masked"),
+  });
+  const strip = h("div", {});
+  root.classList.toggle("aw-can-mask", act !== null);
+  root.append(
+    h("header", { class: "aw-predictions-head" }, switcher.element, note, legend()),
+    strip,
+    ...[nextSentence({ ...context, signal: stop.signal })].filter((panel) => panel !== null),
+    progress.element,
+    status,
+    list,
+  );
+
+  let current: Predictions | null = null;
+  const maskedRun = createMaskedRun(source, TOP_K);
+  /** As the reader last said; runs that are on their way included. */
+  let masks: ReadonlySet<number> = new Set(source.meta.masked.map(({ token }) => token));
+  let scheme: TokenScheme = "plain";
+  let rows: HTMLElement[] = [];
+  let loading: AbortController | null = null;
+  let opened: { pick: Pick; row: HTMLElement; anchor: HTMLElement; abort: AbortController } | null =
+    null;
+
+  /** Show `mode`: at once when it came with the first paint, else when the kernel has answered. */
+  async function show(mode: Mode): Promise<void> {
+    loading?.abort();
+    const mine = new AbortController();
+    loading = mine;
+    stop.signal.addEventListener("abort", () => mine.abort(), { signal: mine.signal });
+    switcher.set(mode);
+    const painted = paintedPredictions(source);
+    progress.hide();
+    try {
+      if (painted?.mode === mode) fill(painted);
+      else if (mode === "masked" && source.live) await runMasked(mine.signal);
+      else {
+        root.setAttribute("aria-busy", "true");
+        status.textContent = "Asking for predictions …";
+        const answer = await source.slice(predictionsRequest(mode, TOP_K), { signal: mine.signal });
+        if (mine.signal.aborted) return;
+        fill(slicedPredictions(answer));
+      }
+      root.removeAttribute("aria-busy");
+    } catch (error) {
+      if (stop.signal.aborted || loading !== mine) return;
+      root.removeAttribute("aria-busy");
+      const cancelled = mine.signal.reason === CANCELLED;
+      if (isAbort(error) && !cancelled) return;
+      if (mode === "masked" && maskedRun.predictions !== null) {
+        if (current?.mode !== "masked") fill(maskedRun.predictions);
+        progress.stopped(maskedRun.predictions.done);
+      } else {
+        progress.hide();
+        // The view opened on what cannot be had: what came with the first paint stands in.
+        const painted = paintedPredictions(source);
+        if (current === null && painted !== null) fill(painted);
+        switcher.set(current?.mode ?? "as_is");
+      }
+      if (cancelled) {
+        summarize();
+        return;
+      }
+      if (mode === "masked" && !source.live) {
+        status.textContent =
+          "Masked predictions are new forward passes and need a running kernel; what was saved with this " +
+          "page stays shown.";
+      } else {
+        summarize();
+        const { message, hint } = explain(error);
+        report(message, hint);
+      }
+    }
+  }
+
+  /** Ask piece by piece; each one is shown as it comes. */
+  async function runMasked(wanted: AbortSignal): Promise<void> {
+    if (maskedRun.predictions !== null) fill(maskedRun.predictions);
+    while (!maskedRun.complete) {
+      const before = maskedRun.predictions?.done ?? 0;
+      progress.running(before);
+      if (current?.mode !== "masked") {
+        root.setAttribute("aria-busy", "true");
+        status.textContent = `Running ${formatCount(n)} inputs, each with one token masked …`;
+      }
+      await maskedRun.next(wanted);
+      const { predictions: come } = maskedRun;
+      if (wanted.aborted || come === null) throw new DOMException("", "AbortError");
+      root.removeAttribute("aria-busy");
+      if (current?.mode !== "masked") fill(come);
+      else extend(come, before);
+    }
+    progress.hide();
+  }
+
+  /** Put the answers from `start` on in their rows. */
+  function extend(next: Predictions, start: number): void {
+    current = next;
+    scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
+    for (let position = start; position < next.done; position++) {
+      const row = rows[position];
+      const held = row.contains(document.activeElement);
+      row.replaceChildren();
+      ready(position);
+      if (held) {
+        const cell = row.querySelector<HTMLElement>(".aw-position-token");
+        cell?.focus({ preventScroll: true });
+        rove(cell ?? undefined);
+      }
+    }
+    follow();
+  }
+
+  function fill(next: Predictions): void {
+    close();
+    const first = current === null;
+    current = next;
+    note.textContent = noteOf(next.mode, n, source.meta.masked.length);
+    scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
+    rows = tokens.text.map((_, position) => createRow(position, source.meta));
+    list.replaceChildren(headerRow(next.topK, act !== null), ...rows);
+    const lines = maskedStrip(next, source.meta, (token) => state.set({ token }));
+    strip.replaceChildren(...(lines === null ? [] : [lines]));
+    fillFrom(0);
+    follow();
+    if (!first) announce(`${next.mode === "masked" ? "Masked" : "As is"}: ${status.textContent}`);
+  }
+
+  /** Give `rows[position]` its cells, if it still lacks them. */
+  function ready(position: number): HTMLElement {
+    const row = rows[position];
+    if (current === null || row.childElementCount > 0) return row;
+    const shown: RowContext = { meta: source.meta, scheme, masks: act === null ? null : masks };
+    if (position < current.done) fillRow(row, current, position, shown);
+    else fillWaiting(row, position, shown);
+    const focused = String(position === state.get().token);
+    row.querySelector(".aw-position-token")?.setAttribute("aria-pressed", focused);
+    return row;
+  }
+
+  let filling = 0;
+
+  function fillFrom(start: number): void {
+    cancelAnimationFrame(filling);
+    const end = Math.min(n, start + ROWS_A_FRAME);
+    for (let position = start; position < end; position++) ready(position);
+    if (end < n) filling = requestAnimationFrame(() => fillFrom(end));
+  }
+
+  function summarize(): void {
+    if (current === null) return;
+    const { special } = state.get();
+    const { done } = current;
+    const seen = tokens.special.flatMap((isSpecial, i) =>
+      i >= done || (isSpecial && !special) ? [] : [i],
+    );
+    const hits = seen.filter((i) => current?.originalRank.data[i] === 1).length;
+    status.textContent = `First choice is the original token at ${formatCount(hits)} of ${formatCount(seen.length)} positions.`;
+  }
+
+  /** Follow the selection: special tokens shown or not, the focus token marked and in sight. */
+  function follow(): void {
+    const { token, special } = state.get();
+    rows.forEach((row, position) => {
+      row.hidden = tokens.special[position] && !special;
+      const focused = position === token;
+      if (focused !== row.classList.contains("is-focus")) {
+        row.classList.toggle("is-focus", focused);
+        ready(position)
+          .querySelector(".aw-position-token")
+          ?.setAttribute("aria-pressed", String(focused));
+      }
+    });
+    if (opened && rows[opened.pick.position].hidden) close();
+    summarize();
+    const row = token === null ? undefined : rows[token];
+    if (row && !row.hidden) reveal(row);
+    rove();
+  }
+
+  let frame = 0;
+
+  /** Bring `row` in sight with the next frame: measuring now would lay the page out once more. */
+  function reveal(row: HTMLElement): void {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => scrollTo(row));
+  }
+
+  /** Scroll the list alone: `scrollIntoView` would move the notebook. */
+  function scrollTo(row: HTMLElement): void {
+    const header = (list.firstElementChild as HTMLElement | null)?.offsetHeight ?? 0;
+    const top = row.offsetTop - header;
+    const bottom = row.offsetTop + row.offsetHeight;
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (bottom > list.scrollTop + list.clientHeight)
+      list.scrollTop = bottom - list.clientHeight;
+  }
+
+  /** One cell of the grid is reached with Tab: `focus`, else the focus token's, else the first. */
+  function rove(focus?: HTMLElement): void {
+    const { token } = state.get();
+    const row =
+      rows.find((r) => r.classList.contains("is-focus") && !r.hidden) ??
+      rows.find((r) => !r.hidden);
+    const cell =
+      focus ?? row?.querySelector<HTMLElement>(token === null ? "button" : ".aw-position-token");
+    list.querySelector('.aw-guess[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    cell?.setAttribute("tabindex", "0");
+  }
+
+  function close(returnFocus = false): void {
+    if (opened === null) return;
+    const { row, anchor, abort } = opened;
+    opened = null;
+    abort.abort();
+    row.remove();
+    anchor.setAttribute("aria-expanded", "false");
+    if (returnFocus) {
+      anchor.focus({ preventScroll: true });
+      rove(anchor);
+    }
+  }
+
+  /** Open the softmax of `pick` below its row. */
+  function open(pick: Pick, anchor: HTMLElement): void {
+    const { token } = state.get();
+    close();
+    if (token !== pick.position) state.set({ token: pick.position });
+    const cell = h("div", { role: "gridcell", class: "aw-softmax", "aria-colspan": COLUMNS });
+    const row = h("div", { role: "row", class: "aw-softmax-row" }, cell);
+    rows[pick.position].after(row);
+    anchor.setAttribute("aria-expanded", "true");
+    opened = { pick, row, anchor, abort: new AbortController() };
+    void fillSoftmax(cell, pick);
+  }
+
+  const originalOf = (position: number): number =>
+    source.meta.masked.find(({ token }) => token === position)?.id ?? tokens.id[position];
+
+  /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
+  function toggleMask(position: number, button: HTMLElement): void {
+    if (act === null) return;
+    const before = masks;
+    const next = new Set(before);
+    if (!next.delete(position)) next.add(position);
+    masks = next;
+    button.setAttribute("aria-pressed", String(next.has(position)));
+    const name = source.meta.masked.find(({ token }) => token === position)?.text;
+    announce(
+      `${name ?? tokens.text[position]} ${next.has(position) ? "masked" : "as in the text"}: running.`,
+    );
+    act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
+      masks = before;
+      button.setAttribute("aria-pressed", String(before.has(position)));
+      const { message, hint } = explain(error);
+      report(message, hint);
+    });
+  }
+
+  async function fillSoftmax(cell: HTMLElement, pick: Pick): Promise<void> {
+    if (current === null || opened === null) return;
+    const { mode } = current;
+    const { signal: wanted } = opened.abort;
+    const choose = (tokenId: number): void => {
+      const next = { position: pick.position, tokenId };
+      if (opened) opened = { ...opened, pick: next };
+      void fillSoftmax(cell, next).then(() => {
+        cell.querySelector<HTMLElement>(`button[data-token-id="${tokenId}"]`)?.focus();
+      });
+    };
+    const drawIt = (shown: Omit<Opened, "originalId">): void => {
+      drawSoftmax(cell, { ...shown, originalId: originalOf(pick.position) }, scheme, choose);
+      const { row } = opened ?? {};
+      if (row) reveal(row);
+    };
+    const own = softmaxOfRow(current, pick.position, model.vocab_size);
+    const known = own.entries.find(({ id }) => id === pick.tokenId);
+    if (known) drawIt({ softmax: own, chosen: known });
+    try {
+      // Equal requests are cached: choosing another term asks nothing anew.
+      const full = slicedSoftmax(
+        await source.slice(softmaxRequest(mode, pick.position), { signal: wanted }),
+      );
+      const chosen =
+        full.entries.find(({ id }) => id === pick.tokenId) ??
+        slicedSoftmax(
+          await source.slice(softmaxRequest(mode, pick.position, pick.tokenId), { signal: wanted }),
+        ).entries[0];
+      if (!wanted.aborted && opened?.pick.tokenId === pick.tokenId)
+        drawIt({ softmax: full, chosen });
+    } catch (error) {
+      if (isAbort(error) || wanted.aborted) return;
+      const { message, hint } = explain(error);
+      // What the predictions carry themselves is enough for the equation.
+      if (known === undefined) {
+        cell.replaceChildren(h("p", { class: "aw-view-note" }, `${message} ${hint}`.trim()));
+      }
+    }
+  }
+
+  list.addEventListener(
+    "click",
+    (event) => {
+      const button = (event.target as Element).closest<HTMLElement>(".aw-guess");
+      if (button === null) return;
+      rove(button);
+      const position = Number(button.dataset.position);
+      if (button.classList.contains("aw-mask-token")) {
+        toggleMask(position, button);
+        return;
+      }
+      if (button.dataset.tokenId === undefined) {
+        state.set({ token: state.get().token === position ? null : position });
+        return;
+      }
+      const tokenId = Number(button.dataset.tokenId);
+      if (opened?.anchor === button) close();
+      else open({ position, tokenId }, button);
+    },
+    { signal: stop.signal },
+  );
+  list.addEventListener("keydown", onKey, { signal: stop.signal });
+
+  function onKey(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.key === "Escape" && opened) {
+      event.preventDefault();
+      event.stopPropagation();
+      close(true);
+      return;
+    }
+    const cell = target.closest<HTMLElement>(".aw-guess");
+    const row = cell?.closest<HTMLElement>(".aw-position");
+    if (!cell || !row) return;
+    const cells = [...row.querySelectorAll<HTMLElement>(".aw-guess")];
+    const column = cells.indexOf(cell);
+    let next: HTMLElement;
+    if (/^Arrow(Up|Down)$/.test(event.key) || (event.ctrlKey && /^(Home|End)$/.test(event.key))) {
+      const shownRows = rows.filter((r) => !r.hidden);
+      const at = step(event.key, shownRows.indexOf(row), shownRows.length);
+      if (at === null) return;
+      const other = ready(rows.indexOf(shownRows[at]));
+      const same = other.querySelector<HTMLElement>(sameColumn(cell));
+      next = same ?? (other.querySelector(".aw-guess") as HTMLElement);
+    } else {
+      const at = step(event.key, column, cells.length);
+      if (at === null) return;
+      next = cells[at];
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    rove(next);
+    next.focus({ preventScroll: true });
+    reveal(next.closest<HTMLElement>(".aw-position") as HTMLElement);
+  }
+
+  void show(openingMode(source, TOP_K));
+  const off = state.on(["token", "special"], follow);
+  return {
+    stop() {
+      off();
+      close();
+      cancelAnimationFrame(frame);
+      cancelAnimationFrame(filling);
+      stop.abort();
+    },
+    shown: () => current,
+  };
+}
+
+/** A selector of the cell of another row that stands in the column of `cell`. */
+function sameColumn({ dataset, classList }: HTMLElement): string {
+  if (dataset.rank !== undefined) return `[data-rank="${dataset.rank}"]`;
+  return classList.contains("aw-mask-token")
+    ? ".aw-mask-token"
+    : classList.contains("aw-original")
+      ? ".aw-original"
+      : ".aw-position-token";
+}

@@ -1,0 +1,412 @@
+/** The matrix of sentences: texts beside the rows, numbers on the cells, one stop for Tab. */
+
+import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
+import { rampIndex } from "../../draw/color/scale";
+import { modeOf } from "../../draw/color/theme";
+import { h, setAttributes, step } from "../../draw/dom";
+import { exact, formatNumber, visible } from "../../figures/format";
+import type { Scale } from "../../state/selection";
+import { type SentenceMatrix, strongestOther } from "./data";
+
+export interface Place {
+  readonly a: number;
+  readonly b: number;
+}
+
+export interface GridEvents {
+  /** The reader stands on a cell, or points at one (null: no longer). */
+  stand(place: Place): void;
+  point(place: Place | null): void;
+  open(place: Place): void;
+  escape(): boolean;
+}
+
+/** Room for the texts, a cell, and the share that lands in no sentence (px). */
+const LABEL = { least: 140, share: 0.44, most: 560, scrolled: 0.34 } as const;
+/** `roomy` shows a number at its own size, `printed` a smaller one. */
+const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
+const OUTSIDE = 72;
+const SUM = 44;
+/** Rows up to this many have room for two lines of text at their own size. */
+const TALL_ROWS = 10;
+/** Room of the scroll bar (px). */
+const SPARE = 12;
+/** A number longer than this is written smaller. */
+const LONG_NUMBER = 6;
+
+const SEGMENTS = ["A", "B"];
+
+export const sentenceName = (index: number): string => `S${index}`;
+
+/** A sentence on one line: its line breaks are of no use in a label. */
+export const oneLine = (text: string): string => visible(text.replace(/\s+/g, " ").trim());
+
+export class SentenceGrid {
+  readonly element = h("div", {
+    class: "aw-isa",
+    role: "grid",
+    "data-aw-part": "sentence-matrix",
+  });
+  #matrix: SentenceMatrix | null = null;
+  #built: readonly string[] | null = null;
+  #cells: HTMLElement[] = [];
+  #rows: HTMLElement[] = [];
+  #outside: { share: HTMLElement; sum: HTMLElement }[] = [];
+  #place: Place = { a: 0, b: 0 };
+  #opened: Place | null = null;
+  #pinned: Place | null = null;
+  #marked: HTMLElement[] = [];
+  /** Background of each cell. */
+  #painted: string[] = [];
+  #printed = true;
+  #scale: Scale = "head";
+  #width = 0;
+
+  constructor(
+    readonly events: GridEvents,
+    readonly paired: boolean,
+    signal: AbortSignal,
+  ) {
+    this.#listen(signal);
+  }
+
+  get place(): Place {
+    return this.#place;
+  }
+
+  show(matrix: SentenceMatrix, scale: Scale): void {
+    const key = matrix.texts;
+    const mass = matrix.elsewhere !== null;
+    const rebuilt =
+      this.#matrix === null ||
+      this.#built?.length !== key.length ||
+      (this.#matrix.elsewhere !== null) !== mass ||
+      key.some((text, i) => text !== this.#built?.[i]);
+    this.#matrix = matrix;
+    if (rebuilt) this.#build(matrix);
+    this.#fit();
+    this.paint(scale);
+  }
+
+  #build({ size, texts, segments, elsewhere }: SentenceMatrix): void {
+    const hadFocus = this.element.contains(document.activeElement);
+    this.#built = texts;
+    this.#cells = [];
+    this.#marked = [];
+    this.#painted = [];
+    this.#outside = [];
+    const letter = (i: number): string =>
+      this.paired ? (SEGMENTS[segments[i]] ?? String(segments[i])) : "";
+    const name = (i: number): HTMLElement =>
+      h(
+        "span",
+        { class: "aw-isa-name" },
+        sentenceName(i),
+        letter(i) === "" ? null : h("span", { class: "aw-isa-segment" }, letter(i)),
+      );
+    const corner = h("div", { role: "columnheader", class: "aw-isa-corner" }, "looks at →");
+    const head = h(
+      "div",
+      { role: "row", class: "aw-isa-row aw-isa-head" },
+      corner,
+      ...texts.map((text, b) =>
+        h(
+          "div",
+          { role: "columnheader", class: "aw-isa-column", title: `${sentenceName(b)} ${text}` },
+          name(b),
+        ),
+      ),
+      ...(elsewhere === null
+        ? []
+        : [
+            h(
+              "div",
+              {
+                role: "columnheader",
+                class: "aw-isa-outside",
+                title: "Share on tokens in no sentence: special tokens",
+              },
+              "elsewhere",
+            ),
+            h("div", { role: "columnheader", class: "aw-isa-sum", title: "Sum of the row" }, "sum"),
+          ]),
+    );
+    this.#rows = texts.map((text, a) => {
+      const cells = texts.map((_, b) =>
+        h("div", {
+          role: "gridcell",
+          class: "aw-isa-cell",
+          tabindex: -1,
+          "data-a": a,
+          "data-b": b,
+        }),
+      );
+      this.#cells.push(...cells);
+      const outside: HTMLElement[] = [];
+      if (elsewhere !== null) {
+        const share = h("div", { role: "gridcell", class: "aw-isa-outside" });
+        const sum = h("div", { role: "gridcell", class: "aw-isa-sum" });
+        this.#outside.push({ share, sum });
+        outside.push(share, sum);
+      }
+      return h(
+        "div",
+        { role: "row", class: "aw-isa-row", "data-a": a },
+        h(
+          "div",
+          { role: "rowheader", class: "aw-isa-label", title: text },
+          name(a),
+          h("bdi", { class: "aw-isa-text", dir: "auto" }, oneLine(text)),
+        ),
+        ...cells,
+        ...outside,
+      );
+    });
+    setAttributes(this.element, {
+      "aria-label": "Attention between sentences: rows look, columns are looked at",
+      "aria-rowcount": size + 1,
+      "aria-colcount": size + 1 + (elsewhere === null ? 0 : 2),
+    });
+    this.element.replaceChildren(head, ...this.#rows);
+    const last = Math.max(0, size - 1);
+    this.#place = { a: Math.min(this.#place.a, last), b: Math.min(this.#place.b, last) };
+    if (hadFocus) this.#cell(this.#place)?.focus({ preventScroll: true });
+  }
+
+  resize(width: number): void {
+    const before = this.#printed;
+    this.#width = width;
+    this.#fit();
+    if (this.#printed !== before) this.paint(this.#scale);
+  }
+
+  /** Choose the size of a cell: numbers where they fit, else small cells, and scrolling at last. */
+  #fit(): void {
+    const matrix = this.#matrix;
+    if (matrix === null || this.#width === 0 || matrix.size === 0) return;
+    const { size } = matrix;
+    const width = this.#width - SPARE;
+    const mass = matrix.elsewhere !== null;
+    const room = (label: number, beside: number): number => (width - label - beside) / size;
+    // Numbers come first: then the texts, then the column that says that they sum to 1.
+    const tries = [
+      {
+        label: Math.max(LABEL.least, width * LABEL.share),
+        beside: mass ? OUTSIDE + SUM : 0,
+        least: CELL.roomy,
+      },
+      { label: LABEL.least, beside: mass ? OUTSIDE + SUM : 0, least: CELL.roomy },
+      { label: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
+    ];
+    const found = tries.find(({ label, beside, least }) => room(label, beside) >= least);
+    const beside = (found ?? tries[1]).beside;
+    const cell = Math.floor(
+      Math.max(CELL.least, Math.min(CELL.most, room((found ?? tries[1]).label, beside))),
+    );
+    const scrolls = room(LABEL.least, beside) < CELL.least;
+    const label = scrolls
+      ? Math.max(LABEL.least, width * LABEL.scrolled)
+      : // What the cells leave is the texts'.
+        Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
+    const { classList, style } = this.element;
+    this.#printed = found !== undefined;
+    classList.toggle("is-printed", this.#printed);
+    classList.toggle("is-tight", cell < CELL.roomy);
+    classList.toggle("is-tall", found !== undefined || size <= TALL_ROWS);
+    classList.toggle("has-outside", mass);
+    classList.toggle("has-sum", beside > OUTSIDE);
+    style.setProperty("--aw-isa-label", `${Math.floor(label)}px`);
+    style.setProperty("--aw-isa-cell", `${cell}px`);
+    style.setProperty("--aw-isa-count", String(size));
+  }
+
+  paint(scale: Scale): void {
+    this.#scale = scale;
+    const matrix = this.#matrix;
+    if (matrix === null) return;
+    const { size, values, max, elsewhere } = matrix;
+    const { css, rgb } = ramp("weight", modeOf(this.element));
+    for (let a = 0; a < size; a++) {
+      const best = strongestOther(matrix, a);
+      for (let b = 0; b < size; b++) {
+        this.#paintCell(a * size + b, values[a * size + b], {
+          color: css,
+          ink: rgb,
+          index: rampIndex(values[a * size + b], max, scale),
+          strongest: b === best,
+          error: matrix.error(values[a * size + b]),
+        });
+      }
+      if (elsewhere === null) continue;
+      const { share, sum } = this.#outside[a];
+      const total = values
+        .subarray(a * size, (a + 1) * size)
+        .reduce((left, value) => left + (value || 0), elsewhere[a]);
+      share.style.setProperty("--share", String(elsewhere[a]));
+      for (const [cell, value] of [
+        [share, elsewhere[a]],
+        [sum, total],
+      ] as const) {
+        const all = exact(value, matrix.error(value));
+        cell.textContent = formatNumber(value, undefined, matrix.error(value));
+        setAttributes(cell, { "data-aw-value": all, title: all });
+      }
+    }
+    this.#mark();
+  }
+
+  #paintCell(
+    at: number,
+    value: number,
+    how: {
+      color: readonly string[];
+      ink: readonly Rgb[];
+      index: number;
+      strongest: boolean;
+      error: number;
+    },
+  ): void {
+    const cell = this.#cells[at];
+    const none = Number.isNaN(value);
+    // Reading a style back is slow: what is painted is kept.
+    const background = none ? "" : how.color[how.index];
+    if (this.#painted[at] !== background) {
+      this.#painted[at] = background;
+      cell.style.backgroundColor = background;
+      cell.style.color = none ? "" : inkOn(how.ink[how.index]);
+    }
+    // Without room for it the number is not laid out; who comes to a cell has it (`#describe`).
+    const text = this.#printed ? formatNumber(value, undefined, how.error) : "";
+    if (cell.textContent !== text) cell.textContent = text;
+    const kind = none ? " is-impossible" : how.strongest ? " is-strongest" : "";
+    const long = text.length > LONG_NUMBER ? " is-long" : "";
+    setAttributes(cell, {
+      class: `aw-isa-cell${kind}${long}`,
+      "data-aw-value": none ? null : exact(value, how.error),
+    });
+  }
+
+  /** Names and titles are written when somebody comes to read them: for a thousand cells it takes long. */
+  #describe(event: Event): void {
+    const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
+    const matrix = this.#matrix;
+    if (cell === null || matrix === null) return;
+    const [a, b] = [Number(cell.dataset.a), Number(cell.dataset.b)];
+    const value = matrix.values[a * matrix.size + b];
+    const none = Number.isNaN(value);
+    const error = matrix.error(value);
+    const said = none ? "impossible, masked" : formatNumber(value, undefined, error);
+    setAttributes(cell, {
+      title: none ? "The model's mask forbids every link here" : exact(value, error),
+      "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${said}`,
+    });
+  }
+
+  /** The cell whose tokens are open below, and the one that holds the pinned pair. */
+  light(opened: Place | null, pinned: Place | null): void {
+    this.#opened = opened;
+    this.#pinned = pinned;
+    this.#mark();
+  }
+
+  /** Stand on a cell without taking the focus. */
+  standOn(place: Place): void {
+    this.#place = place;
+    this.#mark();
+  }
+
+  /** Give the focus to the cell one stands on. */
+  focus(): void {
+    this.#cell(this.#place)?.focus({ preventScroll: true });
+  }
+
+  #cell({ a, b }: Place): HTMLElement | undefined {
+    return this.#cells[a * (this.#matrix?.size ?? 0) + b];
+  }
+
+  #mark(): void {
+    const at = (place: Place | null): HTMLElement | undefined =>
+      place === null ? undefined : this.#cell(place);
+    const [here, open, pinned] = [at(this.#place), at(this.#opened), at(this.#pinned)];
+    for (const cell of this.#marked) {
+      setAttributes(cell, { tabindex: -1, "aria-expanded": "false", "data-aw-pinned": null });
+    }
+    if (here) here.tabIndex = 0;
+    if (open) open.setAttribute("aria-expanded", "true");
+    if (pinned) setAttributes(pinned, { "data-aw-pinned": true });
+    this.#marked = [here, open, pinned].filter((cell) => cell !== undefined);
+    this.#rows.forEach((row, a) => {
+      row.classList.toggle("is-active", a === this.#place.a);
+    });
+  }
+
+  #go(place: Place): void {
+    this.standOn(place);
+    const cell = this.#cell(place);
+    cell?.focus({ preventScroll: true });
+    if (cell) this.#reveal(cell);
+    this.events.stand(place);
+  }
+
+  /** Scroll the matrix alone; `scrollIntoView` would move the notebook. */
+  #reveal(cell: HTMLElement): void {
+    const frame = this.element;
+    const label = this.#rows[0]?.firstElementChild as HTMLElement | null;
+    const [left, top] = [label?.offsetWidth ?? 0, frame.firstElementChild?.clientHeight ?? 0];
+    const [x, y] = [cell.offsetLeft, cell.offsetTop];
+    if (x < frame.scrollLeft + left) frame.scrollLeft = x - left;
+    else if (x + cell.offsetWidth > frame.scrollLeft + frame.clientWidth) {
+      frame.scrollLeft = x + cell.offsetWidth - frame.clientWidth;
+    }
+    if (y < frame.scrollTop + top) frame.scrollTop = y - top;
+    else if (y + cell.offsetHeight > frame.scrollTop + frame.clientHeight) {
+      frame.scrollTop = y + cell.offsetHeight - frame.clientHeight;
+    }
+  }
+
+  #listen(signal: AbortSignal): void {
+    const placeOf = (event: Event): Place | null => {
+      const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
+      return cell === null ? null : { a: Number(cell.dataset.a), b: Number(cell.dataset.b) };
+    };
+    const { element } = this;
+    element.addEventListener(
+      "click",
+      (event) => {
+        const place = placeOf(event);
+        if (place !== null) {
+          this.#go(place);
+          this.events.open(place);
+          return;
+        }
+        const row = (event.target as Element).closest<HTMLElement>(".aw-isa-label");
+        const a = Number(row?.parentElement?.dataset.a ?? -1);
+        if (a < 0 || this.#matrix === null) return;
+        this.#go({ a, b: strongestOther(this.#matrix, a) ?? a });
+      },
+      { signal },
+    );
+    element.addEventListener("focusin", (event) => this.#describe(event), { signal });
+    element.addEventListener("pointerover", (event) => this.#describe(event), { signal });
+    element.addEventListener("pointerover", (event) => this.events.point(placeOf(event)), {
+      signal,
+    });
+    element.addEventListener("pointerleave", () => this.events.point(null), { signal });
+    element.addEventListener("keydown", (event) => this.#key(event, placeOf(event)), { signal });
+  }
+
+  #key(event: KeyboardEvent, place: Place | null): void {
+    const matrix = this.#matrix;
+    if (place === null || matrix === null || event.metaKey || event.altKey) return;
+    const { a, b } = place;
+    const { size } = matrix;
+    const vertical = /^Arrow(Up|Down)$/.test(event.key) || event.ctrlKey;
+    const to = step(event.key, vertical ? a : b, size);
+    if (to !== null) this.#go(vertical ? { a: to, b } : { a, b: to });
+    else if (event.key === "m") this.#go({ a, b: strongestOther(matrix, a) ?? b });
+    else if (event.key === "Enter" || event.key === " ") this.events.open(place);
+    else if (event.key !== "Escape" || !this.events.escape()) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,415 @@
+/** Attention between sentences: who looks at whom, and through which tokens. */
+
+import { onTheme } from "../../draw/color/theme";
+import { weightLegend } from "../../draw/color/weight-legend";
+import { h } from "../../draw/dom";
+import { onResize } from "../../draw/resize";
+import { byTouch } from "../../draw/touch";
+import { copyExactValues, exact, formatNumber } from "../../figures/format";
+import { explain, isAbort } from "../../protocol/failure";
+import type { State } from "../../state/selection";
+import type { ViewContext, ViewHandle } from "../contract";
+import {
+  type Aggregation,
+  type Asked,
+  asked,
+  drillRequest,
+  maskRequest,
+  matrixRequest,
+  matrixTable,
+  type Scope,
+  type SentenceMatrix,
+  sentenceOf,
+  slicedBlock,
+  slicedMatrix,
+  strongestOther,
+} from "./data";
+import { createDrill, type Drill, placeOfPair } from "./drill";
+import { oneLine, type Place, SentenceGrid, sentenceName } from "./grid";
+
+/** Before this an answer is not waited for on screen (ms). */
+const QUIET = 120;
+
+const MEANING: Record<Aggregation, string> = {
+  mass: "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
+  max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only says whether any link is strong.",
+};
+
+interface Choice {
+  readonly aggregation: Aggregation;
+  readonly scope: Scope;
+}
+/** What a reader chose stays while the widget does, whichever view comes between. */
+const choices = new WeakMap<State, Choice>();
+
+const sameAsked = (one: Asked, other: Asked): boolean =>
+  one.aggregation === other.aggregation && one.layer === other.layer && one.head === other.head;
+
+export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle {
+  const { source, state, signal, report, announce } = stage;
+  const { meta } = source;
+  let choice: Choice = choices.get(state) ?? { aggregation: "mass", scope: "all" };
+  let matrix: SentenceMatrix | null = null;
+  let drill: Drill | null = null;
+  let loading: AbortController | null = null;
+  let drilling: AbortController | null = null;
+
+  const kinds = segmented<Aggregation>("Aggregation", "aggregation", ["mass", "max"], (kind) =>
+    choose({ ...choice, aggregation: kind }),
+  );
+  const scopes = segmented<Scope>("Layers and heads", "scope", ["all", "layer", "head"], (scope) =>
+    choose({ ...choice, scope }),
+  );
+  const legend = weightLegend();
+  const meaning = h("p", { class: "aw-view-note", "data-aw-part": "meaning" });
+  const note = h("p", { class: "aw-isa-note", "data-aw-part": "note", hidden: true });
+  const answer = h("p", { class: "aw-isa-answer", "data-aw-part": "strongest" });
+  const readout = h("p", { class: "aw-readout", "data-aw-part": "readout" });
+  const below = h("div", { class: "aw-isa-below" });
+  const grid = new SentenceGrid(
+    {
+      stand: () => tell(null),
+      point: (place) => tell(place),
+      open: (place) => toggle(place),
+      escape() {
+        if (drill === null) return false;
+        close();
+        return true;
+      },
+    },
+    meta.text_pair !== null,
+    signal,
+  );
+  const picture = h("div", { class: "aw-isa-picture" }, grid.element, answer, readout);
+  const waiting = h(
+    "p",
+    { class: "aw-isa-waiting aw-muted", hidden: true },
+    "Comparing sentences …",
+  );
+  const root = h(
+    "div",
+    { class: "aw-sentences", dir: "ltr" },
+    h(
+      "div",
+      { class: "aw-panel-head aw-isa-controls" },
+      kinds.element,
+      scopes.element,
+      h(
+        "div",
+        { class: "aw-isa-legend" },
+        legend.element,
+        h("span", { class: "aw-isa-key" }, h("i", { "aria-hidden": "true" }), "strongest other"),
+      ),
+    ),
+    meaning,
+    note,
+    waiting,
+    picture,
+    below,
+  );
+  element.append(root);
+  picture.hidden = true;
+  legend.element.parentElement?.toggleAttribute("hidden", true);
+  copyExactValues(root, signal);
+  onResize(root, (width) => grid.resize(width), signal);
+  onTheme(element, recolor, signal);
+
+  function segmented<T extends string>(
+    label: string,
+    part: string,
+    values: readonly T[],
+    pick: (value: T) => void,
+  ) {
+    const buttons = values.map((value) => {
+      const button = h("button", { type: "button", [`data-${part}`]: value }, value);
+      button.addEventListener("click", () => pick(value), { signal });
+      return { value, button };
+    });
+    return {
+      element: h(
+        "div",
+        { class: "aw-segmented", role: "group", "aria-label": label, "data-aw-part": part },
+        ...buttons.map(({ button }) => button),
+      ),
+      set(chosen: T, names: Readonly<Record<T, string>>): void {
+        for (const { value, button } of buttons) {
+          button.setAttribute("aria-pressed", String(value === chosen));
+          button.textContent = names[value];
+        }
+      },
+      button: (value: T) => buttons.find((one) => one.value === value)?.button,
+    };
+  }
+
+  /** Write the controls as `wanted` has them. */
+  function name(wanted: Choice): void {
+    const { layer, head } = state.get();
+    const scope = wanted.scope === "head" && head === "mean" ? "layer" : wanted.scope;
+    kinds.set(wanted.aggregation, { mass: "Mass", max: "Max" });
+    scopes.set(scope, {
+      all: "All heads",
+      layer: `Layer L${layer}`,
+      head: head === "mean" ? "Head: mean" : `Head L${layer} H${head}`,
+    });
+    const ofHead = scopes.button("head");
+    if (ofHead) {
+      ofHead.disabled = head === "mean";
+      ofHead.title = head === "mean" ? "The mean head of a layer is the layer" : "";
+    }
+    meaning.textContent = MEANING[wanted.aggregation];
+  }
+
+  function choose(next: Choice): void {
+    choice = next;
+    choices.set(state, choice);
+    void load();
+  }
+
+  async function load(): Promise<void> {
+    const { layer, head } = state.get();
+    const of = asked(choice.aggregation, choice.scope, layer, head);
+    name(choice);
+    if (matrix !== null && sameAsked(matrix.asked, of)) {
+      loading?.abort();
+      root.removeAttribute("aria-busy");
+      return;
+    }
+    loading?.abort();
+    const mine = new AbortController();
+    loading = mine;
+    const late = setTimeout(() => {
+      root.setAttribute("aria-busy", "true");
+      waiting.hidden = matrix !== null;
+    }, QUIET);
+    try {
+      const wait = AbortSignal.any([mine.signal, signal]);
+      const masked = maskRequest(of, source);
+      const [found, mask] = await Promise.all([
+        source.slice(matrixRequest(of), { signal: wait }),
+        masked && source.slice(masked, { signal: wait }),
+      ]);
+      if (wait.aborted) return;
+      const first = matrix === null;
+      matrix = slicedMatrix(of, found, meta, mask, source.precision);
+      show(first);
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
+      const { message, hint } = explain(error);
+      report(message, hint);
+      refuse(message, hint);
+    } finally {
+      clearTimeout(late);
+      if (loading === mine) {
+        loading = null;
+        root.removeAttribute("aria-busy");
+        waiting.hidden = true;
+      }
+    }
+  }
+
+  /** The last good picture stays, and the controls say what it is. */
+  function refuse(message: string, hint: string): void {
+    if (matrix === null) {
+      note.hidden = false;
+      note.textContent = `${message} ${hint}`.trim();
+      return;
+    }
+    const { aggregation, layer, head } = matrix.asked;
+    choice = { aggregation, scope: layer === null ? "all" : head === null ? "layer" : "head" };
+    choices.set(state, choice);
+    name(choice);
+  }
+
+  function show(first: boolean): void {
+    if (matrix === null) return;
+    const { scale, token } = state.get();
+    note.hidden = matrix.note === null;
+    note.textContent = matrix.note ?? "";
+    picture.hidden = matrix.size === 0;
+    legend.element.parentElement?.toggleAttribute("hidden", matrix.size === 0);
+    root.classList.toggle("is-empty", matrix.size === 0);
+    root.classList.toggle("is-single", matrix.size === 1);
+    if (matrix.size === 0) return;
+    legend.show(matrix.max, scale, matrix.error(matrix.max));
+    grid.show(matrix, scale);
+    if (first) {
+      const a = Math.max(0, sentenceOf(matrix, token));
+      grid.standOn(
+        placeOfPair(matrix, state.get().pair) ?? { a, b: strongestOther(matrix, a) ?? a },
+      );
+      if (matrix.size === 1) toggle({ a: 0, b: 0 }, true);
+    } else if (drill !== null) void fill(drill);
+    light();
+    tell(null);
+  }
+
+  const hint = h(
+    "p",
+    { class: "aw-hint aw-isa-hint" },
+    byTouch()
+      ? "Tap a cell to see it token by token."
+      : "Click a cell, or press Enter on it, to see it token by token.",
+  );
+
+  function light(): void {
+    if (matrix === null) return;
+    if (drill === null) below.replaceChildren(hint);
+    grid.light(drill?.place ?? null, placeOfPair(matrix, state.get().pair));
+  }
+
+  const number = (value: number): HTMLElement => {
+    const error = matrix?.error(value) ?? 0;
+    return h(
+      "span",
+      { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+      formatNumber(value, undefined, error),
+    );
+  };
+
+  /** The answer for the row one stands on, and the cell that is pointed at or stood on. */
+  function tell(pointed: Place | null): void {
+    if (matrix === null || matrix.size === 0) return;
+    const { a, b } = pointed ?? grid.place;
+    const { size, values, texts, elsewhere, asked: of } = matrix;
+    const row = grid.place.a;
+    const best = strongestOther(matrix, row);
+    if (size === 1) answer.textContent = "";
+    else if (best === null) {
+      answer.textContent = `${sentenceName(row)} cannot look at any other sentence: the model's mask forbids it.`;
+    } else {
+      const own = values[row * size + row];
+      answer.replaceChildren(
+        h("strong", {}, sentenceName(row)),
+        of.aggregation === "mass" ? " looks most at " : " has its strongest link to another in ",
+        h("strong", {}, sentenceName(best)),
+        " (",
+        number(values[row * size + best]),
+        "), besides itself (",
+        number(own),
+        ...(elsewhere === null
+          ? [")."]
+          : ["); ", number(elsewhere[row]), " lands on special tokens."]),
+      );
+    }
+    const quote = (i: number): Node =>
+      h(
+        "span",
+        { class: "aw-isa-quote" },
+        h("strong", {}, sentenceName(i)),
+        " ",
+        h("bdi", { dir: "auto" }, oneLine(texts[i])),
+      );
+    const value = values[a * size + b];
+    readout.replaceChildren(
+      quote(a),
+      h("span", { class: "aw-isa-arrow", "aria-hidden": "true" }, "→"),
+      a === b ? h("span", { class: "aw-isa-quote aw-muted" }, "itself") : quote(b),
+      Number.isNaN(value) ? h("span", {}, "–") : number(value),
+    );
+  }
+
+  function close(): void {
+    if (drill === null) return;
+    const inside = drill.element.contains(document.activeElement);
+    drilling?.abort();
+    drill.dispose();
+    drill = null;
+    light();
+    if (inside) grid.focus();
+  }
+
+  /** Open the tokens of a pair below, or close them. */
+  function toggle(place: Place, unasked = false): void {
+    const same = drill?.place.a === place.a && drill.place.b === place.b;
+    close();
+    if (same) return;
+    drill = createDrill(place, stage, close);
+    drill.element.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        event.stopPropagation();
+        close();
+      },
+      { signal },
+    );
+    light();
+    void fill(drill, unasked);
+  }
+
+  /** `unasked`: nobody has to be told that it could not be had. */
+  async function fill(into: Drill, unasked = false): Promise<void> {
+    if (matrix === null) return;
+    const of = matrix;
+    const { a, b } = into.place;
+    drilling?.abort();
+    const mine = new AbortController();
+    drilling = mine;
+    const late = setTimeout(() => into.element.setAttribute("aria-busy", "true"), QUIET);
+    try {
+      const wait = AbortSignal.any([mine.signal, signal]);
+      const found = await source.slice(drillRequest(of.asked, a, b), { signal: wait });
+      if (wait.aborted || drill !== into) return;
+      const fresh = into.element.parentElement === null;
+      if (fresh) below.replaceChildren(into.element);
+      into.show(of, slicedBlock(found, of, meta.tokens.text.length, source.precision));
+      if (fresh && of.size > 1) {
+        announce(`Tokens of ${sentenceName(a)} and ${sentenceName(b)} are open below.`);
+      }
+    } catch (error) {
+      if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
+      const { message, hint } = explain(error);
+      if (!unasked) report(message, hint);
+      if (drill === into && into.element.parentElement === null) close();
+    } finally {
+      clearTimeout(late);
+      into.element.removeAttribute("aria-busy");
+    }
+  }
+
+  function recolor(): void {
+    if (matrix === null || matrix.size === 0) return;
+    const { scale } = state.get();
+    legend.show(matrix.max, scale, matrix.error(matrix.max));
+    grid.paint(scale);
+    drill?.recolor();
+  }
+
+  /** The row of the focus token's sentence is the one that is read. */
+  function follow(): void {
+    if (matrix === null || matrix.size === 0) return;
+    const { token, pair } = state.get();
+    const a = sentenceOf(matrix, token);
+    const place = placeOfPair(matrix, pair);
+    if (place !== null && place.a === a) grid.standOn(place);
+    else if (a >= 0 && a !== grid.place.a) {
+      grid.standOn({ a, b: strongestOther(matrix, a) ?? a });
+    }
+    light();
+    tell(null);
+  }
+
+  const stops = [
+    state.on(["layer", "head"], () => void load()),
+    state.on(["token", "pair"], follow),
+    state.on(["scale"], recolor),
+  ];
+  void load();
+  return {
+    dispose() {
+      for (const stop of stops) stop();
+      loading?.abort();
+      drilling?.abort();
+      drill?.dispose();
+      root.remove();
+    },
+    table: () => (matrix === null || matrix.size === 0 ? null : matrixTable(matrix)),
+    options() {
+      const { layer, head, aggregation } = matrix?.asked ?? { ...choice, layer: null, head: null };
+      if (layer === null) return { aggregation, over: "all layers and heads" };
+      const over = head === null ? `L${layer}, all heads` : `L${layer} H${head}`;
+      return { aggregation, over };
+    },
+  };
+}

@@ -1,0 +1,252 @@
+/** Texts of other classes beside this one: what each was said to be, and where its first token looks. */
+
+import { inkOn, ramp } from "../../draw/color/ramp";
+import { rampIndex } from "../../draw/color/scale";
+import { modeOf, onTheme } from "../../draw/color/theme";
+import { weightLegend } from "../../draw/color/weight-legend";
+import { h } from "../../draw/dom";
+import { directionOf } from "../../draw/text-line";
+import type { Classification } from "../../figures/classes";
+import { maximum } from "../../figures/derive/matrix";
+import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
+import { explain, isAbort } from "../../protocol/failure";
+import type { ViewContext } from "../contract";
+import { pairBar, spaced } from "./rows";
+
+/** Columns of classes: those under comparison, and the text's likeliest. */
+const MOST_CLASSES = 12;
+/** Words from which on a text may be higher than its row. */
+const SCROLLED = 24;
+
+interface BesideText {
+  readonly text: string;
+  readonly text_pair: string | null;
+  readonly words: readonly string[];
+  readonly before: readonly string[];
+  readonly segments: readonly number[];
+}
+
+interface Texts {
+  /** This text is the first. */
+  readonly texts: readonly BesideText[];
+  readonly layers: readonly number[];
+  /** `[texts, classes]`. */
+  readonly logits: Float32Array;
+  readonly probabilities: Float32Array;
+  /** `[layers, words of all texts]`, `[texts, layers]`. */
+  readonly weights: Float32Array;
+  readonly special: Float32Array;
+}
+
+export interface Beside {
+  compare(classes: readonly number[]): void;
+  stop(): void;
+}
+
+export function textsBeside(
+  element: HTMLElement,
+  stage: ViewContext,
+  { labels, activation }: Classification,
+): Beside {
+  const { source, state, act, report, signal } = stage;
+  const life = new AbortController();
+  const ends = AbortSignal.any([signal, life.signal]);
+  const width = labels.length;
+  let classes: readonly number[] = [];
+  let known: Texts | null = null;
+  let painted: { cell: HTMLElement; value: (layer: number) => number }[] = [];
+  let top = 0;
+
+  const where = h("span", { class: "aw-muted" });
+  const legend = weightLegend();
+  const body = h("div", { class: "aw-beside-rows", "data-aw-part": "beside-rows" });
+  const section = h(
+    "section",
+    { class: "aw-first", "aria-label": "Other texts", hidden: true, "data-aw-part": "beside" },
+    h(
+      "div",
+      { class: "aw-panel-head" },
+      h("h3", { class: "aw-title" }, "Beside other texts"),
+      where,
+      legend.element,
+    ),
+    body,
+  );
+  element.append(section);
+
+  async function load(): Promise<void> {
+    try {
+      const { data, arrays } = await source.slice({ kind: "beside" }, { signal: ends });
+      if (ends.aborted) return;
+      const floats = (name: string): Float32Array =>
+        (arrays.get(name)?.data ?? new Float32Array(0)) as Float32Array;
+      known = {
+        texts: data.texts as readonly BesideText[],
+        layers: data.layers as readonly number[],
+        logits: floats("logits"),
+        probabilities: floats("probabilities"),
+        weights: floats("weights"),
+        special: floats("special"),
+      };
+      draw();
+    } catch (error) {
+      // A saved page has the texts that stood there, or none.
+      if (isAbort(error) || !source.live) return;
+      const { message, hint } = explain(error);
+      report(message, hint);
+    }
+  }
+
+  const likeliest = ({ logits }: Texts, text: number): number => {
+    const own = logits.subarray(text * width, (text + 1) * width);
+    return own.indexOf(Math.max(...own));
+  };
+
+  function number(value: number, text: string): HTMLElement {
+    return h(
+      "span",
+      { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
+      text,
+    );
+  }
+
+  /** What the classifier said of a text, in the classes under comparison. */
+  function said(of: Texts, text: number, best: number): HTMLElement {
+    const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES).sort((a, b) => a - b);
+    const value = (label: number): HTMLElement => {
+      const at = text * width + label;
+      return activation === "identity"
+        ? number(of.logits[at], formatNumber(of.logits[at]))
+        : number(of.probabilities[at], formatPercent(of.probabilities[at]));
+    };
+    return h(
+      "dl",
+      { class: "aw-beside-classes" },
+      ...columns.map((label) =>
+        h(
+          "div",
+          { class: label === best ? "is-best" : null, "data-class": label },
+          h("dt", {}, h("bdi", { title: labels[label] }, visible(labels[label]))),
+          h("dd", {}, value(label)),
+        ),
+      ),
+    );
+  }
+
+  function draw(): void {
+    if (known === null) return;
+    const of = known;
+    section.hidden = false;
+    legend.element.hidden = of.texts.length < 2;
+    if (of.texts.length < 2) {
+      where.textContent = "";
+      body.replaceChildren(
+        h(
+          "p",
+          { class: "aw-hint" },
+          "Run another text above, and this one stays here beside it. In Python: ",
+          h("code", {}, "show(text, beside=[…])"),
+          ", a text of each class, say.",
+        ),
+      );
+      section.hidden = act === null;
+      return;
+    }
+    const starts = of.texts.map((_, i) =>
+      of.texts.slice(0, i).reduce((sum, { words }) => sum + words.length, 0),
+    );
+    const total = of.texts.reduce((sum, { words }) => sum + words.length, 0);
+    const best = of.texts.map((_, i) => likeliest(of, i));
+    // By class in the model's order; values by size; this text among the others.
+    const order = of.texts
+      .map((_, i) => i)
+      .sort((a, b) =>
+        activation === "identity"
+          ? of.logits[a * width] - of.logits[b * width]
+          : best[a] - best[b] || a - b,
+      );
+    painted = [];
+    body.replaceChildren(
+      ...order.map((text) => {
+        const { words, before, segments, text: own, text_pair } = of.texts[text];
+        const long = words.length > SCROLLED;
+        const line = h("div", {
+          class: "aw-first-text",
+          dir: directionOf(own),
+          // A long text scrolls, by keys too.
+          tabindex: long ? 0 : null,
+          role: long ? "group" : null,
+          "aria-label": long ? "The text" : null,
+        });
+        words.forEach((word, i) => {
+          const cell = h("span", { class: "aw-first-token", "data-word": i }, visible(word));
+          const pair = i > 0 && segments[i] !== segments[i - 1];
+          spaced(line, cell, pair ? " " : before[i], i === 0);
+          if (pair) cell.before(pairBar());
+          painted.push({
+            cell,
+            value: (layer) => of.weights[layer * total + starts[text] + i],
+          });
+        });
+        const open =
+          text === 0 || act === null
+            ? h("span", { class: "aw-class-best" }, text === 0 ? "this text" : "")
+            : h("button", { type: "button", class: "aw-button" }, "Show");
+        if (text > 0 && act !== null) {
+          open.addEventListener(
+            "click",
+            () => {
+              act({ kind: "run", text: own, text_pair }).catch((error: unknown) => {
+                const { message, hint } = explain(error);
+                report(message, hint);
+              });
+            },
+            { signal: ends },
+          );
+        }
+        return h(
+          "div",
+          { class: `aw-beside-row${text === 0 ? " is-selected" : ""}`, "data-text": text },
+          said(of, text, best[text]),
+          line,
+          open,
+        );
+      }),
+    );
+    paint();
+  }
+
+  function paint(): void {
+    if (known === null || known.texts.length < 2) return;
+    const { layers } = known;
+    const { layer, scale } = state.get();
+    const row = layers.includes(layer) ? layers.indexOf(layer) : layers.length - 1;
+    where.textContent = `L${layers[row]} · mean of heads, first token over words`;
+    const values = painted.map(({ value }) => value(row));
+    top = maximum(values);
+    legend.show(top, scale);
+    const { css, rgb } = ramp("weight", modeOf(element));
+    painted.forEach(({ cell }, i) => {
+      const index = rampIndex(values[i], top, scale);
+      cell.style.background = css[index];
+      cell.style.color = inkOn(rgb[index]);
+      cell.title = `${cell.textContent}  ${formatNumber(values[i])}`;
+      cell.setAttribute("data-aw-value", exact(values[i]));
+    });
+  }
+
+  onTheme(element, paint, ends);
+  const stops = [state.on(["layer", "scale"], paint)];
+  void load();
+  return {
+    compare(next) {
+      classes = next;
+      draw();
+    },
+    stop() {
+      for (const stop of stops) stop();
+      life.abort();
+      section.remove();
+    },
+  };
+}

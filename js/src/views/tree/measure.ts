@@ -1,0 +1,56 @@
+/** Widths of what the tree writes, and labels cut to fit. */
+
+import { fitText } from "../../draw/canvas";
+import { palette } from "../../draw/color/theme";
+
+export interface Label {
+  readonly text: string;
+  /** px */
+  readonly width: number;
+}
+
+export interface Ruler {
+  /** Width of `text` at a size (px) and a weight. */
+  width(text: string, size: number, weight: number): number;
+  /** `text` in at most `most` px. */
+  fit(text: string, size: number, weight: number, most: number): Label;
+}
+
+/** Average width of a letter over its size, where there is no canvas to ask. */
+const LETTER = 0.55;
+
+export function createRuler(element: HTMLElement): Ruler {
+  const pen = document.createElement("canvas").getContext("2d");
+  const { font } = palette(element);
+  const widths = new Map<string, number>();
+  const labels = new Map<string, Label>();
+
+  function width(text: string, size: number, weight: number): number {
+    const key = `${size} ${weight} ${text}`;
+    let found = widths.get(key);
+    if (found === undefined) {
+      if (pen !== null) pen.font = `${weight} ${size}px ${font}`;
+      found = pen?.measureText(text).width ?? text.length * size * LETTER;
+      widths.set(key, found);
+    }
+    return found;
+  }
+
+  return {
+    width,
+    fit(text, size, weight, most) {
+      const key = `${size} ${weight} ${most} ${text}`;
+      let found = labels.get(key);
+      if (found === undefined) {
+        let cut = text;
+        if (pen !== null && width(text, size, weight) > most) {
+          pen.font = `${weight} ${size}px ${font}`;
+          cut = fitText(pen, text, most);
+        }
+        found = { text: cut, width: width(cut, size, weight) };
+        labels.set(key, found);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+// @vitest-environment node
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const SRC = join(import.meta.dirname, "../src");
+
+/** The architecture, from the bottom up: a room imports only from itself and from the rooms before it in this list. */
+const ROOMS = [
+  "protocol", // packs, slices, sources; what answers for a run
+  "state", // the selection
+  "figures", // pure functions: numbers, names, formulas, the matrix of the selection
+  "draw", // drawing helpers that know nothing of a view
+  "views/contract", // what a view is
+  "views/*", // one folder a view; none imports another one
+  "views", // the list of all views, and those whose code comes later
+  "export", // pictures, tables, paper
+  "frame", // what stands around a view
+  "", // entries: widget, standalone, lazy
+] as const;
+/** More files than this in one folder are two rooms. */
+const MOST_FILES = 15;
+
+interface Place {
+  readonly room: (typeof ROOMS)[number];
+  /** The view that a file belongs to; null for all others. */
+  readonly view: string | null;
+}
+
+function placeOf(file: string): Place {
+  const [room, next, ...rest] = file.split("/");
+  if (next === undefined) return { room: "", view: null };
+  if (room === "views" && next === "contract.ts") return { room: "views/contract", view: null };
+  if (room === "views" && rest.length > 0) return { room: "views/*", view: next };
+  if (!ROOMS.some((name) => name === room)) throw new Error(`${file} is in no room`);
+  return { room: room as Place["room"], view: null };
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => file.endsWith(".ts"))
+  .sort();
+const known = new Set(files);
+
+/** The file that `from` names as `path`. */
+function resolve(from: string, path: string): string {
+  const target = relative(SRC, join(SRC, dirname(from), path)).replaceAll("\\", "/");
+  const found = [`${target}.ts`, target === "" ? "index.ts" : `${target}/index.ts`].find((file) =>
+    known.has(file),
+  );
+  if (found === undefined) throw new Error(`${from} imports ${path}, which is no file`);
+  return found;
+}
+
+/** Files that a file imports or exports from, types included. */
+const arrows = new Map(
+  files.map((file) => {
+    const text = readFileSync(join(SRC, file), "utf8");
+    const named = /(?:\bfrom|\bimport|\bimport\()\s*"(\.[^"]*)"/g;
+    return [file, [...text.matchAll(named)].map(([, path]) => resolve(file, path!))] as const;
+  }),
+);
+
+/** Why an arrow is forbidden; null where it is allowed. */
+function fault(from: Place, to: Place): string | null {
+  if (ROOMS.indexOf(to.room) > ROOMS.indexOf(from.room)) return "points up";
+  return from.view !== null && to.view !== null && from.view !== to.view
+    ? "leads from one view to another"
+    : null;
+}
+
+/** The files of a circle in their order, the first one again at the end; null where there is none. */
+function circleFrom(start: string, done: Set<string>, path: string[] = []): string[] | null {
+  if (path.includes(start)) return [...path.slice(path.indexOf(start)), start];
+  if (done.has(start)) return null;
+  for (const next of arrows.get(start)!) {
+    const circle = circleFrom(next, done, [...path, start]);
+    if (circle !== null) return circle;
+  }
+  done.add(start);
+  return null;
+}
+
+describe("the rooms of the page", () => {
+  test("import only from the rooms below them, and a view from no other view", () => {
+    const wrong = [...arrows].flatMap(([from, targets]) =>
+      targets.flatMap((to) => {
+        const why = fault(placeOf(from), placeOf(to));
+        return why === null ? [] : [`${from} -> ${to} ${why}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("hold no circle of files", () => {
+    const done = new Set<string>();
+    const circles = files.flatMap((file) => circleFrom(file, done)?.join(" -> ") ?? []);
+    expect(circles).toEqual([]);
+  });
+
+  test("have few files in each folder", () => {
+    const folders = files.map((file) => dirname(file));
+    const sizes = [...new Set(folders)].map(
+      (folder) => [folder, folders.filter((name) => name === folder).length] as const,
+    );
+    const crowded = sizes.filter(([, size]) => size > MOST_FILES);
+    expect(crowded.map(([folder, size]) => `${folder}: ${size} files`)).toEqual([]);
+  });
+});
+
+test("an arrow that is read is one that is there", () => {
+  expect(arrows.get("widget.ts")).toContain("frame/frame.ts");
+  expect(arrows.get("views/index.ts")).toContain("views/tree/index.ts");
+  expect(fault(placeOf("draw/dom.ts"), placeOf("figures/format.ts"))).toBe(null);
+  expect(fault(placeOf("figures/format.ts"), placeOf("draw/dom.ts"))).toBe("points up");
+  expect(fault(placeOf("views/tree/view.ts"), placeOf("views/task/rows.ts"))).toBe(
+    "leads from one view to another",
+  );
+});
