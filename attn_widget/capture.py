@@ -17,9 +17,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from attn_widget import bert
+from attn_widget.checks import check_callable
 from attn_widget.errors import NotAvailableError
 from attn_widget.families import layer_modules
-from attn_widget.finite import check_head, check_states
+from attn_widget.finite import check_head, check_scores, check_states
 from attn_widget.trace import KeptLogits, LayerQKV, Outputs, QKVTrace, Trace, WeightsTrace
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
         The model's attention can be seen neither way.
     NotFiniteError
         A layer, or the classifier above them, gave NaN or infinite numbers.
+    InputTypeError
+        ``progress`` cannot be called.
 
     Examples
     --------
@@ -67,6 +70,7 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     >>> trace.weights(3, 5).sum(axis=1).round(5).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
+    check_callable(progress, "progress")
     with encoder.lock:
         mechanism = encoder.family.mechanism or _supported(encoder.network)
         run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
@@ -201,6 +205,7 @@ def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress
     layers = [layer for layer in recorder.layers if layer.query.shape[1] == layer.key.shape[1] == n]
     if not layers or len({layer.query.shape for layer in layers}) != 1:
         raise _unseen(encoder)
+    check_scores(encoder, encoding.tokens, layers)
     _normalized(layers)
     return QKVTrace(encoding.tokens, layers, outputs)
 

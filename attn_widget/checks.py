@@ -1,6 +1,6 @@
 """What users give, checked: one check for each kind of argument.
 
-Indices, heads, slices, counts, seeds, yes or no, names, choices, arrays, paths. Whatever a message
+Indices, heads, slices, counts, seeds, yes or no, names, choices, functions, arrays, paths. Whatever a message
 says of a value goes through `shown`: a value may be huge, nested without end, or unable to print.
 """
 
@@ -332,6 +332,19 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
             f"{name} is {shown(value)}, expected {what}.", f"For example {name}='a name'."
         )
     return value
+
+
+def check_callable(value: Any, name: str) -> None:
+    """Refuse what is neither a function nor None.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if value is not None and not callable(value):
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected a function or None.", f"Leave {name} out."
+        )
 
 
 def check_kind(value: Any, kind: type[Any], name: str, hint: str) -> None:

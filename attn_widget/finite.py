@@ -13,6 +13,9 @@ from attn_widget.families import layer_modules
 if TYPE_CHECKING:
     from attn_widget.encoder import Encoder
     from attn_widget.tokens import Token
+    from attn_widget.trace.qkv import LayerQKV
+
+LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
 def check_states(encoder: Encoder, tokens: Sequence[Token], states: Sequence[Any] | None) -> None:
@@ -33,15 +36,46 @@ def check_states(encoder: Encoder, tokens: Sequence[Token], states: Sequence[Any
     if not states or _finite(states[-1]):
         return
     at = next(i for i, state in enumerate(states) if not _finite(state))
-    row = int((~states[at].isfinite()).any(dim=-1).nonzero()[0, 0])
-    value = states[at][row]
-    number = "NaN" if bool(value.isnan().any()) else "infinite numbers"
     # A family whose layers are not known has its last state alone.
     if len(states) == 1:
         where = "The last layer"
     else:
-        where = "The embeddings" if at == 0 else f"Layer {at - 1} (of 0 to {len(states) - 2})"
-    raise NotFiniteError(
+        where = "The embeddings" if at == 0 else _layer_name(at - 1, len(states) - 1)
+    raise _not_finite(encoder, tokens, where, states[at])
+
+
+def check_scores(encoder: Encoder, tokens: Sequence[Token], layers: Sequence[LayerQKV]) -> None:
+    """Refuse a run whose attention scores are not finite.
+
+    The fused attention of some versions of torch gives finite outputs for such scores, so that the
+    hidden states do not tell.
+
+    Raises
+    ------
+    NotFiniteError
+        With the first layer that has such scores, the token, and the weight that has such numbers too.
+    """
+    for i, layer in enumerate(layers):
+        query, key = layer.query.float(), layer.key.float()
+        largest = float(query.abs().max()) * float(key.abs().max()) * query.shape[-1]
+        if largest <= LARGEST_SCORE:  # not so with NaN
+            continue
+        key = key.repeat_interleave(len(query) // len(key), 0)
+        scores = query @ key.transpose(-1, -2)
+        if not _finite(scores):
+            where = f"The attention of {_layer_name(i, len(layers)).lower()}"
+            raise _not_finite(encoder, tokens, where, scores.movedim(0, 1).flatten(1))
+
+
+def _layer_name(layer: int, n_layers: int) -> str:
+    return f"Layer {layer} (of 0 to {n_layers - 1})"
+
+
+def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any) -> NotFiniteError:
+    """What is raised of numbers [n, any] that are not finite in at least one row."""
+    row = int((~rows.isfinite()).any(dim=-1).nonzero()[0, 0])
+    number = "NaN" if bool(rows[row].isnan().any()) else "infinite numbers"
+    return NotFiniteError(
         f"{where} of {encoder.name} gave {number}, first for token {row} ({tokens[row].text!r}): "
         "no figure of this run means anything.",
         _cause(encoder),

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_choice, check_count, index_in, indices_in, slice_in
+from attn_widget.checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    index_in,
+    indices_in,
+    slice_in,
+)
 from attn_widget.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
@@ -105,10 +112,11 @@ class Run:
         InputError
             An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
         InputTypeError
-            ``top_k`` is no int, or ``rows`` no slice.
+            ``top_k`` is no int, ``rows`` no slice, or ``progress`` cannot be called.
         """
         self._check(mode)
         top_k = check_count(top_k, "top_k", 1, self.encoder.vocab_size)
+        check_callable(progress, "progress")
         n = self.trace.n_tokens
         wanted = positions_of(rows, n)
         with self._lock:

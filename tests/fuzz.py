@@ -57,7 +57,7 @@ LONGEST = 2100  # characters of a message with its hint
 TEXT = "The cat sat on the mat. It slept because it was tired."
 NOT_CALLED = {"AttnWidgetError", "__version__"}  # is raised; is a str
 PLUMBING = {"notify_change", "set_state"}  # of traitlets and ipywidgets: nobody calls them
-DRAWN = {"save_png", "save_svg"}  # start a browser
+DRAWN = {"save_png", "save_svg", "save_pdf"}  # start a browser
 SELDOM = 8  # of so many turns, one goes to a call that takes seconds: a browser, a training, pip
 SLOW = DRAWN | {
     "fit_classifier",
@@ -442,6 +442,9 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "to_json.path": lambda w: [None, file(w, ".json")],
     "save_png.path": lambda w: [file(w, ".png")],
     "save_svg.path": lambda w: [file(w, ".svg")],
+    "save_pdf.path": lambda w: [file(w, ".pdf")],
+    "paper": one_of("A4", "Letter"),
+    "pooling": one_of("mean", "first"),
     "Profile.path": lambda w: [file(w, ".parquet")],
     "load.path": lambda w: [w.saved_profile],
     "view": one_of(None, "heads"),

@@ -51,12 +51,14 @@ class FittedClassifier:
         hint = "fit_classifier(...) and load_classifier(folder) make a FittedClassifier."
         check_kind(model, PreTrainedModel, "model", hint)
         check_kind(tokenizer, PreTrainedTokenizerBase, "tokenizer", hint)
-        check_kind(settings or {}, dict, "settings", hint)
+        records = check_several(history, "history", "dicts")
+        for found in (*records, {} if settings is None else settings):
+            check_kind(found, dict, "settings, or an entry of history,", hint)
         self.model = model.eval()
         self.tokenizer = tokenizer
         labels = model.config.id2label
         self.classes: tuple[str, ...] = tuple(str(labels[i]) for i in range(len(labels)))
-        self.history: tuple[dict[str, Any], ...] = tuple(check_several(history, "history", "dicts"))
+        self.history: tuple[dict[str, Any], ...] = tuple(records)
         self.settings: dict[str, Any] = dict(settings or {})
 
     @property

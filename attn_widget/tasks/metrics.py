@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import as_array
+from attn_widget.checks import LARGEST_COUNT, as_array, check_number
 from attn_widget.errors import InputError
 
 # "Within one class" says little when three classes are all within one of the middle.
@@ -41,6 +41,13 @@ class Metrics:
     auc_roc: float
     correct: float
     relaxed: float | None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            # NaN says that a curve does not exist; `check_number` refuses it.
+            if value is not None and not (isinstance(value, float) and math.isnan(value)):
+                check_number(value, field.name, 0, LARGEST_COUNT)
 
 
 def score(labels: Any, probabilities: Any) -> Metrics:

@@ -9,7 +9,6 @@ import pytest
 from scripts.tutorials import (
     LIMIT_S,
     NOTEBOOKS,
-    OUT,
     PICTURE,
     SOLUTION,
     is_bar,
@@ -65,7 +64,5 @@ def test_one_cell_has_the_picture(name: str) -> None:
 
 @every
 def test_stands_in_the_index(name: str) -> None:
-    index = (OUT / "README.md").read_text(encoding="utf-8")
-    title = title_of(read(name))
-    assert f"## [{title}]({name}.html)" in index
-    assert f'src="{name}.png"' in index
+    index = (NOTEBOOKS / "README.md").read_text(encoding="utf-8")
+    assert f"## [{title_of(read(name))}]({name}.ipynb)" in index
