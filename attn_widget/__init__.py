@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from attn_widget._version import __version__
 
 # At once, and light: a module of the same name would otherwise take the function's place.
-from attn_widget.show import analyze, show
+from attn_widget.api import analyze, show
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.external import from_attentions
     from attn_widget.corpus import Profile, profile
-    from attn_widget.encoder import Encoder, load, unload
     from attn_widget.errors import AttnWidgetError
-    from attn_widget.export.page import as_html, to_html
     from attn_widget.export.report import report
+    from attn_widget.model.encoder import Encoder, load, unload
+    from attn_widget.page.page import as_html, to_html
     from attn_widget.widget import AttentionWidget, close_all
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.
@@ -25,16 +25,16 @@ _HOMES = {
     "Analysis": "attn_widget.analysis",
     "AttentionWidget": "attn_widget.widget",
     "AttnWidgetError": "attn_widget.errors",
-    "Encoder": "attn_widget.encoder",
+    "Encoder": "attn_widget.model.encoder",
     "Profile": "attn_widget.corpus",
-    "as_html": "attn_widget.export.page",
+    "as_html": "attn_widget.page.page",
     "close_all": "attn_widget.widget",
     "from_attentions": "attn_widget.analysis.external",
-    "load": "attn_widget.encoder",
+    "load": "attn_widget.model.encoder",
     "profile": "attn_widget.corpus",
     "report": "attn_widget.export.report",
-    "to_html": "attn_widget.export.page",
-    "unload": "attn_widget.encoder",
+    "to_html": "attn_widget.page.page",
+    "unload": "attn_widget.model.encoder",
 }
 
 __all__ = [

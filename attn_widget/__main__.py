@@ -68,11 +68,11 @@ def say(line: str) -> None:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
-    from attn_widget.export.files import destination
-    from attn_widget.export.page import write_page
+    from attn_widget.api import analyze
     from attn_widget.export.report import report
-    from attn_widget.export.saved_run import Kept, saved_run
-    from attn_widget.show import analyze
+    from attn_widget.host.files import destination
+    from attn_widget.page.page import write_page
+    from attn_widget.page.saved_run import Kept, saved_run
 
     target, kept = destination(options.output), Kept(title=options.title)  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
@@ -115,8 +115,8 @@ def read_lines(name: str) -> list[str]:
 def print_analysis(options: argparse.Namespace) -> None:
     """Predictions as a table, or the whole analysis as JSON."""
     from attn_widget.analysis.document import document
-    from attn_widget.show import analyze
-    from attn_widget.widget.pack import to_json
+    from attn_widget.api import analyze
+    from attn_widget.protocol.pack import to_json
 
     mode = "masked" if options.masked else "as_is"
     top_k = 5 if options.top_k is None else options.top_k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 MOST_CHARACTERS = 1000  # of a message, and of a hint: what was given may be of any length
 ENDING = 200  # of those, kept of the end, where it is said what was expected
@@ -68,3 +68,26 @@ class NotFiniteError(AttnWidgetError, ArithmeticError):
 
 class SliceError(AttnWidgetError, ValueError):
     """A request from the page that does not fit the analysis."""
+
+
+class NotPickled:
+    """Mixin: `pickle`, `copy` and whoever uses them (joblib, multiprocessing) get a reason."""
+
+    WHY = "it holds a model's tensors and locks"
+    INSTEAD = ""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        self._refuse()
+
+    def __copy__(self) -> Any:
+        self._refuse()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        name = type(self).__name__
+        article = "An" if name[0] in "AEIO" else "A"
+        raise InputTypeError(
+            f"{article} {name} can be neither pickled nor copied: {self.WHY}.", self.INSTEAD
+        )

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 import attn_widget as aw
-from attn_widget.capture import capture
+from attn_widget.trace.capture import capture
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.specialization import SHARES, specialize
-from attn_widget.capture import capture
-from attn_widget.encoder import load
+from attn_widget.figures.specialization import SHARES, specialize
+from attn_widget.model.encoder import load
+from attn_widget.trace.capture import capture
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
 
 

@@ -89,7 +89,7 @@ def main() -> None:
 def show_seconds(repeats: int = 10) -> None:
     """What `display` adds to `show()`, in this process."""
     import attn_widget as aw
-    from attn_widget.export.output import outputs
+    from attn_widget.page.output import outputs
 
     aw.show("warm up", progress=False)
     shows: list[float] = []

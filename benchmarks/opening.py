@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import attn_widget as aw
-from attn_widget.analysis.arrays import Float32
 from attn_widget.analysis.opening import largest_between_words, strongest_word, word_pairs
-from attn_widget.encoder import Encoder
-from attn_widget.widget.paint import opening
+from attn_widget.figures.arrays import Float32
+from attn_widget.model.encoder import Encoder
+from attn_widget.protocol.paint import opening
 from benchmarks.shapes import table
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"

@@ -21,8 +21,8 @@ from playwright.sync_api import Browser
 from transformers import BertConfig, BertForMaskedLM
 
 import attn_widget as aw
-from attn_widget.export.page import write_page
-from attn_widget.export.saved_run import SavedRun, saved_run
+from attn_widget.page.page import write_page
+from attn_widget.page.saved_run import SavedRun, saved_run
 from benchmarks.shapes import MINI, table, text_of, tokenizer
 from scripts.lab import chromium
 from scripts.page import DRAWN

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
 from attn_widget.tasks import lexicon, rated_sentences
-from attn_widget.tasks.archive import member
-from attn_widget.tasks.rated import SOURCES, RatedSentences
+from attn_widget.tasks.data.archive import member
+from attn_widget.tasks.data.rated import SOURCES, RatedSentences
 
 Score = Callable[[Sequence[str]], NDArray[np.float64]]
 

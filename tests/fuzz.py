@@ -784,7 +784,7 @@ def run(
 
 
 def cache_of() -> str:
-    from attn_widget.tasks.archive import cache_folder
+    from attn_widget.tasks.data.archive import cache_folder
 
     return str(cache_folder(None))
 

@@ -1,4 +1,4 @@
-"""Analysis: the figures of one run, each a pure function of arrays, one concept a file."""
+"""Analysis: the figures of one run, computed when they are first asked for."""
 
 from __future__ import annotations
 

@@ -7,25 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attn_widget.analysis.arrays import Float32, Head, Tau
-from attn_widget.analysis.flow import attention_flow
-from attn_widget.analysis.influence import Influence, influence_tree
 from attn_widget.analysis.kept import Kept
-from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
-from attn_widget.analysis.metrics import (
-    TAU,
-    Metrics,
-    compute_metrics,
-    layer_metrics,
-    stack_metrics,
-    threshold,
-)
-from attn_widget.analysis.patterns import Patterns, positional_patterns
-from attn_widget.analysis.roles import Roles, head_roles
-from attn_widget.analysis.rollout import layer_change, mean_heads, rollout
-from attn_widget.analysis.sentences import SentenceAttention
-from attn_widget.analysis.specialization import Specialization, specialize
-from attn_widget.analysis.tables import dataframe, head_records
 from attn_widget.checks import (
     check_flag,
     check_seed,
@@ -34,6 +16,24 @@ from attn_widget.checks import (
     is_mean,
     slice_in,
 )
+from attn_widget.figures.arrays import Float32, Head, Tau
+from attn_widget.figures.flow import attention_flow
+from attn_widget.figures.influence import Influence, influence_tree
+from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.figures.metrics import (
+    TAU,
+    Metrics,
+    compute_metrics,
+    layer_metrics,
+    stack_metrics,
+    threshold,
+)
+from attn_widget.figures.patterns import Patterns, positional_patterns
+from attn_widget.figures.roles import Roles, head_roles
+from attn_widget.figures.rollout import layer_change, mean_heads, rollout
+from attn_widget.figures.sentences import SentenceAttention
+from attn_widget.figures.specialization import Specialization, specialize
+from attn_widget.figures.tables import dataframe, head_records
 
 
 class AttentionFigures(Kept):

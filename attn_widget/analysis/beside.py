@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attn_widget.analysis.first_token import FirstToken
-from attn_widget.classification import ClassProbabilities
+from attn_widget.model.classification import ClassProbabilities
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis

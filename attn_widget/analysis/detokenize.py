@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attn_widget.errors import InputError
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 
 OPENING = frozenset(["[CLS]", "<s>", "<cls>", "<bos>", "<|endoftext|>", "<|startoftext|>"])
 SEPARATING = frozenset(["[SEP]", "</s>", "<sep>", "<eos>"])

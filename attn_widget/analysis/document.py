@@ -10,7 +10,7 @@ from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.predictions import Mode
+    from attn_widget.model.predictions import Mode
 
 
 def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dict[str, Any]:

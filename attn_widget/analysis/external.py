@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.analysis import Analysis
-from attn_widget.analysis.arrays import Bool, Float32
 from attn_widget.analysis.detokenize import PADDING, place
 from attn_widget.analysis.tensors import (
     ROW_SUM_HALF,
@@ -19,7 +18,8 @@ from attn_widget.analysis.tensors import (
 )
 from attn_widget.checks import check_characters, is_half
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.tokens import Token
+from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
 
 CLOSES = 1e-5  # largest weight difference by which queries and keys still explain float32 weights

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attn_widget.analysis.arrays import Float32, Head
 from attn_widget.analysis.merge import group_tokens
-from attn_widget.tokens import Token
+from attn_widget.figures.arrays import Float32, Head
+from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
 
 LAST_LAYERS = 6  # docs/definitions.md, section 9

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.checks import check_kind
-from attn_widget.errors import NotAvailableError
-from attn_widget.pickled import NotPickled
+from attn_widget.errors import NotAvailableError, NotPickled
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
     from attn_widget.analysis.beside import TextBeside
-    from attn_widget.encoding import Masked
-    from attn_widget.inside import LayerParts
     from attn_widget.language import Language, Word
-    from attn_widget.run import Run
-    from attn_widget.tokens import Token
+    from attn_widget.model.encoding import Masked
+    from attn_widget.model.tokens import Token
     from attn_widget.trace import Trace
+    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.run import Run
 
 Value = TypeVar("Value")
 
@@ -44,7 +43,7 @@ class Kept(NotPickled):
             trace, Trace, "trace", "analyze(text) makes an Analysis; so does from_attentions()."
         )
         if run is not None:
-            from attn_widget.run import Run
+            from attn_widget.trace.run import Run
 
             check_kind(run, Run, "run", "analyze(text) has one.")
         if language is not None:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.arrays import Bool, Float32, Head
 from attn_widget.checks import is_mean
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.tokens import Token
+from attn_widget.figures.arrays import Bool, Float32, Head
+from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
 
 MERGED_ID = -1  # the id of a position that several tokens share

@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_widget.analysis.arrays import Float32, Head
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
-from attn_widget.analysis.hidden import (
-    HiddenPath,
-    Residuals,
-    hidden_path,
-    residual_bars,
-    residuals,
-)
 from attn_widget.analysis.kept import Kept
 from attn_widget.checks import check_flag, index_in, nearest, shown
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.figures.arrays import Float32, Head
+from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, residual_bars, residuals
 
 if TYPE_CHECKING:
-    from attn_widget.capture import Progress
-    from attn_widget.classification import ClassProbabilities
-    from attn_widget.inside import EmbeddingParts, LayerParts
-    from attn_widget.predictions import Mode, Predictions, Softmax
+    from attn_widget.model.classification import ClassProbabilities
+    from attn_widget.model.predictions import Mode, Predictions, Softmax
+    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.inside import EmbeddingParts, LayerParts
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide

@@ -18,8 +18,8 @@ from attn_widget.language.keys import is_punctuation
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
-    from attn_widget.analysis.arrays import Float32, Head
-    from attn_widget.tokens import Token
+    from attn_widget.figures.arrays import Float32, Head
+    from attn_widget.model.tokens import Token
 
 NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
 MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.analysis.arrays import Bool, Float32
 from attn_widget.checks import as_array, check_several
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.figures.arrays import Bool, Float32
 
 ROW_SUM = 1e-3  # how far from 1 a float32 row may sum
 ROW_SUM_HALF = 1e-2  # a row of bfloat16 weights: 8 bits each

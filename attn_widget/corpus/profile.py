@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis import metrics, patterns, specialization
-from attn_widget.analysis.roles import Roles, head_roles
-from attn_widget.analysis.tables import dataframe
 from attn_widget.checks import check_kind, check_path, check_seed
 from attn_widget.corpus import statistics
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
-from attn_widget.export.files import destination
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.roles import Roles, head_roles
+from attn_widget.figures.tables import dataframe
+from attn_widget.host.files import destination
 
 KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 

@@ -18,7 +18,7 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.language.taggers import TaggerLike, resolve
 
 if TYPE_CHECKING:
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.encoder import Encoder
 
 KEEP_EVERY = 20.0  # seconds of work that a crash may cost
 FINGERPRINT = 64  # values at each end of a weight tensor that tell two checkpoints apart
@@ -117,7 +117,7 @@ def profile(
     given = listed(texts, "texts")
     if not given:
         raise InputError("texts is empty.", "Give at least one text.")
-    from attn_widget.encoder import load
+    from attn_widget.model.encoder import load
 
     encoder = load(model, progress=progress)
     lengths = _lengths(encoder, given, truncation)
@@ -175,7 +175,7 @@ def _figures(
     encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
 ) -> np.ndarray[Any, Any]:
     """The figures of one text: float32 [keys, L, H]."""
-    from attn_widget.show import analyze
+    from attn_widget.api import analyze
 
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
     found = {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.export.files import write_parts
+from attn_widget.host.files import write_parts
 
 _METADATA = b"attn_widget"
 FORMAT = 1

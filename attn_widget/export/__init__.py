@@ -1,1 +1,1 @@
-"""What a widget gives away: tables, pictures, and the caption that says what they are of."""
+"""Export: tables, captions, pictures and reports of what is shown."""

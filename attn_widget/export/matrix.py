@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_widget.analysis.arrays import Bool, Float32
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.units import Unit, project, project_allowed, spans, units_of
+from attn_widget.figures.arrays import Bool, Float32
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

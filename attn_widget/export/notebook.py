@@ -74,7 +74,7 @@ class LivePages(Preprocessor):
     def _added(self, outputs: dict[str, Any]) -> set[str]:
         """Put the installed package's code where the outputs of its version lack it; says which they are."""
         # Here, because it takes seconds and a server that saves notebooks seldom needs it.
-        from attn_widget.export.output import code_element, version
+        from attn_widget.page.output import code_element, version
 
         output = outputs.get(version())
         if output is None:

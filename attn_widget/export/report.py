@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.export.page import TITLE, write_page
-from attn_widget.export.room import Room
-from attn_widget.export.saved_run import (
-    SELECTED,
-    Kept,
-    SavedRun,
-    check_views,
-    saved_run,
-)
+from attn_widget.page.page import TITLE, write_page
+from attn_widget.page.room import Room
+from attn_widget.page.saved_run import SELECTED, Kept, SavedRun, check_views, saved_run
 
 if TYPE_CHECKING:
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.encoder import Encoder
 
 RUN_OPTIONS = ("model", "tagger", "truncation")
 OF_ONE_TEXT = ("token", "pair", "group")
@@ -81,7 +75,7 @@ def report(
     """
     from tqdm.auto import tqdm
 
-    from attn_widget.encoder import load
+    from attn_widget.model.encoder import load
 
     if isinstance(texts, (str, bytes)):
         raise InputTypeError(
@@ -173,7 +167,7 @@ def run_of(
     room: dict[str, float],
 ) -> SavedRun:
     """One text of a report."""
-    from attn_widget.show import analyze
+    from attn_widget.api import analyze
 
     with numbered(number):
         analysis = analyze(*pair_of(number, given), progress=False, **options)

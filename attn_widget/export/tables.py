@@ -13,15 +13,15 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from attn_widget.analysis.arrays import Float32
-from attn_widget.analysis.influence import influence_tree
-from attn_widget.analysis.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.text import Cell, Table
 from attn_widget.export.units import Unit
-from attn_widget.widget.paint import TOP_K, opening_mode
-from attn_widget.widget.slices import opened_classes
+from attn_widget.figures.arrays import Float32
+from attn_widget.figures.influence import influence_tree
+from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
+from attn_widget.protocol.paint import TOP_K, opening_mode
+from attn_widget.protocol.slices import opened_classes
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.arrays import Bool, Float32
-from attn_widget.widget.paint import token_columns
+from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.protocol.paint import token_columns
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

@@ -15,7 +15,7 @@ from attn_widget.language.language import Language, Sentence, Word
 from attn_widget.language.segment import has_nupunkt, sentence_starts, tile
 from attn_widget.language.taggers import Tagger, TaggerLike, Tagging, resolve, run
 from attn_widget.language.words import trim
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 
 Segmenter = Literal["nupunkt", "tagger"]
 

@@ -50,7 +50,7 @@ def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str
     Examples
     --------
     >>> from attn_widget.language import annotate
-    >>> from attn_widget.tokens import Token
+    >>> from attn_widget.model.tokens import Token
     >>> tokens = [Token("hi", 1, 0, 2, "hi"), Token("!", 2, 2, 3, "!")]
     >>> sets, reasons = key_sets(annotate(tokens, "hi!", tagger=None))
     >>> sets["punctuation"].tolist(), reasons["syntax"]

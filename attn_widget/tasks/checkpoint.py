@@ -19,8 +19,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from attn_widget.checkpoint import quiet
 from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.model.checkpoint import quiet
 from attn_widget.tasks.training_loop import State
 
 FORMAT = 2  # 1: rates that fell by steps

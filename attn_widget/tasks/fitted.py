@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_flag, check_kind, check_path, check_several
-from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
+from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.tasks.metrics import rank
 
 if TYPE_CHECKING:
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.encoder import Encoder
 
 
 class FittedClassifier:
@@ -64,7 +64,7 @@ class FittedClassifier:
     @property
     def encoder(self) -> Encoder:
         """What `attn_widget.load` makes of it."""
-        from attn_widget.encoder import load
+        from attn_widget.model.encoder import load
 
         return load((self.model, self.tokenizer))
 
@@ -103,9 +103,9 @@ class FittedClassifier:
         InputError, InputTypeError
             No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
-        from attn_widget.capture import running
         from attn_widget.tasks.batches import check_texts, tokenize
         from attn_widget.tasks.training_loop import predict, softmax
+        from attn_widget.trace.capture import running
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -206,8 +206,8 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     InputTypeError
         ``folder`` is no path.
     """
-    from attn_widget.checkpoint import load_checkpoint, locate
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.checkpoint import load_checkpoint, locate
+    from attn_widget.model.encoder import Encoder
     from attn_widget.tasks.checkpoint import PLACE, RECORD, need_tokenizer, read_json
 
     path = check_path(folder, "folder")

@@ -12,7 +12,7 @@ import torch
 from attn_widget.errors import InputError
 
 if TYPE_CHECKING:
-    from attn_widget.encoder import Encoder
+    from attn_widget.model.encoder import Encoder
 
 Head = Literal["linear", "cnn"]
 HEADS: tuple[Head, ...] = get_args(Head)

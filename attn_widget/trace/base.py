@@ -14,7 +14,7 @@ from attn_widget.checks import index_in, is_mean
 from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
-    from attn_widget.tokens import Token
+    from attn_widget.model.tokens import Token
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]

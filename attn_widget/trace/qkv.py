@@ -22,7 +22,7 @@ from attn_widget.trace.base import (
 if TYPE_CHECKING:
     import torch
 
-    from attn_widget.tokens import Token
+    from attn_widget.model.tokens import Token
 
 WHOLE_HEAD_TOKENS = (
     1024  # up to here a head is computed whole and then cut, so that rows are bit-equal

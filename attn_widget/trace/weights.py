@@ -11,7 +11,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.trace.base import Bools, Floats, Outputs, Trace, count_bytes, frozen
 
 if TYPE_CHECKING:
-    from attn_widget.tokens import Token
+    from attn_widget.model.tokens import Token
 
 
 class WeightsTrace(Trace):

@@ -16,8 +16,8 @@ import numpy as np
 import traitlets as t
 
 if TYPE_CHECKING:
-    from attn_widget.widget.request import Request
-    from attn_widget.widget.slices import Answer
+    from attn_widget.protocol.request import Request
+    from attn_widget.protocol.slices import Answer
 
 
 def bundle(name: str) -> str:
@@ -62,7 +62,7 @@ def page_code() -> dict[str, Any]:
     Shared in the kernel of a notebook. marimo shares equal modules by itself and has no manager of
     models; in Colab each output is a page of its own.
     """
-    from attn_widget.loading_notice import notebook_shell
+    from attn_widget.host.notice import notebook_shell
 
     global _shared
     if notebook_shell() is None or "google.colab" in sys.modules:

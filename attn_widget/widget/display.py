@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.loading_notice import current_notice, notebook_shell
+from attn_widget.host.notice import current_notice, notebook_shell
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -72,11 +72,11 @@ def in_a_box(widget: AnyWidget) -> bool:
 
 
 def saved_outputs(widget: AttentionWidget | ProfileWidget) -> dict[str, str]:
-    """What the output of the running cell keeps beside the widget; see `attn_widget.export.output`."""
+    """What the output of the running cell keeps beside the widget; see `attn_widget.page.output`."""
     shell = notebook_shell()
     if shell is None:
         return {}
-    from attn_widget.export.output import outputs, place
+    from attn_widget.page.output import outputs, place
 
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
@@ -91,6 +91,6 @@ def saved_outputs(widget: AttentionWidget | ProfileWidget) -> dict[str, str]:
 
 def lose_output(count: int) -> None:
     """The output of this execution was taken away, and with it the code that it may have carried."""
-    from attn_widget.export.output import place
+    from attn_widget.page.output import place
 
     place.forget(count)

@@ -12,19 +12,18 @@ import traitlets as t
 from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
-from attn_widget.analysis import metrics, patterns, specialization
-from attn_widget.analysis.roles import Roles
 from attn_widget.checks import check_kind
 from attn_widget.corpus.profile import Profile
-from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.export.mixin import Exports
-from attn_widget.pickled import NotPickled
-from attn_widget.widget import protocol
+from attn_widget.errors import InputError, NotAvailableError, NotPickled
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.roles import Roles
+from attn_widget.protocol import answer as protocol
+from attn_widget.protocol.pack import pack
+from attn_widget.protocol.request import Request, integer
+from attn_widget.protocol.slices import MAX_SEED, Answer, Arrays, describe_roles
 from attn_widget.widget.code import PageCode, later_views, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
-from attn_widget.widget.pack import pack
-from attn_widget.widget.request import Request, integer
-from attn_widget.widget.slices import MAX_SEED, Answer, Arrays, describe_roles
+from attn_widget.widget.exports import Exports
 from attn_widget.widget.traits import CheckedTraits, check_traits
 from attn_widget.widget.widget import LARGEST_HEIGHT, SHADES, THEMES
 
@@ -229,7 +228,7 @@ class ProfileWidget(CheckedTraits, Exports, NotPickled, anywidget.AnyWidget):
 
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
-        """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
+        """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
         return self._reply(request)
 
     def _reply(self, request: object) -> protocol.Reply:

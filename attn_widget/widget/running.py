@@ -10,15 +10,15 @@ from anywidget.experimental import command
 
 from attn_widget.analysis.beside import carried
 from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.protocol.paint import first_paint
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
-from attn_widget.widget.paint import first_paint
 from attn_widget.widget.together import TogetherWidget
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.opening import Opening
-    from attn_widget.capture import Progress
+    from attn_widget.trace.capture import Progress
 
 STATUSES = ("ready", "loading", "running", "closed", "error")
 PAST_RUNS = 10  # of the history

@@ -10,24 +10,24 @@ import traitlets as t
 from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
-from attn_widget.analysis import Analysis, metrics, patterns, specialization
+from attn_widget.analysis import Analysis
 from attn_widget.analysis.opening import Opening
+from attn_widget.api import WIDGET_TRAITS
 from attn_widget.checks import check_kind, nearest, shown
-from attn_widget.errors import InputTypeError
-from attn_widget.export.mixin import Exports
-from attn_widget.pickled import NotPickled
-from attn_widget.show import WIDGET_TRAITS
-from attn_widget.widget import protocol
+from attn_widget.errors import InputTypeError, NotPickled
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.protocol import answer as protocol
+from attn_widget.protocol.paint import first_paint, opening, opening_of
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
-from attn_widget.widget.paint import first_paint, opening, opening_of
+from attn_widget.widget.exports import Exports
 from attn_widget.widget.running import RunningWidget
 from attn_widget.widget.traits import CheckedTraits, check_traits
 
 if TYPE_CHECKING:
-    from attn_widget.analysis.arrays import Head
-    from attn_widget.capture import Progress
+    from attn_widget.figures.arrays import Head
+    from attn_widget.trace.capture import Progress
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
@@ -171,7 +171,7 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
 
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
-        """Answer a slice request of the page; see `attn_widget.widget.protocol`."""
+        """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
         return protocol.later(self._analysis, request) or self._reply(request)
 
     def _reply(self, request: object) -> protocol.Reply:

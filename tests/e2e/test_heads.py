@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.analysis import metrics, patterns, specialization
+from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.widget.profile import ProfileWidget
 from scripts.lab import agree
 from scripts.page import mount

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from attn_widget.errors import InputError
-from attn_widget.export.page import page_html
+from attn_widget.page.page import page_html
 from scripts.page import mount
 from tests.e2e.boxes import blank, cut, outside, overlaps
 from tests.e2e.pages import CASES, saved_page

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 import attn_widget as aw
-from attn_widget.widget.paint import opening_mode
+from attn_widget.protocol.paint import opening_mode
 from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.views import READY, panel_of, part
 

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from attn_widget.export.output import outputs
-from attn_widget.export.page import page_html, write_page
-from attn_widget.export.saved_run import SavedRun
-from attn_widget.export.snapshot import snapshot
+from attn_widget.page.output import outputs
+from attn_widget.page.page import page_html, write_page
+from attn_widget.page.saved_run import SavedRun
+from attn_widget.page.snapshot import snapshot
 from scripts.page import DRAWN
 from scripts.probe import sentiment
 from tests.e2e.reference import MODEL

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis import Analysis
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
+from attn_widget.protocol.answer import answer
+from attn_widget.protocol.paint import first_paint
 from attn_widget.trace import WeightsTrace
-from attn_widget.widget.paint import first_paint
-from attn_widget.widget.protocol import answer
 
 PATH = Path(__file__).with_name("golden.json")
 TEXT = "naïve 👩‍🚀 </script>"

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import attn_widget as aw
-from attn_widget.export.compress import deflate
-from attn_widget.export.saved_run import saved_run
-from attn_widget.widget.protocol import answer
+from attn_widget.page.compress import deflate
+from attn_widget.page.saved_run import saved_run
+from attn_widget.protocol.answer import answer
 from tests.golden.make import analysis as held
 from tests.unit.tiny_models import build
 

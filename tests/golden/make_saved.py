@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.export.chunks import layer_arrays
-from attn_widget.export.codec import (
+from attn_widget.page.coding.chunks import layer_arrays
+from attn_widget.page.coding.codec import (
     WORST_SCORE,
     CodedFactors,
     CodedWeights,
     code_weights,
     decode_scores,
 )
-from attn_widget.export.compress import deflate
-from attn_widget.export.factors import code_factors
-from attn_widget.widget.pack import pack
+from attn_widget.page.coding.factors import code_factors
+from attn_widget.page.compress import deflate
+from attn_widget.protocol.pack import pack
 from tests.golden.make import analysis
 
 PATH = Path(__file__).with_name("saved.json")

@@ -10,7 +10,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
-from attn_widget.widget.pack import unpack
+from attn_widget.protocol.pack import unpack
 
 LIMIT_S = 60
 WIDGET = 'import attn_widget as aw; w = aw.show("the cat sat on the mat", token=2, progress=False)'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 
 KINDS = ("random", "peaked", "one-hot", "uniform", "causal", "causal uniform", "windowed")
 SIZES = (1, 2, 5, 6, 13)

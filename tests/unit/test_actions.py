@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attn_widget as aw
-from attn_widget.capture import capture
 from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.protocol.pack import unpack
+from attn_widget.trace.capture import capture
 from attn_widget.widget import actions
-from attn_widget.widget.pack import unpack
 from tests.unit import tiny_models
 from tests.unit.test_protocol import json_like
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.metrics import KEYS
-from attn_widget.analysis.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.figures.metrics import KEYS
+from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.language import annotate
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
 from tests.reference import naive_attention as naive
 from tests.reference.samples import layers

@@ -13,7 +13,7 @@ import torch
 from attn_widget.analysis.detokenize import place
 from attn_widget.analysis.external import from_attentions
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 from tests.reference.samples import attention, layers
 
 TOKENS = ["[CLS]", "the", "cat", "##s", "sat", "[SEP]"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_widget.analysis.hidden import hidden_path, residual_ratio, sinusoidal_positions
+from attn_widget.figures.hidden import hidden_path, residual_ratio, sinusoidal_positions
 
 
 def random_states(seed: int, layers: int = 4, n: int = 5, d: int = 7) -> np.ndarray:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_widget.analysis.influence import MAX_NODES, Influence, influence_tree
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.figures.influence import MAX_NODES, Influence, influence_tree
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention
 

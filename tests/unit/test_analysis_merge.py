@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention, layers

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attn_widget.analysis.metrics import KEYS, layer_metrics, summarize, threshold
-from attn_widget.analysis.quartiles import quartiles
 from attn_widget.errors import InputError
+from attn_widget.figures.metrics import KEYS, layer_metrics, summarize, threshold
+from attn_widget.figures.quartiles import quartiles
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
 

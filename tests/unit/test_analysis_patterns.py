@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from attn_widget import analyze, from_attentions
-from attn_widget.analysis.marginals import layer_marginals, stack_marginals
-from attn_widget.analysis.patterns import KEYS, Patterns, positional_patterns
-from attn_widget.widget import protocol
+from attn_widget.figures.marginals import layer_marginals, stack_marginals
+from attn_widget.figures.patterns import KEYS, Patterns, positional_patterns
+from attn_widget.protocol import answer as protocol
 from tests.reference.samples import KINDS, SIZES, attention, layers
 
 Masks = list[np.ndarray | None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attn_widget.analysis.roles import MOST_ROLES, head_roles, in_order, role_names
-from attn_widget.analysis.specialization import standardize
 from attn_widget.errors import NotAvailableError
+from attn_widget.figures.roles import MOST_ROLES, head_roles, in_order, role_names
+from attn_widget.figures.specialization import standardize
 
 
 def planted(noise: float = 0.01) -> dict[str, np.ndarray]:

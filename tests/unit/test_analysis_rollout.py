@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from attn_widget.analysis.flow import attention_flow
-from attn_widget.analysis.rollout import layer_change, rollout, with_residual
 from attn_widget.errors import InputError
+from attn_widget.figures.flow import attention_flow
+from attn_widget.figures.rollout import layer_change, rollout, with_residual
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
 

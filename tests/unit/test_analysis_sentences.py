@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attn_widget.analysis.sentences import SentenceAttention, mean_weights
 from attn_widget.errors import InputError
+from attn_widget.figures.sentences import SentenceAttention, mean_weights
 from attn_widget.trace import WeightsTrace
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention, layers, tokens

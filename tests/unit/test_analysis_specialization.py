@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from attn_widget.analysis.marginals import Marginals, layer_marginals, stack_marginals
-from attn_widget.analysis.specialization import KEYS, scale_by_layer, specialize, standardize
 from attn_widget.errors import InputError
+from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.figures.specialization import KEYS, scale_by_layer, specialize, standardize
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention, layers
 

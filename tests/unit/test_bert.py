@@ -13,12 +13,12 @@ import torch
 from transformers import AutoTokenizer, BertForPreTraining
 
 from attn_widget import analyze
-from attn_widget.bert import BertForPreTraining as OwnBert
-from attn_widget.capture import capture, forward_ids, mlm_logits
-from attn_widget.checkpoint import MINI
-from attn_widget.encoder import Encoder, load, unload
-from attn_widget.encoding import mask
-from attn_widget.inside import embedding_parts, inside, parameter_counts
+from attn_widget.model.bert import BertForPreTraining as OwnBert
+from attn_widget.model.checkpoint import MINI
+from attn_widget.model.encoder import Encoder, load, unload
+from attn_widget.model.encoding import mask
+from attn_widget.trace.capture import capture, forward_ids, mlm_logits
+from attn_widget.trace.inside import embedding_parts, inside, parameter_counts
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
 TEXTS: dict[str, tuple[str, str | None]] = {

@@ -11,9 +11,9 @@ from transformers import TextClassificationPipeline
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.classification import activation_of, class_probabilities
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.export.tables import task_table
+from attn_widget.model.classification import activation_of, class_probabilities
 from tests.unit import tiny_models
 
 TEXT = "The cat didn't sit on the naïve mat."

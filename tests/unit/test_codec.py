@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import attn_widget as aw
-from attn_widget.export.codec import (
+from attn_widget.page.coding.codec import (
     WORST_SCORE,
     code_weights,
     decode_scores,
     error_of_weight,
     weight_error,
 )
-from attn_widget.export.factors import code_factors
-from attn_widget.export.scores import code_scores
-from attn_widget.export.snapshot import Snapshot, snapshot
-from attn_widget.widget.pack import unpack
+from attn_widget.page.coding.factors import code_factors
+from attn_widget.page.coding.scores import code_scores
+from attn_widget.page.snapshot import Snapshot, snapshot
+from attn_widget.protocol.pack import unpack
 from tests.golden.make import analysis as causal_analysis
 from tests.unit.tiny_models import build
 

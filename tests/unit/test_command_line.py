@@ -17,7 +17,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.__main__ import main, read_lines
-from attn_widget.widget.pack import unpack
+from attn_widget.protocol.pack import unpack
 
 TEXT = "Alice lives in Paris. She likes it."
 

@@ -10,7 +10,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.analysis.document import document
-from attn_widget.widget.pack import to_json
+from attn_widget.protocol.pack import to_json
 
 EDGES = {
     "only punctuation": "?! ... --",

@@ -16,14 +16,14 @@ import torch
 import transformers as tf
 
 import attn_widget as aw
-from attn_widget.checkpoint import MINI
-from attn_widget.encoder import Encoder
 from attn_widget.errors import (
     InputError,
     InputTypeError,
     ModelLoadError,
     TooLongError,
 )
+from attn_widget.model.checkpoint import MINI
+from attn_widget.model.encoder import Encoder
 from tests.hard_texts import HARD_TEXTS
 from tests.unit import tiny_models
 
@@ -161,7 +161,7 @@ def test_a_head_without_trained_weights_is_left_out(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_longest_input_that_is_allowed_runs(family: str, limit: int) -> None:
     """RoBERTa's config says 130 positions here, as 514 for 512: two are reserved."""
-    from attn_widget.capture import capture
+    from attn_widget.trace.capture import capture
 
     encoder = aw.load(tiny_models.build(family))
     assert encoder.max_length == limit

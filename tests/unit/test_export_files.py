@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.files import destination, write
+from attn_widget.host.files import destination, write
 
 
 def test_a_missing_suffix_and_a_wrong_one_are_refused_with_the_right_name(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from attn_widget.widget.pack import unpack
+from attn_widget.protocol.pack import unpack
 from tests.golden import make_saved
 from tests.golden.make import PATH, golden
 

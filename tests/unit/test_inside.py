@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget.capture import capture
-from attn_widget.encoder import Encoder
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.families import layer_modules
-from attn_widget.inside import embedding_parts, inside, parameter_counts, position_table
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.families import layer_modules
+from attn_widget.trace.capture import capture
+from attn_widget.trace.inside import embedding_parts, inside, parameter_counts, position_table
 from tests.unit import tiny_models
 
 TEXT = "The cat sat, and naïve Dr. Smith's dog ran."

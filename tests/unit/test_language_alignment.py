@@ -20,7 +20,7 @@ from tokenizers import (
 from attn_widget.language import Language, annotate
 from attn_widget.language.align import Part, align
 from attn_widget.language.words import split_words
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 from tests.hard_texts import HARD_TEXTS
 
 KINDS = ("wordpiece", "byte-level", "unigram", "sentencepiece-bpe")

@@ -15,7 +15,7 @@ from attn_widget.language import TaggedWord, annotate, key_sets, segment, tagger
 from attn_widget.language.identify import speaks
 from attn_widget.language.segment import sentence_starts, tile
 from attn_widget.language.words import split_words
-from attn_widget.tokens import Token
+from attn_widget.model.tokens import Token
 
 # The name `attn_widget.language.annotate` is the function's; its module stands in sys.modules.
 annotation = sys.modules[annotate.__module__]

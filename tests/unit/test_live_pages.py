@@ -17,7 +17,7 @@ from nbformat.sign import MemorySignatureStore, NotebookNotary
 
 from attn_widget.export import notebook as notebook_module
 from attn_widget.export.notebook import STATE, VIEW, LivePages
-from attn_widget.export.output import code_element, version
+from attn_widget.page.output import code_element, version
 
 
 def model(name: str, **state: Any) -> dict[str, Any]:

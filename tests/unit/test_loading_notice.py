@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from attn_widget.loading_notice import LoadingNotice, notice_html
+from attn_widget.host.notice import LoadingNotice, notice_html
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CELLS = {

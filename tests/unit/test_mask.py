@@ -10,8 +10,8 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from attn_widget.widget.pack import unpack
-from attn_widget.widget.paint import first_paint
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.paint import first_paint
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat. It slept."

@@ -18,9 +18,9 @@ from attn_widget.analysis.opening import (
     word_ids,
     word_pairs,
 )
-from attn_widget.tokens import Token
-from attn_widget.widget.pack import unpack
-from attn_widget.widget.paint import opening, survey
+from attn_widget.model.tokens import Token
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.paint import opening, survey
 
 TROPHY = "The trophy does not fit in the suitcase because it is too large."
 PARIS = "Paris is the capital of France."
@@ -192,7 +192,7 @@ def test_only_what_is_saved_is_chosen_from() -> None:
 
 
 def test_a_report_opens_each_text_on_its_own_head(tmp_path: Path) -> None:
-    from attn_widget.export.saved_run import saved_run
+    from attn_widget.page.saved_run import saved_run
 
     for text in (TROPHY, PARIS):
         widget = aw.show(text, progress=False)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import attn_widget as aw
-from attn_widget.encoder import load
-from attn_widget.export.saved_run import saved_run
-from attn_widget.speed import Speed
-from attn_widget.widget.pack import unpack
+from attn_widget.model.encoder import load
+from attn_widget.model.speed import Speed
+from attn_widget.page.saved_run import saved_run
+from attn_widget.protocol.pack import unpack
 
 TEXT = "Paris is the capital of France."
 QUICK, SLOW = 1e-6, 1.0  # seconds a token
@@ -96,7 +96,7 @@ def test_saved_pages_of_short_texts_keep_masked_predictions() -> None:
 
 
 def test_a_page_without_the_view_runs_nothing_for_it() -> None:
-    from attn_widget.export.saved_run import Kept
+    from attn_widget.page.saved_run import Kept
 
     analysis = aw.analyze(TEXT, progress=False)
     assert recorded(analysis, kept=Kept(views=["attention"])) == ["as_is"]

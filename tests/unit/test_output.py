@@ -16,8 +16,8 @@ from PIL import Image
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.output import MASKED, PICTURE_SIDE, CodePlace, outputs, picture_of
-from attn_widget.widget.pack import unpack
+from attn_widget.page.output import MASKED, PICTURE_SIDE, CodePlace, outputs, picture_of
+from attn_widget.protocol.pack import unpack
 from tests.unit.tiny_models import build
 
 PICTURE_BYTES = 20_000

@@ -7,10 +7,10 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.export.snapshot import snapshot
-from attn_widget.export.tensors import groups
-from attn_widget.widget.pack import unpack
-from attn_widget.widget.protocol import answer
+from attn_widget.page.snapshot import snapshot
+from attn_widget.page.tensors import groups
+from attn_widget.protocol.answer import answer
+from attn_widget.protocol.pack import unpack
 
 N, WIDTH = 6, 4
 

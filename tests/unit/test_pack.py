@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from attn_widget.widget.pack import ALIGNMENT, MAGIC, pack, to_json, unpack
+from attn_widget.protocol.pack import ALIGNMENT, MAGIC, pack, to_json, unpack
 
 arrays = hnp.arrays(
     st.sampled_from([np.uint8, np.int32, np.float32, np.float64]),

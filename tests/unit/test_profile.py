@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from attn_widget.api import analyze
 from attn_widget.corpus import Profile, ProfileError, profile, run, storage
 from attn_widget.corpus.profile import KEYS
 from attn_widget.corpus.storage import Rows
-from attn_widget.encoder import load
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
-from attn_widget.show import analyze
+from attn_widget.model.encoder import load
 
 TEXTS = [
     "The cat sat on the mat, and the dog saw it.",

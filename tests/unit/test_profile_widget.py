@@ -14,12 +14,12 @@ import pytest
 import traitlets
 
 import attn_widget as aw
-from attn_widget.analysis import metrics, patterns, specialization
 from attn_widget.corpus.profile import KEYS, Profile
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.export.output import outputs
-from attn_widget.widget.pack import unpack
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.page.output import outputs
+from attn_widget.protocol.pack import unpack
 from attn_widget.widget.profile import ProfileWidget
 
 TEXTS = [

@@ -15,11 +15,11 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, TooLongError
-from attn_widget.export.room import ENOUGH, MOST_BYTES, Room
-from attn_widget.export.saved_run import SavedRun
-from attn_widget.export.snapshot import Snapshot
+from attn_widget.page.room import ENOUGH, MOST_BYTES, Room
+from attn_widget.page.saved_run import SavedRun
+from attn_widget.page.snapshot import Snapshot
+from attn_widget.protocol.pack import unpack
 from attn_widget.widget.code import bundle
-from attn_widget.widget.pack import unpack
 
 
 def index_of(path: Path) -> dict:

@@ -14,7 +14,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-from attn_widget.widget.protocol import answer
+from attn_widget.protocol.answer import answer
 from tests.roberta import roberta_folder
 from training import roberta
 

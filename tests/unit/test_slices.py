@@ -13,9 +13,10 @@ import transformers as tf
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.hidden import residual_bars, sinusoidal_positions
-from attn_widget.widget import protocol, slices
-from attn_widget.widget.slices_inside import EMBEDDINGS, HEAD, LAYER, TENSORS
+from attn_widget.figures.hidden import residual_bars, sinusoidal_positions
+from attn_widget.protocol import answer as protocol
+from attn_widget.protocol import slices
+from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER, TENSORS
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat. It didn't rain, so Dr. Smith's dog slept!"
@@ -279,7 +280,7 @@ def test_the_parts_of_a_few_layers_are_kept() -> None:
 def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_computed_again(
     monkeypatch: pytest.MonkeyPatch, passes_of: Passes
 ) -> None:
-    monkeypatch.setattr("attn_widget.run.MASKED_TOKENS_AT_ONCE", 60)
+    monkeypatch.setattr("attn_widget.trace.run.MASKED_TOKENS_AT_ONCE", 60)
     whole = aw.analyze(TEXT, progress=False).predictions(top_k=5, mode="masked")
     analysis = aw.analyze(TEXT, progress=False)
     n = analysis.n_tokens
@@ -311,7 +312,7 @@ def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_compute
 def test_masked_predictions_can_be_cancelled_and_go_on_where_they_were(
     monkeypatch: pytest.MonkeyPatch, passes_of: Passes
 ) -> None:
-    monkeypatch.setattr("attn_widget.run.MASKED_TOKENS_AT_ONCE", 60)
+    monkeypatch.setattr("attn_widget.trace.run.MASKED_TOKENS_AT_ONCE", 60)
     analysis = aw.analyze(TEXT, progress=False)
     passes = passes_of(analysis)
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attn_widget.export.recorded import LIGHT
-from attn_widget.export.snapshot import Snapshot, snapshot
-from attn_widget.export.tensors import fitting
-from attn_widget.widget.pack import unpack
-from attn_widget.widget.protocol import HANDLERS, answer
-from attn_widget.widget.slices_inside import EMBEDDINGS, HEAD, LAYER
+from attn_widget.page.recorded import LIGHT
+from attn_widget.page.snapshot import Snapshot, snapshot
+from attn_widget.page.tensors import fitting
+from attn_widget.protocol.answer import HANDLERS, answer
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER
 from tests.golden import make_page
 from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
 
@@ -32,7 +32,7 @@ def runs() -> dict[str, Any]:
 
 @cache
 def paint_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from attn_widget.export.saved_run import saved_run
+    from attn_widget.page.saved_run import saved_run
 
     analysis, options, _ = runs()[name]
     return unpack(saved_run(analysis, {"layer": 1, "head": 0}, **options).snapshot.chunks["paint"])

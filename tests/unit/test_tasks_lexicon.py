@@ -10,7 +10,7 @@ import pytest
 
 from attn_widget import tasks
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.tasks.dataset import Split
+from attn_widget.tasks.data.dataset import Split
 from benchmarks import vader_tables
 from tests.unit.rated_data import need_archive
 

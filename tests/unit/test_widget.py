@@ -16,11 +16,11 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.host.quiet import quiet
 from attn_widget.language import taggers
-from attn_widget.quiet import quiet
-from attn_widget.widget import protocol
+from attn_widget.protocol import answer as protocol
+from attn_widget.protocol.pack import unpack
 from attn_widget.widget import widget as module
-from attn_widget.widget.pack import unpack
 from scripts.probe import sentiment
 
 TEXT = "the cat sat on the mat"

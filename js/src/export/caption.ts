@@ -6,7 +6,7 @@ import type { ViewDefinition } from "../views/contract";
 
 type Option = string | number | boolean | null;
 
-/** The fields, in their order in JSON; `attn_widget/export/metadata.py` has the same. */
+/** The fields, in their order in JSON; `attn_widget/export/caption.py` has the same. */
 export interface Caption {
   readonly view: string;
   readonly model: string;

@@ -1,4 +1,4 @@
-/** Attention rollout (Abnar & Zuidema 2020), as `attn_widget/analysis/rollout.py` has it. */
+/** Attention rollout (Abnar & Zuidema 2020), as `attn_widget/figures/rollout.py` has it. */
 
 /** One step: half attention, half the residual stream, rows rescaled to 1, times what came before. */
 export function rolloutStep(

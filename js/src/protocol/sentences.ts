@@ -1,4 +1,4 @@
-/** Attention between sentences out of the layers of a saved page, as `attn_widget/analysis/sentences.py` has it. */
+/** Attention between sentences out of the layers of a saved page, as `attn_widget/figures/sentences.py` has it. */
 
 import { decodeMean, decodeWeights, type LayerChunk } from "./decode";
 import type { NdArray, Slice } from "./types";

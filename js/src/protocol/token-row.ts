@@ -1,4 +1,4 @@
-/** One token's row of a tensor, out of the slice `token_row` of a saved page (attn_widget/export/focus_row.py). */
+/** One token's row of a tensor, out of the slice `token_row` of a saved page (attn_widget/page/focus_row.py). */
 
 import type { Slice, SliceRequest } from "./types";
 

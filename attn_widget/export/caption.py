@@ -1,0 +1,92 @@
+"""What a saved view says of itself; ``js/src/export/caption.ts`` says the same, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attn_widget.figures.metrics import TAU
+
+# As in js/src/views/*/index.ts.
+DEFINITIONS: dict[str, str] = {
+    "attention": "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
+    "heads": "Six metrics of each head's attention matrix and seven shares of what it attends to.",
+    "tree": "The keys with the largest weights of each token, from the root on.",
+    "sentences": "Attention between sentences: mean share (mass) or largest weight (max).",
+    "predictions": "softmax of the masked-LM head's logits over the whole vocabulary.",
+    "inside": "The model's own tensors at one stage of the pipeline.",
+    "task": "softmax(W h + b) over the classes, and the first token's attention.",
+}
+ROLLOUT = (
+    "Attention rollout (Abnar & Zuidema 2020): the layers up to this one multiplied, each half its mean "
+    "head, half the identity."
+)
+SCORES = " Shown: scaled scores QKᵀ / √d_k, before the softmax."
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "attention": ("quantity", "words", "special", "scale", "token", "pair", "group"),
+    "heads": ("metric",),
+    "tree": ("quantity", "token", "top_k", "depth", "words", "special"),
+    "predictions": ("special",),
+    "inside": ("token",),
+}
+# Of the views' own switches, as they are when a view is opened.
+OWN: dict[str, dict[str, Any]] = {
+    "heads": {"tau": TAU},
+    "sentences": {"aggregation": "mass", "over": "all layers and heads"},
+    "predictions": {"mode": "as_is"},
+    "inside": {"stage": "token", "over": ""},
+}
+OF_A_HEAD = ("attention", "tree")
+OF_A_SELECTED_HEAD = (*OF_A_HEAD, "heads")
+
+
+def definition_of(view: str, quantity: str) -> str:
+    """What the numbers of a view are."""
+    if view in OF_A_HEAD and quantity == "rollout":
+        return ROLLOUT
+    scores = SCORES if view == "attention" and quantity == "scores" else ""
+    return DEFINITIONS[view] + scores
+
+
+def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any]:
+    """The caption of a view: model, text, layer, head, definition, options, versions.
+
+    Parameters
+    ----------
+    meta : mapping
+        That of the first paint (``docs/architecture.md``, section "Pack").
+    selection : object
+        With the public traits of `AttentionWidget` as attributes.
+    view : str
+
+    Returns
+    -------
+    dict
+        JSON-able; the order of its keys is that of the saved file.
+    """
+    model, profile = meta["model"], meta["profile"]
+    quantity = getattr(selection, "quantity", "weights")  # a profile has no matrix
+    rollout = view in OF_A_HEAD and quantity == "rollout"
+    selected = view in OF_A_SELECTED_HEAD
+    chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}
+    own = OWN.get(view, {})
+    if view == "predictions" and meta["predictions"] is not None:
+        own = {"mode": meta["predictions"]["opens"]}
+    return {
+        "view": view,
+        "model": model["name"],
+        "revision": model["revision"],
+        "text": meta["text"],
+        "text_pair": meta["text_pair"],
+        "masked": [{"token": item["token"], "text": item["text"]} for item in meta["masked"]],
+        "profile": profile and {"n_texts": profile["n_texts"], "seed": profile["seed"]},
+        "layer": selection.layer if selected else None,
+        "head": selection.head if selected and not rollout else None,
+        "definition": definition_of(view, quantity),
+        "options": {**chosen, **own},
+        "versions": meta["versions"],
+    }
+
+
+def plain(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,1 @@
+"""Figures: pure functions of arrays, one idea a file (``docs/definitions.md``)."""

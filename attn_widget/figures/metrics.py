@@ -1,0 +1,282 @@
+"""Six attention metrics of every head (docs/definitions.md, section 2; Golshanrad & Faghih 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attn_widget.checks import shown
+from attn_widget.errors import InputError
+from attn_widget.figures.arrays import Bool, Float32, Tau
+from attn_widget.figures.quartiles import quartiles
+from attn_widget.figures.tables import dataframe, head_records
+
+if TYPE_CHECKING:
+    from attn_widget.trace import Trace
+
+TAU = 0.01  # as published
+KEYS = (
+    "confidence_max",
+    "confidence_avg",
+    "focus_entropy",
+    "sparsity",
+    "distribution_median",
+    "uniformity",
+    "q25",
+    "q75",
+    "focus_normalized",
+    "focus_per_row",
+)
+_SMALLEST = np.finfo(np.float32).tiny
+
+
+def threshold(tau: Tau, n: int) -> np.float32:
+    """The weight below which a cell counts as sparse, rounded to float32 as the weights are.
+
+    Parameters
+    ----------
+    tau : float in (0, 1] or "uniform"
+        ``"uniform"`` is ``1 / n``, the weight of a head that looks everywhere alike.
+    n : int
+        Number of tokens.
+
+    Raises
+    ------
+    InputError
+        Anything else.
+
+    Examples
+    --------
+    >>> float(threshold("uniform", 4))
+    0.25
+    """
+    if isinstance(tau, str):
+        if tau == "uniform":
+            return np.float32(1 / n)
+    elif isinstance(tau, (int, float)) and not isinstance(tau, bool) and 0 < tau <= 1:
+        return np.float32(tau)
+    raise InputError(
+        f"tau is {shown(tau)}.", 'Give a number above 0 and up to 1, or "uniform" (1/n).'
+    )
+
+
+def layer_metrics(
+    weights: Float32, allowed: Bool | None = None, tau: Tau = TAU
+) -> dict[str, Float32]:
+    """The six metrics of each head of a layer, with quartiles and the two scaled entropies.
+
+    With ``A`` one head's matrix: ``confidence_max = max A``; ``confidence_avg`` is the mean of the
+    row maxima; ``focus_entropy = -sum A ln A`` in nats (high = diffuse); ``sparsity`` is the share
+    of cells with ``A < tau``; ``q25``, ``distribution_median``, ``q75`` are quartiles of all cells,
+    exact, interpolated linearly; ``uniformity`` is their population standard deviation (high = less
+    uniform); ``focus_normalized`` is the entropy over the largest possible one, ``n ln n``;
+    ``focus_per_row = focus_entropy / n`` (Clark et al. 2019).
+
+    Parameters
+    ----------
+    weights : float32 [H, n, n]
+        Rows are queries; each sums to 1.
+    allowed : bool [n, n], optional
+        False where the model's mask makes a weight impossible: such cells are left out of quartiles,
+        ``uniformity`` and ``sparsity``, and of the largest possible entropy.
+    tau : float or "uniform"
+        See `threshold`.
+
+    Returns
+    -------
+    dict of str to float32 [H]
+        The keys of `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has
+        two possible cells (n = 1), everything when the matrix holds NaN.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, or an unknown tau.
+
+    References
+    ----------
+    Golshanrad & Faghih, "From Attention to Assurance: Enhancing Transformer Encoder Reliability
+    Through Advanced Testing and Online Error Prediction", SSRN 2024; Voita et al., ACL 2019
+    (confidence); Clark et al., BlackboxNLP 2019 (entropy by row).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> uniform = np.full((1, 4, 4), 0.25, dtype=np.float32)
+    >>> m = layer_metrics(uniform, tau="uniform")
+    >>> float(m["focus_normalized"][0]), float(m["uniformity"][0]), float(m["sparsity"][0])
+    (1.0, 0.0, 0.0)
+    """
+    if weights.ndim != 3 or weights.shape[1] != weights.shape[2] or weights.shape[1] == 0:
+        raise InputError(f"Weights have shape {list(weights.shape)}, expected [heads, n, n].")
+    n = weights.shape[1]
+    if allowed is not None and allowed.shape != (n, n):
+        raise InputError(f"The mask has shape {list(allowed.shape)}, expected [{n}, {n}].")
+    tau32 = threshold(tau, n)
+    most = n * np.log(n) if allowed is None else _largest_entropy(allowed)
+    figures = np.empty((len(KEYS), weights.shape[0]), dtype=np.float32)
+    logs = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
+    for head, matrix in enumerate(weights):
+        row_max = matrix.max(axis=1)
+        largest = row_max.max()
+        if np.isnan(largest):
+            figures[:, head] = np.nan
+            continue
+        np.maximum(matrix, _SMALLEST, out=logs)  # 0 ln 0 = 0
+        np.log(logs, out=logs)
+        np.multiply(logs, matrix, out=logs)
+        entropy = max(0.0, -float(logs.sum()))
+        cells = matrix.reshape(-1) if allowed is None else matrix[allowed]
+        q25, median, q75 = quartiles(cells)
+        figures[:, head] = (
+            largest,
+            row_max.mean(dtype=np.float64),
+            entropy,
+            np.count_nonzero(cells < tau32) / cells.size,
+            median,
+            _deviation(cells),
+            q25,
+            q75,
+            entropy / most if most > 0 else np.nan,
+            entropy / n,
+        )
+    return dict(zip(KEYS, figures, strict=True))
+
+
+def _deviation(cells: Float32) -> float:
+    """Population standard deviation, in two passes: one pass would cancel for even attention."""
+    distance = cells - np.float32(cells.mean(dtype=np.float64))
+    np.square(distance, out=distance)
+    return float(np.sqrt(distance.mean()))
+
+
+def _largest_entropy(allowed: Bool) -> float:
+    """Entropy of attention that is uniform over the possible keys of each query."""
+    possible = allowed.sum(axis=1)
+    return float(np.log(possible[possible > 0]).sum())
+
+
+class Summary(NamedTuple):
+    """One metric over the heads of each layer, and over all heads; heads without it are left out.
+
+    Attributes
+    ----------
+    mean, low, high : float32 [L]
+    model_mean, model_low, model_high : float
+    """
+
+    mean: Float32
+    low: Float32
+    high: Float32
+    model_mean: float
+    model_low: float
+    model_high: float
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of `layer_metrics` for every head of every layer.
+
+    Attributes
+    ----------
+    confidence_max, confidence_avg, focus_entropy, sparsity : float32 [L, H]
+    distribution_median, uniformity, q25, q75, focus_normalized, focus_per_row : float32 [L, H]
+        NaN = N/A.
+    tau : float or "uniform"
+        What ``sparsity`` was counted with.
+    """
+
+    confidence_max: Float32
+    confidence_avg: Float32
+    focus_entropy: Float32
+    sparsity: Float32
+    distribution_median: Float32
+    uniformity: Float32
+    q25: Float32
+    q75: Float32
+    focus_normalized: Float32
+    focus_per_row: Float32
+    tau: Tau = TAU
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return KEYS
+
+    def as_dict(self) -> dict[str, Float32]:
+        """Every metric by name, each float32 [L, H]."""
+        return {key: getattr(self, key) for key in KEYS}
+
+    def summary(self) -> dict[str, Summary]:
+        """Mean, minimum and maximum of the heads' figures, by layer and for the model.
+
+        This is the mean of figures, never the figure of the averaged matrix.
+        """
+        return {key: summarize(values) for key, values in self.as_dict().items()}
+
+    def to_dataframe(self) -> Any:
+        """One row a head: ``layer``, ``head`` and each metric (needs pandas)."""
+        return dataframe(head_records(self.as_dict()))
+
+    def __repr__(self) -> str:
+        layers, heads = self.confidence_max.shape
+        return f"Metrics({layers} layers, {heads} heads, tau={self.tau!r})"
+
+
+def summarize(values: Float32) -> Summary:
+    """Mean and range of ``values``, float32 [L, H], over heads and over everything; NaN is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> summarize(np.array([[1, 3], [np.nan, 5]], dtype=np.float32)).mean.tolist()
+    [2.0, 5.0]
+    """
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
+    some = counts > 0
+    total = np.where(known, values, 0).sum(axis=1, dtype=np.float64)
+    mean = np.where(some, total / np.maximum(counts, 1), np.nan)
+    low = np.where(some, np.where(known, values, np.inf).min(axis=1), np.nan)
+    high = np.where(some, np.where(known, values, -np.inf).max(axis=1), np.nan)
+    everything = values[known].astype(np.float64)
+    return Summary(
+        mean.astype(np.float32),
+        low.astype(np.float32),
+        high.astype(np.float32),
+        float(everything.mean()) if everything.size else float("nan"),
+        float(everything.min()) if everything.size else float("nan"),
+        float(everything.max()) if everything.size else float("nan"),
+    )
+
+
+def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) -> Metrics:
+    """The metrics of every head, layer by layer: memory stays that of one layer.
+
+    Parameters
+    ----------
+    trace : Trace
+    tau : float or "uniform"
+        See `threshold`.
+    mean_head : bool
+        Of the layer's mean matrix instead (a pseudo-head: the matrix is averaged first); the arrays
+        are then [L, 1].
+
+    Returns
+    -------
+    Metrics
+    """
+    layers: list[dict[str, Float32]] = []
+    for layer in range(trace.n_layers):
+        weights = trace.layer_weights(layer)
+        if mean_head:
+            weights = weights.mean(axis=0, keepdims=True)
+        layers.append(layer_metrics(weights, trace.allowed(layer), tau))
+    return stack_metrics(layers, tau)
+
+
+def stack_metrics(layers: list[dict[str, Float32]], tau: Tau) -> Metrics:
+    """`Metrics` from the dicts of `layer_metrics`, in the order of the layers."""
+    return Metrics(**{key: np.stack([layer[key] for layer in layers]) for key in KEYS}, tau=tau)

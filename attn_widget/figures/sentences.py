@@ -1,0 +1,323 @@
+"""Inter-sentence attention, ISA (docs/definitions.md, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from attn_widget.checks import check_choice, index_in
+from attn_widget.errors import InputError, NotPickled
+from attn_widget.figures.arrays import Float32, Float64, Int32
+from attn_widget.figures.tables import dataframe
+
+if TYPE_CHECKING:
+    from attn_widget.trace import Trace
+
+Aggregation = Literal["mass", "max"]
+
+
+@dataclass(frozen=True)
+class Strongest:
+    """For every pair of tokens, the largest weight of any head, and the head that has it.
+
+    Attributes
+    ----------
+    weights : float32 [n, n]
+    layers, heads : int32 [n, n]
+        The first in order of layer and head on a tie.
+    """
+
+    weights: Float32
+    layers: Int32
+    heads: Int32
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A cell of the matrix, token by token, under the cell's own aggregation.
+
+    Attributes
+    ----------
+    queries, keys : tuple of int
+        Positions of the tokens of the two sentences.
+    weights : float32 [a, b]
+        Their mean over the row sums (``mass``) or their largest (``max``) is the cell.
+    """
+
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+    weights: Float32
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The link that made a maximum: head and token pair."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    weight: float
+
+
+def chosen(size: int, index: int | None, name: str) -> range:
+    """The layers or heads that an aggregation runs over: one, or all."""
+    if index is None:
+        return range(size)
+    only = index_in(index, size, name)
+    return range(only, only + 1)
+
+
+def mean_weights(trace: Trace, layer: int | None = None, head: int | None = None) -> Float32:
+    """Mean of the weights over layers and heads, or over the chosen ones, float32 [n, n]."""
+    layers, heads = chosen(trace.n_layers, layer, "layer"), chosen(trace.n_heads, head, "head")
+    total: Float64 = np.zeros((trace.n_tokens, trace.n_tokens))
+    for index in layers:
+        total += trace.weights(index, "mean" if head is None else heads[0])
+    return (total / len(layers)).astype(np.float32)
+
+
+def strongest(trace: Trace, layer: int | None = None, head: int | None = None) -> Strongest:
+    """The largest weight over layers and heads, or over the chosen ones, for every pair of tokens."""
+    layers, heads = chosen(trace.n_layers, layer, "layer"), chosen(trace.n_heads, head, "head")
+    n = trace.n_tokens
+    best = np.full((n, n), -np.inf, dtype=np.float32)
+    best_layer = np.zeros((n, n), dtype=np.int32)
+    best_head = np.zeros((n, n), dtype=np.int32)
+    for index in layers:
+        matrices = trace.layer_weights(index) if head is None else None
+        for number in heads:
+            matrix = trace.weights(index, number) if matrices is None else matrices[number]
+            better = matrix > best
+            best[better] = matrix[better]
+            best_layer[better] = index
+            best_head[better] = number
+    return Strongest(np.where(np.isinf(best), np.float32(np.nan), best), best_layer, best_head)
+
+
+def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
+    """``ISA(a, b) = (1/|a|) sum_{i in a, j in b} A_bar_ij``: the share of a's attention that is on b.
+
+    Parameters
+    ----------
+    mean : float32 [n, n]
+        Mean weights (`mean_weights`).
+    sentences : sequence of S sequences of int
+        The tokens of each sentence, without special ones; none is empty.
+
+    Returns
+    -------
+    float32 [S, S]
+        A row and the share on tokens in no sentence sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
+    [[0.25, 0.5], [0.25, 0.5]]
+    """
+    totals = by_sentence(mean.astype(np.float64), sentences, np.add)
+    sizes = np.array([len(queries) for queries in sentences])
+    return (totals / sizes[:, None]).astype(np.float32)
+
+
+def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
+    """``ISA(a, b) = max_{i in a, j in b} A_max_ij``: whether there is any strong link.
+
+    Parameters
+    ----------
+    largest : float32 [n, n]
+        The largest weights over layers and heads (`strongest`).
+    sentences : sequence of S sequences of int
+
+    Returns
+    -------
+    float32 [S, S]
+        Saturates near 1 on trained models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> isa_max(np.array([[0.75, 0.25], [0.5, 0.5]], dtype=np.float32), [[0], [1]]).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    return by_sentence(largest, sentences, np.maximum)
+
+
+def by_sentence(matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufunc) -> Any:
+    """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S]."""
+    order = [token for sentence in sentences for token in sentence]
+    if not order:
+        return np.zeros((0, 0), dtype=matrix.dtype)
+    starts = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
+    rows = reduce.reduceat(matrix[order], starts, axis=0)
+    return reduce.reduceat(rows[:, order], starts, axis=1)
+
+
+class SentenceAttention(NotPickled):
+    """Attention between the sentences of a text.
+
+    Parameters
+    ----------
+    trace : Trace
+    sentences : sequence of S sequences of int
+        The tokens of each sentence, without special ones.
+    texts : sequence of S str
+
+    Attributes
+    ----------
+    texts : tuple of str
+    tokens : tuple of tuple of int
+        The tokens of each sentence.
+    note : str or None
+        Why there is nothing to compare, when there is one sentence or none.
+
+    Raises
+    ------
+    InputError
+        An empty sentence, a token out of range or in two sentences.
+    """
+
+    WHY = "it holds the run's attention"
+    INSTEAD = "Keep its figures: matrix(), to_dataframe()."
+
+    def __init__(
+        self, trace: Trace, sentences: Sequence[Sequence[int]], texts: Sequence[str]
+    ) -> None:
+        self.tokens = tuple(tuple(sentence) for sentence in sentences)
+        self.texts = tuple(texts)
+        self._trace = trace
+        self._means: dict[tuple[int | None, int | None], Float32] = {}
+        self._strongest: dict[tuple[int | None, int | None], Strongest] = {}
+        every = [token for sentence in self.tokens for token in sentence]
+        if len(self.texts) != len(self.tokens) or any(not sentence for sentence in self.tokens):
+            raise InputError("Each sentence needs a text and at least one token.")
+        if len(set(every)) < len(every) or any(not 0 <= t < trace.n_tokens for t in every):
+            raise InputError(
+                "A token is in two sentences or out of range.",
+                f"Sentences are disjoint lists of tokens, 0 to {trace.n_tokens - 1}.",
+            )
+        self.note = None
+        if len(self.tokens) == 1:
+            self.note = "The text is one sentence, so there is no other to compare it with."
+        elif not self.tokens:
+            self.note = "No sentence was found in the text."
+
+    def matrix(
+        self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
+    ) -> Float32:
+        """ISA between all sentences, float32 [S, S]; rows are the sentences that look.
+
+        Parameters
+        ----------
+        kind : {"mass", "max"}
+            The share of the row's attention that lands on the column (`isa_mass`), or the largest
+            weight between the two (`isa_max`).
+        layer, head : int, optional
+            Of one layer, one head number, or one head; by default of all.
+        """
+        weights = self._weights(kind, layer, head)
+        return (isa_mass if kind == "mass" else isa_max)(weights, self.tokens)
+
+    def elsewhere(self, *, layer: int | None = None, head: int | None = None) -> Float32:
+        """Share of each sentence's attention on tokens in no sentence (special ones), float32 [S].
+
+        With the row of ``matrix("mass")`` it sums to 1.
+        """
+        mean = self._weights("mass", layer, head)
+        outside = np.ones(self._trace.n_tokens, dtype=bool)
+        for sentence in self.tokens:
+            outside[list(sentence)] = False
+        shares = mean[:, outside].sum(axis=1, dtype=np.float64)
+        return np.array([shares[list(s)].mean() for s in self.tokens], dtype=np.float32)
+
+    def drill(
+        self,
+        a: int,
+        b: int,
+        kind: Aggregation = "mass",
+        *,
+        layer: int | None = None,
+        head: int | None = None,
+    ) -> Drill:
+        """Token-to-token attention from sentence ``a`` to ``b``, under the aggregation of the cell."""
+        queries, keys = self._sentence(a), self._sentence(b)
+        weights = self._weights(kind, layer, head)
+        return Drill(queries, keys, weights[np.ix_(queries, keys)])
+
+    def witness(
+        self, a: int, b: int, *, layer: int | None = None, head: int | None = None
+    ) -> Witness:
+        """The head and the token pair that made ``matrix("max")[a, b]``."""
+        queries, keys = self._sentence(a), self._sentence(b)
+        top = self._top(*self._chosen(layer, head))
+        block = top.weights[np.ix_(queries, keys)]
+        i, j = np.unravel_index(int(block.argmax()), block.shape)
+        query, key = queries[int(i)], keys[int(j)]
+        return Witness(
+            int(top.layers[query, key]),
+            int(top.heads[query, key]),
+            query,
+            key,
+            float(block[i, j]),
+        )
+
+    def witnesses(
+        self, *, layer: int | None = None, head: int | None = None
+    ) -> tuple[Int32, Int32, Int32, Int32]:
+        """`witness` of all pairs at once: layers, heads, queries and keys, int32 [S, S] each."""
+        top = self._top(*self._chosen(layer, head))
+        size = len(self)
+        queries = np.zeros((size, size), dtype=np.int32)
+        keys = np.zeros((size, size), dtype=np.int32)
+        for b, there in enumerate(self.tokens):
+            block = top.weights[:, list(there)]
+            best = block.argmax(axis=1)  # of each query, over the keys of b
+            values = np.take_along_axis(block, best[:, None], axis=1)[:, 0]
+            for a, here in enumerate(self.tokens):
+                query = here[int(values[list(here)].argmax())]
+                queries[a, b], keys[a, b] = query, there[int(best[query])]
+        return top.layers[queries, keys], top.heads[queries, keys], queries, keys
+
+    def to_dataframe(
+        self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
+    ) -> Any:
+        """One row a pair: ``from, to, from_text, to_text`` and the value (needs pandas)."""
+        values = self.matrix(kind, layer=layer, head=head).tolist()
+        return dataframe(
+            {"from": a, "to": b, "from_text": first, "to_text": second, kind: values[a][b]}
+            for a, first in enumerate(self.texts)
+            for b, second in enumerate(self.texts)
+        )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"SentenceAttention({len(self)} sentences)"
+
+    def _sentence(self, index: int) -> tuple[int, ...]:
+        return self.tokens[index_in(index, len(self), "sentence")]
+
+    def _weights(self, kind: Aggregation, layer: int | None, head: int | None) -> Float32:
+        kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
+        layer, head = self._chosen(layer, head)
+        if kind == "max":
+            return self._top(layer, head).weights
+        if (layer, head) not in self._means:
+            self._means[layer, head] = mean_weights(self._trace, layer, head)
+        return self._means[layer, head]
+
+    def _chosen(self, layer: Any, head: Any) -> tuple[int | None, int | None]:
+        return (
+            None if layer is None else index_in(layer, self._trace.n_layers, "layer"),
+            None if head is None else index_in(head, self._trace.n_heads, "head"),
+        )
+
+    def _top(self, layer: int | None, head: int | None) -> Strongest:
+        if (layer, head) not in self._strongest:
+            self._strongest[layer, head] = strongest(self._trace, layer, head)
+        return self._strongest[layer, head]

@@ -1,0 +1,229 @@
+"""Seven head-specialisation metrics (docs/definitions.md, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attn_widget.errors import InputError
+from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.figures.marginals import LONG_RANGE, Marginals
+from attn_widget.figures.tables import dataframe, head_records
+
+KEYS: tuple[str, ...] = (
+    "syntax",
+    "semantics",
+    "cls",
+    "punctuation",
+    "entities",
+    "long_range",
+    "self",
+)
+SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
+EQUAL = 1e-6  # figures closer than this differ by the rounding of float32 weights, not by the model
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """The seven raw metrics of every head, with chance levels and the reasons of what is N/A.
+
+    Attributes
+    ----------
+    raw : dict of str to float32 [L, H]
+        Every key of `KEYS`; NaN = N/A.
+    chance : dict of str to float
+        What a head that attends everywhere alike has: ``|P| / n`` for a share, ``1 / n`` for
+        ``cls``, ``self`` and ``long_range``; NaN where the metric is N/A.
+    reasons : dict of str to str
+        Why each metric that is N/A for every head is so.
+    """
+
+    raw: dict[str, Float32]
+    chance: dict[str, float]
+    reasons: dict[str, str]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return KEYS
+
+    @property
+    def syntax(self) -> Float32:
+        """Share of the attention on function words, float32 [L, H]."""
+        return self.raw["syntax"]
+
+    @property
+    def semantics(self) -> Float32:
+        """Share of the attention on content words, float32 [L, H]."""
+        return self.raw["semantics"]
+
+    @property
+    def cls(self) -> Float32:
+        """Mean weight on the sequence-summary token, float32 [L, H]."""
+        return self.raw["cls"]
+
+    @property
+    def punctuation(self) -> Float32:
+        """Share of the attention on punctuation, float32 [L, H]."""
+        return self.raw["punctuation"]
+
+    @property
+    def entities(self) -> Float32:
+        """Share of the attention on named entities, float32 [L, H]."""
+        return self.raw["entities"]
+
+    @property
+    def long_range(self) -> Float32:
+        """Mean weight of pairs five or more tokens apart, float32 [L, H]."""
+        return self.raw["long_range"]
+
+    @property
+    def self(self) -> Float32:
+        """Mean weight of a token on itself, float32 [L, H]."""
+        return self.raw["self"]
+
+    def scaled(self) -> dict[str, Float32]:
+        """Min-max scaled by layer across its heads, each float32 [L, H] in [0, 1].
+
+        NaN where the metric is N/A, or where all heads of the layer agree. A 1 says "the most of
+        this layer", which need not be much.
+        """
+        return {key: scale_by_layer(values) for key, values in self.raw.items()}
+
+    def zscores(self) -> dict[str, Float32]:
+        """Standard scores across all heads of the model, each float32 [L, H].
+
+        With the population standard deviation. NaN where the metric is N/A, or the same for all.
+        """
+        return {key: standardize(values) for key, values in self.raw.items()}
+
+    def to_dataframe(self) -> Any:
+        """One row a head: ``layer``, ``head`` and each raw metric (needs pandas)."""
+        return dataframe(head_records(self.raw))
+
+    def __repr__(self) -> str:
+        layers, heads = self.raw["self"].shape
+        missing = f", N/A: {', '.join(self.reasons)}" if self.reasons else ""
+        return f"Specialization({layers} layers, {heads} heads{missing})"
+
+
+def specialize(
+    marginals: Marginals,
+    key_sets: Mapping[str, Bool],
+    reasons: Mapping[str, str] | None = None,
+    *,
+    first_is_summary: bool = True,
+) -> Specialization:
+    """The seven metrics from the marginals of all heads.
+
+    With ``P`` a set of keys, ``share(P) = sum_{i, j in P} A_ij / sum_ij A_ij``; ``cls`` is
+    ``mean_i A_i0``, ``self`` is ``mean_i A_ii`` and ``long_range`` the mean of ``A_ij`` over all
+    pairs with ``|i - j| >= 5``. Special tokens are in no ``P`` and in every denominator.
+
+    Parameters
+    ----------
+    marginals : Marginals
+        With arrays [L, H, n] and [L, H].
+    key_sets : mapping of str to bool [n]
+        ``syntax``, ``semantics``, ``punctuation``, ``entities``; what is left out or empty is N/A.
+    reasons : mapping of str to str, optional
+        Why a set was left out.
+    first_is_summary : bool
+        Whether token 0 is ``[CLS]``, ``<s>`` or the like; otherwise ``cls`` is N/A.
+
+    Returns
+    -------
+    Specialization
+
+    Raises
+    ------
+    InputError
+        A set that is no boolean mask over the n tokens, or has an unknown name.
+
+    References
+    ----------
+    Clark et al., BlackboxNLP 2019; Kovaleva et al., EMNLP 2019; Voita et al., ACL 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attn_widget.figures.marginals import layer_marginals, stack_marginals
+    >>> uniform = np.full((1, 4, 4), 0.25, dtype=np.float32)
+    >>> keys = {"syntax": np.array([False, True, False, False])}
+    >>> s = specialize(stack_marginals([layer_marginals(uniform)]), keys)
+    >>> float(s.syntax[0, 0]), s.chance["syntax"], s.reasons["long_range"]
+    (0.25, 0.25, 'There are 4 tokens; a pair 5 tokens apart needs 6.')
+    """
+    n = marginals.n_tokens
+    shape = marginals.on_self.shape
+    total = marginals.received.sum(axis=-1)
+    absent = np.full(shape, np.nan, dtype=np.float32)
+    raw: dict[str, Float32] = dict.fromkeys(KEYS, absent)
+    chance = dict.fromkeys(KEYS, float("nan"))
+    why: dict[str, str] = {}
+
+    def put(key: str, values: np.ndarray[Any, Any], by_chance: float) -> None:
+        raw[key] = values.astype(np.float32)
+        chance[key] = by_chance
+
+    for key, mask in key_sets.items():
+        if key not in SHARES:
+            raise InputError(f"Unknown key set {key!r}.", f"Known: {', '.join(SHARES)}.")
+        if mask.shape != (n,) or mask.dtype != np.bool_:
+            raise InputError(
+                f"Key set {key!r} is {mask.dtype} {list(mask.shape)}, expected bool [{n}]."
+            )
+    for key in SHARES:
+        mask = key_sets.get(key)
+        if mask is None or not mask.any():
+            why[key] = (reasons or {}).get(key, "No token of the text belongs to this set.")
+            continue
+        inside = marginals.received[..., mask].sum(axis=-1)
+        with np.errstate(invalid="ignore"):
+            put(key, inside / total, float(mask.sum() / n))
+    if first_is_summary:
+        put("cls", marginals.received[..., 0] / n, 1 / n)
+    else:
+        why["cls"] = "No token stands for the whole sequence here, as [CLS] or <s> do."
+    far = (n - LONG_RANGE) * (n - LONG_RANGE + 1) if n > LONG_RANGE else 0
+    if far:
+        put("long_range", marginals.far / far, 1 / n)
+    else:
+        count = "There is 1 token" if n == 1 else f"There are {n} tokens"
+        why["long_range"] = f"{count}; a pair {LONG_RANGE} tokens apart needs {LONG_RANGE + 1}."
+    put("self", marginals.on_self / n, 1 / n)
+    return Specialization(raw, chance, {key: why[key] for key in KEYS if key in why})
+
+
+def scale_by_layer(values: Float32) -> Float32:
+    """Min-max scale each row of ``values``, float32 [L, H]; NaN for a row without a spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_by_layer(np.array([[1, 2, 3], [5, 5, 5]], dtype=np.float32)).tolist()
+    [[0.0, 0.5, 1.0], [nan, nan, nan]]
+    """
+    low = values.min(axis=1, keepdims=True)
+    spread = values.max(axis=1, keepdims=True) - low
+    divisor = np.where(spread > EQUAL, spread, np.nan)
+    return ((values - low) / divisor).astype(np.float32)
+
+
+def standardize(values: Float32) -> Float32:
+    """Standard scores of ``values``, float32 [L, H], over all heads; NaN when they agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standardize(np.array([[1, 3]], dtype=np.float32)).tolist()
+    [[-1.0, 1.0]]
+    """
+    wide = values.astype(np.float64)
+    deviation = wide.std()
+    if not deviation > EQUAL:  # NaN too
+        return np.full(values.shape, np.nan, dtype=np.float32)
+    return ((wide - wide.mean()) / deviation).astype(np.float32)

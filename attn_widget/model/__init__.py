@@ -1,0 +1,1 @@
+"""Model: checkpoints and the encoders made of them, tokenizing, predictions, classes."""

@@ -1,0 +1,494 @@
+"""Encoder: a model with its tokenizer; `load` finds, checks and caches it."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from attn_widget.checks import (
+    check_count,
+    check_flag,
+    check_kind,
+    check_name,
+    check_several,
+    first_line,
+    shown,
+)
+from attn_widget.errors import InputError, InputTypeError, ModelLoadError, NotPickled
+from attn_widget.host.notice import loading_notice, tell
+from attn_widget.model.checkpoint import (
+    DISCRIMINATORS,
+    Checkpoint,
+    check_config,
+    check_vocabulary,
+    embedded_checkpoint,
+    load_checkpoint,
+    load_tokenizer,
+    locate,
+)
+from attn_widget.model.encoding import Encoding, encode
+from attn_widget.model.families import Family, family_of
+from attn_widget.model.speed import Speed
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Encoder", "Encoding", "load", "unload"]
+
+Classifier = Literal["sequence", "token", "question_answering"]
+LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
+LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
+
+
+class Encoder(NotPickled):
+    """A model of the BERT family with its fast tokenizer. `load` makes it.
+
+    Attributes
+    ----------
+    model : transformers.PreTrainedModel
+    config : transformers.PreTrainedConfig
+        The encoder's own, also where the model around it has another.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Of the embedded model these three come when they are first asked for: its figures need no
+        `transformers`, whose import takes seconds.
+    family : Family
+        ``family.name`` is the ``model_type`` of `transformers`: ``"bert"``.
+    name : str
+        Hub name, folder name, or the class of a model that was passed.
+    revision : str or None
+        Commit on the hub; None for folders and for models that were passed.
+    n_layers, n_heads, head_dim, hidden_size, vocab_size : int
+    max_length : int
+        Most tokens that one input may have, special tokens included.
+    has_mlm, has_nsp : bool
+        A trained masked-LM head; a trained next-sentence head.
+    classifier : {"sequence", "token", "question_answering"} or None
+    id2label : dict of int to str
+        The classifier's label names; empty without one.
+    speed : Speed
+        How fast the model has run here.
+    lock : threading.RLock
+        Held while the model or the tokenizer works; encoders of one model share it.
+    """
+
+    INSTEAD = "Pass its name, and call load(name) where it is needed."
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
+        model, tokenizer = checkpoint.model, checkpoint.tokenizer
+        config = model.base_model.config
+        heads = _heads(model, checkpoint.untrained)
+        self.has_mlm = "mlm" in heads
+        self.has_nsp = "nsp" in heads
+        self.classifier: Classifier | None = _classifier(heads)
+        # What runs, and what reads: `model` and `tokenizer`, or what stands for them until `_full`.
+        self.network: Any = model if heads else model.base_model
+        self.reader: Any = tokenizer
+        self._full = checkpoint.full
+        self.untrained = checkpoint.untrained
+        self.name = checkpoint.name
+        self.revision = checkpoint.revision
+        self.family: Family = family_of(self.network)
+        self.n_layers = int(config.num_hidden_layers) * int(getattr(config, "inner_group_num", 1))
+        self.n_heads = int(config.num_attention_heads)
+        self.hidden_size = int(config.hidden_size)
+        width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
+        self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
+        self.vocab_size = int(config.vocab_size)
+        self.n_embeddings = _n_embeddings(self.network)
+        if checkpoint.full is None:
+            check_vocabulary(tokenizer, self.n_embeddings, self.name)
+        self.max_length = _max_length(self.network, tokenizer)
+        self.takes_segments = _takes_segments(self.network)
+        labels = getattr(model.config, "id2label", None) or {}
+        classifies = self.classifier in ("sequence", "token")
+        self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
+        self.lock = _lock_of(self.network)
+        self.speed = Speed()
+
+    @property
+    def model(self) -> Any:
+        """The model of `transformers`."""
+        self._fill()
+        return self.network
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of `transformers`."""
+        self._fill()
+        return self.reader
+
+    @property
+    def config(self) -> Any:
+        """The encoder's own configuration."""
+        self._fill()
+        return self.network.base_model.config
+
+    def _fill(self) -> None:
+        """Put the objects of `transformers` in the place of what stood for them.
+
+        From then on they run: somebody may change their weights.
+        """
+        if self._full is None:
+            return
+        with self.lock:
+            if self._full is None:  # another thread was first
+                return
+            checkpoint = self._full()
+            model = checkpoint.model.to(self.device)
+            _share_lock(model, self.lock)
+            self.network, self.reader, self._full = model, checkpoint.tokenizer, None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model's weights are."""
+        return self.network.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the model's weights."""
+        return self.network.dtype
+
+    @property
+    def mask_token_id(self) -> int | None:
+        """Id of the mask token; None when the tokenizer has none."""
+        return self.reader.mask_token_id
+
+    def encode(
+        self, text: str, text_pair: str | None = None, *, truncation: bool = False
+    ) -> Encoding:
+        """Tokenize ``text``, with every token's place in it.
+
+        Parameters
+        ----------
+        text, text_pair : str
+            The two segments; the second is optional.
+        truncation : bool
+            Cut a text that is longer than ``max_length`` (the longer segment first).
+
+        Returns
+        -------
+        Encoding
+
+        Raises
+        ------
+        InputTypeError
+            Not a str; ``truncation`` is no bool.
+        InputError
+            Empty, only white space, lone surrogates, or a tokenizer that is not the model's.
+        TooLongError
+            More than ``max_length`` tokens, without ``truncation``.
+
+        Examples
+        --------
+        >>> encoding = load(progress=False).encode("Cats purr.")
+        >>> [(token.text, token.start, token.end) for token in encoding.tokens if not token.special]
+        [('cats', 0, 4), ('pu', 5, 7), ('##rr', 7, 9), ('.', 9, 10)]
+        """
+        return encode(self, text, text_pair, truncation=truncation)
+
+    def token_texts(self, ids: Sequence[int]) -> list[str]:
+        """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.
+
+        Raises
+        ------
+        InputTypeError, InputError
+            No several int, or a negative one.
+        """
+        ids = [
+            check_count(i, "an entry of ids", 0, 2**31 - 1)
+            for i in check_several(ids, "ids", "int")
+        ]
+        found = self.reader.convert_ids_to_tokens(ids)
+        return [f"[{i}]" if text is None else text for i, text in zip(ids, found, strict=True)]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Encoder {self.name!r}, {self.family.name}, {self.n_layers} layers of "
+            f"{self.n_heads} heads, {self.hidden_size} wide>"
+        )
+
+
+_LOADING = threading.RLock()
+_LOADED: dict[tuple[Any, ...], Encoder] = {}
+# Encoders of models that somebody else loaded live as long as someone uses them.
+_PAIRED: weakref.WeakValueDictionary[tuple[int, int], Encoder] = weakref.WeakValueDictionary()
+_LOCKS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def load(
+    model: Any = None,
+    *,
+    tokenizer: Any = None,
+    device: Any = None,
+    dtype: Any = None,
+    revision: str | None = None,
+    progress: bool = True,
+) -> Encoder:
+    """Load a model once; the same arguments give the same encoder again.
+
+    Parameters
+    ----------
+    model : None, str, path, (model, tokenizer) or Encoder
+        None is the embedded model, which needs no network. A str is a folder that
+        `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is; so is
+        what has both as attributes: a `FittedClassifier`, a pipeline of `transformers`.
+    tokenizer : str, path or tokenizer, optional
+        Instead of the one beside the weights.
+    device : str or torch.device, optional
+        The CPU unless given.
+    dtype : str or torch.dtype, optional
+        float32 unless given, whatever the checkpoint stores.
+    revision : str, optional
+        Branch, tag or commit on the hub.
+    progress : bool
+        Show a progress bar while weights load.
+
+    Returns
+    -------
+    Encoder
+        With the masked-LM head, next-sentence head or classifier that the checkpoint has weights
+        for; a head without trained weights is left out.
+
+    Raises
+    ------
+    ModelLoadError
+        Nothing there, no network, no fast tokenizer, or not an encoder.
+    InputTypeError, InputError
+        Arguments of the wrong type, or that do not go together.
+
+    Examples
+    --------
+    >>> encoder = load(progress=False)
+    >>> encoder
+    <Encoder 'attn_widget/mini', bert, 6 layers of 12 heads, 384 wide>
+    >>> load() is encoder
+    True
+    """
+    progress = check_flag(progress, "progress")
+    if revision is not None:
+        check_name(revision, "revision")
+    options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
+    given = [name for name, value in options.items() if value is not None]
+    if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
+        model = (model.model, model.tokenizer)
+    if isinstance(model, (Encoder, tuple, list)):
+        if given:
+            raise InputError(
+                f"{', '.join(given)} cannot be set for a model that is already loaded.",
+                "Set it where you load the model.",
+            )
+        return model if isinstance(model, Encoder) else _paired(model)
+    if model is not None and not isinstance(model, (str, Path)):
+        raise InputTypeError(
+            f"model is a {type(model).__name__}, expected None, a hub name, a folder, "
+            "(model, tokenizer) or an Encoder.",
+            "Pass both: model=(model, tokenizer)." if hasattr(model, "config") else "",
+        )
+    with loading_notice(progress and not is_loaded(model)):
+        return _loaded(model, tokenizer, device, dtype, revision, progress)
+
+
+def is_loaded(model: Any) -> bool:
+    """Whether `load` has what it needs in memory, as far as can be told without loading anything."""
+    if model is not None and not isinstance(model, (str, Path)):
+        return True
+    try:
+        name = locate(model).name
+    except ModelLoadError:
+        return True  # `load` says what is wrong
+    return any(place.name == name for place, *_ in _LOADED)
+
+
+def _loaded(
+    model: str | Path | None,
+    tokenizer: Any,
+    device: str | torch.device | None,
+    dtype: str | torch.dtype | None,
+    revision: str | None,
+    progress: bool,
+) -> Encoder:
+    """An encoder by name or folder: the one in memory, or a new one."""
+    tell("Loading PyTorch")
+    import torch
+
+    where = _device(device)
+    kind = _dtype(dtype)
+    place = locate(model, revision)
+    named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)
+    key = (place, str(named), where, kind)
+    with _LOADING:
+        found = _LOADED.get(key)
+        if found is None:
+            tell(f"Loading {place.name}")
+            if model is None and tokenizer is None and kind == torch.float32:
+                checkpoint = embedded_checkpoint(place)
+            else:
+                checkpoint = load_checkpoint(place, tokenizer, kind, progress)
+            if where != torch.device("cpu"):
+                checkpoint.model.to(where)
+            found = _LOADED[key] = Encoder(checkpoint)
+        return found
+
+
+def unload(encoder: Encoder | None = None) -> None:
+    """Forget a loaded encoder, or all of them, so that their memory can be freed.
+
+    Analyses and widgets that still hold an encoder keep it alive.
+
+    Parameters
+    ----------
+    encoder : Encoder, optional
+        All of them unless given.
+
+    Examples
+    --------
+    >>> first = load(progress=False)
+    >>> unload(first)
+    >>> load(progress=False) is first
+    False
+    """
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise InputTypeError(
+            f"encoder is a {type(encoder).__name__}, expected an Encoder or None.",
+            "unload(load(name)) forgets the model of that name.",
+        )
+    with _LOADING:
+        for key, value in list(_LOADED.items()):
+            if encoder is None or value is encoder:
+                del _LOADED[key]
+
+
+def _paired(pair: Sequence[Any]) -> Encoder:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    if len(pair) != 2:
+        raise InputTypeError(
+            f"model is a {type(pair).__name__} of {len(pair)}, expected (model, tokenizer)."
+        )
+    model, tokenizer = pair
+    if isinstance(tokenizer, PreTrainedModel) and isinstance(model, PreTrainedTokenizerBase):
+        raise InputTypeError(
+            "The pair is (tokenizer, model).", "Turn it round: (model, tokenizer)."
+        )
+    if not isinstance(model, PreTrainedModel):
+        raise InputTypeError(
+            f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."
+        )
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise InputTypeError(
+            f"The tokenizer is a {type(tokenizer).__name__}, expected a tokenizer of transformers.",
+            "AutoTokenizer.from_pretrained(...) gives one.",
+        )
+    with _LOADING:
+        found = _PAIRED.get((id(model), id(tokenizer)))
+        if found is None:
+            path = str(getattr(model, "name_or_path", "") or "")
+            name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
+            check_config(model.config, name)
+            fast = load_tokenizer(tokenizer, name, {})
+            found = Encoder(Checkpoint(model, fast, name, None))
+            _PAIRED[id(model), id(tokenizer)] = found
+        return found
+
+
+def _device(device: Any) -> torch.device:
+    import torch
+
+    try:
+        where = torch.device("cpu" if device is None else device)
+        torch.empty(0, device=where)
+    except Exception as error:
+        raise ModelLoadError(
+            f"The device {shown(device)} cannot be used: {first_line(error)}.",
+            "Use 'cpu', or 'cuda' on a machine that has it.",
+        ) from error
+    return where
+
+
+def _dtype(dtype: Any) -> torch.dtype:
+    import torch
+
+    found = torch.float32 if dtype is None else dtype
+    if isinstance(found, str):
+        found = getattr(torch, found, None)
+    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+        raise InputError(
+            f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
+            "Use 'float32', 'float16' or 'bfloat16'.",
+        )
+    return found
+
+
+def _lock_of(model: Any) -> Any:
+    """One lock for a model, also when it is part of another (its head left off, say)."""
+    base = model.base_model
+    with _LOADING:
+        return _LOCKS.setdefault(base, threading.RLock())
+
+
+def _share_lock(model: Any, lock: Any) -> None:
+    """``model`` stands for one that has ``lock``."""
+    with _LOADING:
+        _LOCKS[model.base_model] = lock
+
+
+def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
+    """Which heads have trained weights: ``mlm``, ``nsp``, ``sequence``, ``token``, ``question_answering``."""
+    names = [cls.__name__ for cls in type(model).__mro__]
+
+    def is_a(*endings: str) -> bool:
+        return any(name.endswith(endings) for name in names)
+
+    heads: set[str] = set()
+    relation = [key for key in untrained if "seq_relationship" in key or "pooler" in key]
+    others = [key for key in untrained if key not in relation]
+    predicts = is_a("ForMaskedLM", "LMHeadModel", "ForPreTraining")
+    if predicts and not is_a(*DISCRIMINATORS) and not others:
+        heads.add("mlm")
+    head = getattr(model, "cls", None)
+    if hasattr(head, "seq_relationship") and not relation:
+        heads.add("nsp")
+    if not untrained:
+        endings = {
+            "ForSequenceClassification": "sequence",
+            "ForTokenClassification": "token",
+            "ForQuestionAnswering": "question_answering",
+        }
+        heads.update(kind for ending, kind in endings.items() if is_a(ending))
+    return heads
+
+
+def _classifier(heads: set[str]) -> Any:
+    kinds = ("sequence", "token", "question_answering")
+    return next((kind for kind in kinds if kind in heads), None)
+
+
+def _n_embeddings(model: Any) -> int:
+    return int(model.get_input_embeddings().weight.shape[0])
+
+
+def _max_length(model: Any, tokenizer: Any) -> int:
+    """The model's own limit; RoBERTa's first positions are reserved for padding."""
+    positions = next(
+        (m for name, m in model.named_modules() if name.endswith("embeddings.position_embeddings")),
+        None,
+    )
+    if positions is not None and hasattr(positions, "num_embeddings"):
+        reserved = 0 if positions.padding_idx is None else positions.padding_idx + 1
+        return int(positions.num_embeddings) - reserved
+    config = model.base_model.config
+    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+    sane = (int(x) for x in limits if x is not None and 0 < x <= LARGEST_SANE_LENGTH)
+    return next(sane, LENGTH_WITHOUT_LIMIT)
+
+
+def _takes_segments(model: Any) -> bool:
+    """Whether the forward pass takes ``token_type_ids`` and the model has more than one segment."""
+    base = model.base_model
+    parameters = inspect.signature(base.forward).parameters
+    return "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1

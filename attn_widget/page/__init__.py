@@ -1,0 +1,1 @@
+"""Page: what is kept for readers without a kernel: a saved page, the output of a cell."""

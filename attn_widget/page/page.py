@@ -1,0 +1,227 @@
+"""to_html() and as_html(): pages that stay alive without a kernel and without a network.
+
+The layout of the file is in ``docs/architecture.md``, section "Saved pages".
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from attn_widget.checks import check_count, check_several, is_iterable
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.files import destination, write_parts
+from attn_widget.page.compress import deflate
+from attn_widget.page.room import Room
+from attn_widget.page.saved_run import (
+    TITLE_CHARACTERS,
+    Kept,
+    Savable,
+    SavedRun,
+    check_widget,
+    name_of,
+    run_of_widget,
+)
+from attn_widget.widget.code import bundle
+from attn_widget.widget.profile import ProfileWidget
+from attn_widget.widget.widget import LARGEST_HEIGHT, AttentionWidget
+
+Layout = Literal["stack", "report"]
+
+TITLE = "attn_widget"
+# Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
+POLICY = (
+    "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "
+    "font-src data:; base-uri 'none'; form-action 'none'"
+)
+PAGE_CSS = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
+  font: 14px / 20px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+main { max-width: 1400px; margin: 0 auto; padding: 16px; }
+.aw-page-run + .aw-page-run { margin-top: 32px; }
+.aw-page-count { color: light-dark(#5a6470, #9aa5b1); font-size: 12px; margin: 0; }
+.aw-page-report { display: grid; grid-template-columns: minmax(180px, 260px) minmax(0, 1fr); gap: 24px;
+  max-width: 1700px; }
+.aw-page-report nav { position: sticky; top: 16px; align-self: start; display: grid; gap: 8px;
+  max-height: calc(100vh - 32px); grid-template-rows: auto auto minmax(0, 1fr) auto; }
+.aw-page-report ol { margin: 0; padding: 0; overflow: auto; list-style: none; }
+.aw-page-report a { display: block; padding: 6px 8px; border-radius: 4px; color: inherit;
+  text-decoration: none; }
+.aw-page-report a:hover { background: light-dark(#f4f5f7, #1b1f25); }
+.aw-page-report a[aria-current] { background: light-dark(#e6effb, #16263a); }
+.aw-page-title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+  overflow: hidden; overflow-wrap: anywhere; }
+.aw-page-report :is(input, button) { font: inherit; padding: 4px 8px; }
+.aw-page-all { position: absolute; left: -10000px; width: 740px; }
+@media (max-width: 900px) { .aw-page-report { grid-template-columns: 1fr; }
+  .aw-page-report nav { position: static; max-height: 240px; } }
+@page { margin: 12mm; }
+@media print {
+  :root { color-scheme: only light; }
+  main, .aw-page-report { display: block; max-width: none; padding: 0; }
+  .aw-page-report nav { display: none; }
+  .aw-page-run + .aw-page-run { margin-top: 0; break-before: page; }
+  .aw-page-all { position: static; width: auto; }
+  main:has(> .aw-page-all) > .aw-page-run { display: none; }
+  main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
+}
+"""
+
+
+def to_html(
+    widgets: Savable | Iterable[Savable],
+    path: str | os.PathLike[str],
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    views: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write one page with one or several widgets in it, alive without a kernel and a network.
+
+    Parameters
+    ----------
+    widgets : widget that `show` returned, or iterable of them
+        Shown one below the other.
+    path : str or path
+        Replaced in one step: a page that cannot be finished leaves the old one.
+    layers, heads : sequence of int, optional
+        0-based; by default all.
+    views : sequence of str, optional
+        Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+    title : str, optional
+        Of the page.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputTypeError
+        No widget, a title that is no str, or layers, heads or views that are not several.
+    InputError
+        Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
+        page can hold; a file that cannot be written, of which nothing is left half-written.
+
+    Examples
+    --------
+    >>> import attn_widget as aw, tempfile, pathlib
+    >>> w = aw.show("the cat sat", progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = to_html(w, pathlib.Path(folder) / "cat.html", layers=[3])
+    ...     page.stat().st_size < 1_500_000
+    True
+    >>> w.close()
+    """
+    one = isinstance(widgets, (AttentionWidget, ProfileWidget))
+    if not one and not is_iterable(widgets):
+        raise InputTypeError(
+            f"to_html() saves widgets, got {type(widgets).__name__}.",
+            "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
+        )
+    every: list[Savable] = [widgets] if one else check_several(widgets, "widgets", "widgets")  # pyright: ignore
+    if not every:
+        raise InputError("There is no widget to save.", "Give one, or a list of them.")
+    kept = Kept(layers, heads, views, title)
+    for widget in every:
+        check_widget(widget, kept)
+    return write_page(path, runs_of_widgets(every, kept), title or TITLE, "stack")
+
+
+def runs_of_widgets(widgets: Sequence[Savable], kept: Kept) -> Iterator[SavedRun]:
+    """Pack one after the other; several share the room of a page."""
+    if len(widgets) == 1:
+        yield run_of_widget(widgets[0], kept)
+        return
+    room = Room([length_of(one) for one in widgets], "widgets", " report() makes texts smaller.")
+    for widget in widgets:
+        run = run_of_widget(widget, kept, room.of_one)
+        room.take(run)
+        yield run
+
+
+def length_of(widget: Savable) -> int:
+    """Tokens that its size goes by: a profile has none, and the size of a short text."""
+    return widget.analysis.n_tokens if isinstance(widget, AttentionWidget) else 1
+
+
+def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> str:
+    """A sandboxed iframe with the page inside, for notebooks that are exported.
+
+    Parameters
+    ----------
+    height : int
+        Of the frame, px.
+    title : str, optional
+        Of the page and the frame; the text by default.
+
+    Raises
+    ------
+    InputTypeError
+        No widget, or a title that is no str.
+    InputError
+        A closed widget, or a height that is no positive int.
+    """
+    height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
+    source = html.escape(page_html(widget, title=title), quote=True)
+    name = html.escape(title or name_of(widget), quote=True)
+    return (
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{name}" width="100%" '
+        f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
+    )
+
+
+def page_html(widget: Savable, *, title: str | None = None) -> str:
+    """The page of one widget as text, for an iframe."""
+    kept = Kept(title=title)
+    run = run_of_widget(check_widget(widget, kept), kept)
+    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
+
+
+def write_page(
+    path: str | os.PathLike[str], runs: Iterable[SavedRun], title: str, layout: Layout
+) -> Path:
+    """Write the whole page, or nothing; see `attn_widget.host.files.write_parts`."""
+    target = destination(path)
+    write_parts(target, page_parts(runs, title, layout))
+    return target
+
+
+def page_parts(runs: Iterable[SavedRun], title: str, layout: Layout) -> Iterator[bytes]:
+    """The page, piece by piece: one run at a time is in memory."""
+    script, style = bundle("standalone.js"), bundle("widget.css") + PAGE_CSS
+    if "</script" in script.lower() or "</style" in style.lower():
+        raise RuntimeError("the built page would end its own element")
+    policy = POLICY.format(scripts=hash_of(script), styles=hash_of(style))
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
+        f"<style>{style}</style>\n</head>\n<body>\n"
+        f"<main><noscript>This page needs JavaScript.</noscript></main>\n"
+    )
+    yield head.encode()
+    listed: list[dict[str, Any]] = []
+    for number, run in enumerate(runs):
+        listed.append({"title": run.title, "tokens": run.tokens})
+        for name, chunk in run.snapshot.chunks.items():
+            opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
+            yield opening.encode() + deflate(chunk) + b"</script>\n"
+    index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
+    yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
+    yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
+
+
+def hash_of(text: str) -> str:
+    """A source of a content security policy: this very text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

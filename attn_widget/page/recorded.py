@@ -1,0 +1,114 @@
+"""Slices that a saved page carries word for word, as the kernel answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis.model import LIKELIEST
+from attn_widget.errors import NotAvailableError
+from attn_widget.protocol.answer import answer
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+Asked = dict[str, Any]
+Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
+
+LISTED = 20  # tokens of an opened softmax that a page can list
+MASKED_TOKENS = 64  # up to here a page keeps masked predictions: one forward pass a token
+MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
+# Recorded for the output of a cell: what takes milliseconds.
+LIGHT: tuple[Asked, ...] = (
+    {"kind": "language"},
+    {"kind": "specialization"},
+    {"kind": "patterns"},
+    {"kind": "layer_change"},
+    {"kind": "metrics", "tau": 0.01},
+    {"kind": "predictions", "mode": "as_is", "top_k": 5},
+    {"kind": "classification"},
+    {"kind": "next_sentence"},
+    {"kind": "first_token", "head": "mean"},
+    {"kind": "sentences", "aggregation": "mass"},
+    {"kind": "sentences", "aggregation": "max"},
+)
+
+
+def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
+    """Slices that no reader can compute from attention, and small ones that he need not.
+
+    ``masked``: with masked predictions of a text of at most `MASKED_TOKENS`, also if nobody asked for them.
+    """
+    kinds = (
+        "language", "specialization", "layer_change", "hidden_path", "residuals", "architecture",
+        "classification", "next_sentence", "patterns",
+    )  # fmt: skip
+    yield from ({"kind": kind} for kind in kinds)
+    yield {"kind": "roles", "seed": 0}
+    yield {"kind": "roles"}
+    yield from ({"kind": "metrics", "tau": tau} for tau in (0.01, "uniform"))
+    yield {"kind": "predictions", "mode": "as_is", "top_k": LISTED}
+    short = masked and analysis.n_tokens <= MASKED_TOKENS
+    if analysis.run is not None and (short or analysis.run.masked_known):
+        yield {"kind": "predictions", "mode": "masked", "top_k": LISTED}
+    yield {"kind": "first_token", "head": "mean"}
+    yield from class_slices(analysis)
+    if len(analysis.sentences.texts) <= MOST_SENTENCES:
+        for aggregation in ("mass", "max"):
+            yield {"kind": "sentences", "aggregation": aggregation}
+            for layer in range(analysis.n_layers):
+                yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
+
+
+def class_slices(analysis: Analysis) -> Iterator[Asked]:
+    """What tells the likeliest classes of a text apart, and the texts beside it."""
+    found = analysis.classification
+    if found is None or found.task != "sequence":
+        return
+    if analysis.beside:
+        yield {"kind": "beside"}
+    for label in np.argsort(-found.logits)[:LIKELIEST].tolist():
+        yield {"kind": "class_gradient", "label": label, "head": "mean"}
+
+
+def record(analysis: Analysis, request: Asked) -> Iterator[Answered]:
+    """The kernel's own answer; what it refuses is left out, and refused again by the page."""
+    for asked, data, arrays in replied(request, answer(analysis, request)):
+        if request["kind"] == "architecture":
+            # A page may lack the tensors whose widths stand on the map.
+            data = {**data, "widths": widths(analysis)}
+        yield asked, data, arrays
+
+
+def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered]:
+    """A reply of the protocol with its arrays; nothing when it is a refusal."""
+    said, buffers = reply
+    if said["ok"]:
+        arrays = {
+            head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
+            for head, data in zip(said["arrays"], buffers, strict=True)
+        }
+        yield request, said["data"], arrays
+
+
+def widths(analysis: Analysis) -> dict[str, int]:
+    """Columns of three tensors, whatever the text: found with a very short one. Empty where unknown."""
+    from attn_widget.trace.inside import embedding_parts, inside
+
+    if analysis.run is None:
+        return {}
+    encoder = analysis.run.encoder
+    shortest = encoder.encode("a")
+    try:
+        parts, embeddings = inside(encoder, shortest, 0), embedding_parts(encoder, shortest)
+    except NotAvailableError:
+        return {}
+    tensors = {
+        "norm": embeddings.norm,
+        "attention_output": parts.attention_output,
+        "ffn_activation": parts.ffn_activation,
+    }
+    return {name: int(tensor.shape[1]) for name, tensor in tensors.items()}

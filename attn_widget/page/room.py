@@ -1,0 +1,66 @@
+"""How many runs one page can hold, and how they share it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attn_widget.errors import InputError
+from attn_widget.page.compress import deflate
+
+if TYPE_CHECKING:
+    from attn_widget.page.saved_run import SavedRun
+
+MOST_BYTES = 400e6  # of a page, which the browser holds whole
+FOR_ATTENTION = 0.45  # of a run's share of that, before base64: the rest is figures and predictions
+ENOUGH = 8  # runs, from which the size of the page is foreseen
+
+
+class Room:
+    """What is left of a page for many runs.
+
+    Parameters
+    ----------
+    tokens : list of int
+        Of each run.
+    what : str
+        What the runs are, for the reader.
+    instead : str
+        How else they can be saved.
+    """
+
+    def __init__(self, tokens: list[int], what: str = "texts", instead: str = "") -> None:
+        self._tokens = tokens
+        self._what = what
+        self._instead = instead
+        self._seen = 0
+        self._bytes = 0
+
+    @property
+    def of_one(self) -> dict[str, float]:
+        """How `saved_run` shares it out."""
+        count = len(self._tokens)
+        return {"tensors": 1 / count, "most": FOR_ATTENTION * MOST_BYTES / count}
+
+    def take(self, run: SavedRun) -> None:
+        """Count a run.
+
+        Raises
+        ------
+        InputError
+            All of them would make a page that no browser opens.
+        """
+        self._bytes += sum(len(deflate(chunk)) for chunk in run.snapshot.chunks.values())
+        self._seen += 1
+        count = len(self._tokens)
+        if self._seen < min(ENOUGH, count):
+            return
+        mean = self._bytes / self._seen
+        longer = sum(self._tokens) / count / (sum(self._tokens[: self._seen]) / self._seen)
+        foreseen = mean * count * min(1.0, longer)
+        if foreseen > MOST_BYTES:
+            raise InputError(
+                f"A page of these {count:,} {self._what} would have some {foreseen / 1e6:,.0f} MB, more than "
+                f"the {MOST_BYTES / 1e6:.0f} MB that a browser can be asked to open.",
+                f"Give about {int(count * MOST_BYTES / foreseen):,} at a time, or fewer layers=, heads=."
+                f"{self._instead}",
+            )

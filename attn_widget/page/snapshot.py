@@ -1,0 +1,268 @@
+"""What a saved page carries: the first paint, the slices worth recording, and all chosen heads in code.
+
+The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/protocol/snapshot.ts`` reads it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.metrics import TAU
+from attn_widget.figures.rollout import rollout
+from attn_widget.page.coding.chunks import (
+    WAYS,
+    Code,
+    best_way,
+    code_heads,
+    layer_arrays,
+    weight_arrays,
+)
+from attn_widget.page.coding.codec import MOST_LEVELS, CodedFactors, code_weights
+from attn_widget.page.coding.threads import one_blas_thread
+from attn_widget.page.recorded import LIGHT, Answered, Asked, record, replied, wanted
+from attn_widget.page.tensors import focus_row
+from attn_widget.page.tensors import tensors as inside_tensors
+from attn_widget.protocol.pack import pack, unpack
+from attn_widget.protocol.paint import first_paint
+from attn_widget.trace import QKVTrace
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.figures.arrays import Float32
+    from attn_widget.widget.profile import ProfileWidget
+
+# What a page of a short text may hold, compressed, the widget's own script left aside; tensors of the
+# view Inside take what attention leaves of it.
+SHORT_BYTES = 720_000
+ROUNDING = 1e-6  # rollout in float32 and another order
+PACKED = 0.93  # of float32 numbers, compressed
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The chunks of one run, each a pack.
+
+    Attributes
+    ----------
+    chunks : dict of str to bytes
+        ``"paint"`` and ``"layer-<l>"``, not compressed.
+    code : {"weights", "qk"} or None
+        None: a profile, which has no weights.
+    error : float
+        No weight that the page shows is off by more.
+    score_error : float or None
+        The same of scores; None when the page has none.
+    rollout_error : float or None
+        The same of rollout, as far as the saved layers reach; None when they leave out the first.
+    """
+
+    chunks: dict[str, bytes]
+    code: Code | None
+    error: float
+    score_error: float | None
+    rollout_error: float | None
+
+
+def snapshot(
+    analysis: Analysis,
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    views: Sequence[str],
+    selection: Mapping[str, Any],
+    title: str,
+    code: Code | None = None,
+    light: bool = False,
+    tensors: float = 1.0,
+    most: float | None = None,
+    masked: bool = True,
+) -> Snapshot:
+    """Pack a run for a page without a kernel.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    layers, heads : sequence of int, optional
+        Whose weights go along; by default all.
+    views : sequence of str
+        Names of the tabs.
+    selection : mapping
+        The widget's traits; its layer and head are moved to one that is saved.
+    title : str
+    code : {"weights", "qk"}, optional
+        By default the best code that fits the text's budget, or else the smallest.
+    tensors : float
+        Share of the room of a short page that tensors of the view Inside may take: many texts share one.
+    most : float, optional
+        Bytes, compressed, that the attention of this run may take; a coarser code is chosen for it.
+    masked : bool
+        Compute masked predictions of a short text, where the view is saved; those that were computed before
+        always go along.
+    light : bool
+        The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
+    """
+    kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
+    kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
+    chosen = dict(selection)
+    if chosen["layer"] not in kept_layers:
+        chosen["layer"] = kept_layers[0]
+    if chosen["head"] not in (*kept_heads, "mean"):
+        chosen["head"] = kept_heads[0]
+    with analysis.lock, one_blas_thread():
+        ways = WAYS[-2:] if light else WAYS
+        way = best_way(analysis, kept_layers, kept_heads, code=code, ways=ways, most=most)
+        chunks: dict[str, bytes] = {}
+        errors: list[float] = []
+        score_errors: list[float] = []
+        means: list[Float32] = []
+        for layer in kept_layers:
+            coded = code_heads(analysis, layer, kept_heads, way)
+            errors += [one.error for one in coded]
+            score_errors += [one.score_error for one in coded if isinstance(one, CodedFactors)]
+            arrays = layer_arrays(analysis, layer, kept_heads, coded)
+            if len(kept_heads) < analysis.n_heads:
+                mean = code_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
+                arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
+                means.append(mean.shown)
+                errors.append(mean.error)
+            else:
+                means.append(mean_of([one.shown for one in coded]))
+            chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
+        error = max(errors, default=0.0)
+        score_error = max(score_errors, default=None)
+        rollout_error = error_of_rollout(analysis, kept_layers, means)
+        if not opens_on(analysis, chosen, kept_layers, way[0], light=light):
+            chosen["quantity"] = "weights"
+        about = {
+            "code": way[0],
+            "levels": way[1] if way[0] == "weights" else None,
+            "mean_levels": MOST_LEVELS if len(kept_heads) < analysis.n_heads else None,
+            "layers": kept_layers,
+            "heads": kept_heads,
+            "error": error,
+            "score_error": score_error,
+            "rollout_error": rollout_error,
+            "scaling": scalings(analysis, kept_layers),
+            "views": list(views),
+            "selection": chosen,
+            "title": title,
+        }
+        used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
+        room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
+        others = ({"kind": "beside"},) if analysis.beside else ()
+        requests = (
+            (*LIGHT, *others)
+            if light
+            else wanted(analysis, masked=masked and "predictions" in views)
+        )
+        answers = chain.from_iterable(record(analysis, request) for request in requests)
+        if "inside" in views and not light:
+            answers = chain(answers, focus_row(analysis, chosen, kept_heads, room, most))
+        if room > 0:
+            answers = chain(
+                answers,
+                inside_tensors(
+                    analysis, chosen["layer"], kept_heads, room, inside="inside" in views
+                ),
+            )
+        first = first_paint(analysis, chosen["layer"], chosen["head"])
+        chunks["paint"] = painted(first, about, answers)
+    return Snapshot(chunks, way[0], error, score_error, rollout_error)
+
+
+def opens_on(
+    analysis: Analysis,
+    chosen: Mapping[str, Any],
+    layers: Sequence[int],
+    code: Code,
+    *,
+    light: bool,
+) -> bool:
+    """Whether the page has the selected quantity: rollout takes every layer up to its own."""
+    quantity = chosen.get("quantity")
+    if quantity == "rollout":
+        through = list(range(chosen["layer"] + 1))
+        return list(layers[: len(through)]) == through
+    if quantity == "scores" and code == "weights":  # scores of a trace without vectors are tensors
+        return not (light or isinstance(analysis.trace, QKVTrace))
+    return True
+
+
+def scalings(analysis: Analysis, layers: Sequence[int]) -> list[float | None]:
+    """Of each layer; None where only weights are known."""
+    try:
+        return [analysis.trace.scaling(layer) for layer in layers]
+    except NotAvailableError:
+        return [None] * len(layers)
+
+
+def mean_of(matrices: Sequence[Float32]) -> Float32:
+    """The mean matrix that a reader sees; added up in float64, as he does."""
+    total = np.zeros(matrices[0].shape)
+    for one in matrices:
+        total += one
+    return (total / len(matrices)).astype(np.float32)
+
+
+def error_of_rollout(
+    analysis: Analysis, layers: Sequence[int], means: Sequence[Float32]
+) -> float | None:
+    """The largest error of rollout through the layers that follow the first without a gap."""
+    reach = 0
+    while reach < len(layers) and layers[reach] == reach:
+        reach += 1
+    steps = rollout(means[:reach]) if reach else []
+    errors = [
+        float(np.abs(step - analysis.rollout(layer)).max()) for layer, step in enumerate(steps)
+    ]
+    return max(errors) + ROUNDING if errors else None
+
+
+def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title: str) -> Snapshot:
+    """Pack a profile: its figures, and all answers that it has, with all their digits."""
+    profile = widget.profile
+    about = {
+        "code": None,
+        "levels": None,
+        "mean_levels": None,
+        "layers": list(range(profile.n_layers)),
+        "heads": list(range(profile.n_heads)),
+        "error": 0.0,
+        "score_error": None,
+        "rollout_error": None,
+        "scaling": [None] * profile.n_layers,
+        "views": ["heads"],
+        "selection": dict(selection),
+        "title": title,
+    }
+    asked: tuple[Asked, ...] = (
+        {"kind": "metrics", "tau": TAU},
+        {"kind": "specialization"},
+        {"kind": "patterns"},
+        {"kind": "roles", "seed": profile.seed},
+        {"kind": "roles"},
+    )
+    answers = (one for request in asked for one in replied(request, widget.slice(request, [])))
+    return Snapshot({"paint": painted(widget.first_paint, about, answers)}, None, 0.0, None, None)
+
+
+def painted(paint: bytes, about: Mapping[str, Any], answers: Iterable[Answered]) -> bytes:
+    """The first paint with what was recorded."""
+    meta, arrays = unpack(paint)
+    # The selected head comes from its layer's chunk like all others: one source, one error.
+    meta["selected"] = None
+    for name in ("weights", "allowed"):
+        arrays.pop(name, None)
+    recorded: list[dict[str, Any]] = []
+    for request, data, found in answers:
+        names = {name: f"recorded:{len(recorded)}:{name}" for name in found}
+        arrays.update({names[name]: array for name, array in found.items()})
+        recorded.append({"request": request, "data": data, "arrays": names})
+    return pack({**meta, "snapshot": dict(about), "recorded": recorded}, arrays)

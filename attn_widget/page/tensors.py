@@ -1,0 +1,183 @@
+"""Tensors of the view Inside that a saved page carries: the first columns of each, as room allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.page.focus_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
+from attn_widget.page.recorded import Answered, Asked, record, widths
+from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER, TABLES
+from attn_widget.trace import QKVTrace
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.figures.arrays import Float32
+    from attn_widget.trace.inside import LayerParts
+
+LEAST_POSITIONS, MOST_POSITIONS = 16, 64
+SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
+FLOAT = 4  # bytes
+ROW_SHARE = 0.1  # of what the attention of a text may take on a page of many
+
+Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
+
+
+def tensors(
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
+) -> Iterator[Answered]:
+    """Answers for the view Inside and the arithmetic of a pair, the most telling first, as far as there is room.
+
+    Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
+
+    Parameters
+    ----------
+    selected : int
+        The layer that comes first, with all units of its feed-forward network where they fit.
+    heads : sequence of int
+        Whose queries, keys and values to take.
+    room : float
+        Bytes, not compressed.
+    inside : bool
+        Whether the page has that view; without it queries, keys, values and scores alone go along.
+    """
+    chosen, _ = fitting(groups(analysis, selected, heads, room, inside=inside), room)
+    layers = windows(analysis, chosen)
+    for request, cells in chosen:
+        part = (request.get("name"), request.get("layer"))
+        if request["kind"] != "tensor":
+            yield from record(analysis, request)
+        elif part in layers:
+            columns, shape = layers[part]
+            yield request, {"shape": shape}, {"tensor": columns}
+        else:
+            yield from tensor(analysis, request, cells)
+
+
+def fitting(groups: Iterator[Group], room: float) -> tuple[Group, bool]:
+    """The groups for which there is room, a smaller one in the place of a larger one; whether that is all of them."""
+    chosen: Group = []
+    whole = True
+    for group in groups:
+        taken = FLOAT * sum(cells for _, cells in group)
+        if taken > room:
+            whole = False
+            continue
+        room -= taken
+        chosen += group
+    return chosen, whole
+
+
+def focus_row(
+    analysis: Analysis,
+    selection: Mapping[str, Any],
+    heads: Sequence[int],
+    room: float,
+    most: float | None,
+) -> list[Answered]:
+    """The focus token's row, where ``room`` does not hold all tensors.
+
+    ``most`` bounds it on a page of many texts: with hundreds of them the row is a luxury.
+    """
+    selected = selection["layer"]
+    chosen, whole = fitting(groups(analysis, selected, heads, room), room)
+    if whole or analysis.run is None:
+        return []
+    parts = [(request.get("name"), request.get("layer")) for request, _ in chosen]
+    known = {
+        (each, layer) for name, layer in parts for each in (HEAD if name is None else (name,))
+    }  # of a head's vectors the page makes each of them, and its output
+    token = focus_token(analysis, selection)
+    found = list(token_row(analysis, token, selected, heads, known))
+    return found if most is None or bytes_of(found) <= ROW_SHARE * most else []
+
+
+def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]:
+    """One tensor in the kernel's answer; as many of its columns as ``cells`` allow.
+
+    The page asks for a window of fixed width and takes what there is.
+    """
+    one = {**request, "rows": [0, 1], "cols": [0, 1]}
+    shape = next((data["shape"] for _, data, _ in record(analysis, one)), None)
+    if shape is None:
+        return
+    rows = min(request.get("rows", [0, shape[0]])[1], shape[0])
+    asked = {**request, "rows": [0, rows], "cols": [0, min(cells // rows, shape[1])]}
+    for _, data, arrays in record(analysis, asked):
+        # The page knows the size of a table, and asks for its rows.
+        yield (asked if "rows" in request else request), data, arrays
+
+
+def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Float32, list[int]]]:
+    """First columns and shapes of what layers compute, by name and layer: one pass for all of them."""
+    columns = {
+        (request["name"], request["layer"]): cells // analysis.n_tokens
+        for request, cells in chosen
+        if request["kind"] == "tensor" and request["name"] in LAYER
+    }
+    found: dict[tuple[Any, Any], tuple[Float32, list[int]]] = {}
+
+    def visit(parts: LayerParts) -> None:
+        for name in LAYER:
+            if (name, parts.layer) in columns:
+                whole: Float32 = getattr(parts, name)
+                part = np.ascontiguousarray(whole[:, : columns[name, parts.layer]])
+                found[name, parts.layer] = part, list(whole.shape)
+
+    if columns and analysis.run is not None:
+        with suppress(NotAvailableError):  # a family whose layers are not known
+            analysis.run.visit_layers(visit)
+    return found
+
+
+def groups(
+    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
+) -> Iterator[Group]:
+    """The model's tensors, the first columns of each, in the order in which a page should have them."""
+    n = analysis.n_tokens
+    width = 3 * analysis.trace.head_dim
+    order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+
+    def vectors(layer: int) -> Group:
+        return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+
+    shows_inside = inside and analysis.run is not None
+    if not shows_inside:
+        yield vectors(selected)
+    else:
+
+        def window(name: str, **of: int) -> tuple[Asked, int]:
+            columns = columns_of(name)
+            return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
+
+        rows = min(max(n, LEAST_POSITIONS), MOST_POSITIONS)
+        tables: Group = [
+            (
+                {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
+                rows * WINDOW_ELSE,
+            )
+            for name in TABLES
+        ]
+        yield [window(name) for name in EMBEDDINGS]  # the view opens on them
+        yield vectors(selected)
+        yield tables
+        yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
+        units = widths(analysis).get("ffn_activation", 0)
+        for layer in order:
+            parts = [window(name, layer=layer) for name in LAYER]
+            if layer == selected and FLOAT * n * units < SHARE_OF_FFN * room:
+                # Its units are ranked, which takes all of them.
+                parts = [
+                    (request, n * units if request["name"] == "ffn_activation" else cells)
+                    for request, cells in parts
+                ]
+            yield parts
+    for layer in order[1:]:
+        yield vectors(layer)
+    if not isinstance(analysis.trace, QKVTrace) and analysis.trace.has_scores:
+        for layer in order:  # the code has weights alone
+            yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]

@@ -1,0 +1,301 @@
+"""The packed first paint: all that the page needs to draw at once, in a few dozen kB.
+
+What lies in it is listed in ``docs/architecture.md`` (section "Pack").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget._version import __version__
+from attn_widget.analysis.opening import (
+    Opening,
+    choose_opening,
+    largest_between_words,
+    links_beyond_chance,
+    word_pairs,
+)
+from attn_widget.errors import NotAvailableError
+from attn_widget.protocol.pack import pack
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.figures.arrays import Head
+    from attn_widget.model.predictions import Mode, Predictions
+    from attn_widget.model.tokens import Token
+    from attn_widget.trace.capture import Progress
+
+THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
+WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
+TOP_K = 5
+MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on them
+
+
+def first_paint(
+    analysis: Analysis, layer: int, head: Head, progress: Progress | None = None
+) -> bytes:
+    """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected.
+
+    ``progress`` is called with ``(layers done, n_layers)``; what it raises ends the work.
+    """
+    trace = analysis.trace
+    n = analysis.n_tokens
+    found = survey(analysis, progress)
+    metrics = analysis.metrics
+    arrays: dict[str, NDArray[Any]] = {
+        "thumbs": found.thumbs,
+        "head_max": found.head_max,
+        "word_max": found.word_max,
+    }
+    for key in metrics.keys:
+        arrays[f"metric:{key}"] = np.asarray(getattr(metrics, key), dtype=np.float32)
+    selected = None
+    if n * n <= WEIGHT_CELLS:
+        selected = {"layer": layer, "head": head}
+        arrays["weights"] = analysis.attention(layer, head)
+        allowed = trace.allowed(layer)
+        if allowed is not None:
+            arrays["allowed"] = allowed.astype(np.uint8)
+    masks = [trace.allowed(index) for index in range(analysis.n_layers)]
+    if any(mask is not None for mask in masks):
+        counts = [np.full(n, n) if mask is None else mask.sum(axis=1) for mask in masks]
+        arrays["possible"] = np.stack(counts).astype(np.int32)
+    predictions = predictions_or_none(analysis)
+    if predictions is not None:
+        arrays.update(prediction_arrays(predictions))
+    meta = {
+        "version": 1,
+        "model": describe_model(analysis),
+        "text": analysis.text or "",
+        "text_pair": analysis.text_pair,
+        "truncated": analysis.truncated,
+        "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
+        "masked": [asdict(hidden) for hidden in analysis.masked],
+        "unknown": unknown_tokens(analysis),
+        "profile": None,
+        "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
+        "thumb": found.thumbs.shape[-1],
+        "predictions": None
+        if predictions is None
+        else {**describe_predictions(predictions), "opens": opening_mode(analysis)},
+        "selected": selected,
+        "versions": versions(),
+    }
+    return pack(meta, arrays)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one walk over the matrices of all heads finds.
+
+    Attributes
+    ----------
+    thumbs : uint8 [L, H, t, t]
+        Every matrix, max-pooled: ``255 * sqrt(weight / head_max)``, rounded up, so that a weight above
+        zero is never drawn as zero, and small ones keep their differences.
+    head_max : float32 [L, H]
+    word_max : float32 [L, H]
+        The largest weight between two tokens that are not special; 0 where there is none.
+    links : float64 [L, H]
+        See `attn_widget.analysis.opening.links_beyond_chance`.
+    """
+
+    thumbs: NDArray[np.uint8]
+    head_max: NDArray[np.float32]
+    word_max: NDArray[np.float32]
+    links: NDArray[np.float64]
+
+
+def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
+    """The survey of a run, made once."""
+    return analysis._once("survey", lambda: make_survey(analysis, progress))  # pyright: ignore[reportPrivateUsage]
+
+
+def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
+    n = analysis.n_tokens
+    side = min(n, THUMB_SIDE)
+    starts = np.arange(side) * n // side
+    shape = (analysis.n_layers, analysis.n_heads)
+    thumbs = np.empty((*shape, side, side), dtype=np.uint8)
+    head_max = np.empty(shape, dtype=np.float32)
+    word_max = np.empty(shape, dtype=np.float32)
+    links = np.empty(shape)
+    tokens = analysis.trace.tokens
+    special = np.array([token.special for token in tokens])
+    pairs = word_pairs(tokens)
+    for layer in range(analysis.n_layers):
+        if progress is not None:
+            progress(layer, analysis.n_layers)
+        weights = analysis.trace.layer_weights(layer)
+        pooled = weights
+        if side < n:
+            pooled = np.maximum.reduceat(np.maximum.reduceat(weights, starts, axis=1), starts, 2)
+        largest = pooled.max(axis=(1, 2))
+        head_max[layer] = largest
+        word_max[layer] = largest_between_words(weights, special)
+        links[layer] = links_beyond_chance(weights, pairs)
+        safe = np.where(largest > 0, largest, 1)[:, None, None]
+        thumbs[layer] = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255)
+    return Survey(thumbs, head_max, word_max, links)
+
+
+def opening(
+    analysis: Analysis,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> Opening:
+    """Where a picture of this run opens, among ``layers`` and ``heads`` (None: all)."""
+    links = survey(analysis, progress).links
+    return choose_opening(analysis, links, layers=layers, heads=heads)
+
+
+def opening_of(
+    analysis: Analysis,
+    selection: Mapping[str, Any],
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> Opening:
+    """Where a picture opens that was asked for with ``selection``: what stands in it is kept.
+
+    A head is chosen where none is given, in the given layer if there is one; a token, where a head was
+    chosen and no token, pair or group is given.
+    """
+    layer, head, token = (selection.get(name) for name in ("layer", "head", "token"))
+    if head is None or (layer is None and head != "mean"):
+        chosen = opening(
+            analysis,
+            layers if layer is None else [layer],
+            heads if head is None else [head],
+        )
+        named = token is not None or selection.get("pair") or selection.get("group")
+        return replace(chosen, token=token) if named else chosen
+    return Opening(layer or 0, head, token)
+
+
+def describe_model(analysis: Analysis) -> dict[str, Any]:
+    """The ``model`` entry of the pack's meta."""
+    trace = analysis.trace
+    run = analysis.run
+    encoder = None if run is None else run.encoder
+    return {
+        "name": "attention tensors" if encoder is None else encoder.name,
+        "family": None if encoder is None else encoder.family.name,
+        "n_layers": analysis.n_layers,
+        "n_heads": analysis.n_heads,
+        "head_dim": trace.head_dim,
+        "hidden_size": 0 if encoder is None else encoder.hidden_size,
+        "vocab_size": 0 if encoder is None else encoder.vocab_size,
+        "max_length": analysis.n_tokens if encoder is None else encoder.max_length,
+        "revision": None if encoder is None else encoder.revision,
+        "has": {
+            "mlm": encoder is not None and encoder.has_mlm,
+            "nsp": encoder is not None and encoder.has_nsp,
+            "classifier": encoder is not None and encoder.classifier is not None,
+            "scores": trace.has_scores,
+            "qkv": trace.has_qkv,
+        },
+    }
+
+
+def token_columns(
+    tokens: tuple[Token, ...], text: str | None, text_pair: str | None
+) -> dict[str, list[Any]]:
+    """The tokens by column, with the text that stands before each one in its segment."""
+    texts = (text or "", text_pair or "")
+    before: list[str] = []
+    reached = [0, 0]
+    for token in tokens:
+        if token.special:
+            before.append("")
+            continue
+        before.append(texts[token.segment][reached[token.segment] : token.start])
+        reached[token.segment] = max(reached[token.segment], token.end)
+    return {
+        "text": [token.text for token in tokens],
+        "surface": [token.surface for token in tokens],
+        "before": before,
+        "id": [token.id for token in tokens],
+        "start": [token.start for token in tokens],
+        "end": [token.end for token in tokens],
+        "segment": [token.segment for token in tokens],
+        "special": [token.special for token in tokens],
+    }
+
+
+def predictions_or_none(analysis: Analysis) -> Predictions | None:
+    try:
+        return analysis.predictions(top_k=TOP_K)
+    except NotAvailableError:
+        return None
+
+
+def opening_mode(analysis: Analysis) -> Mode:
+    """The mode that the view Predictions opens on: found once, so that a page and its tables agree.
+
+    Masked, where that takes less than half a second: as is, nearly every first choice is the token itself.
+    """
+    return analysis._once("opening_mode", lambda: find_opening_mode(analysis))  # pyright: ignore[reportPrivateUsage]
+
+
+def find_opening_mode(analysis: Analysis) -> Mode:
+    run = analysis.run
+    if run is None or analysis.masked or run.encoder.mask_token_id is None:
+        return "as_is"
+    if run.masked_known:
+        return "masked"
+    seconds = run.encoder.speed.masked_seconds(analysis.n_tokens)
+    return "masked" if seconds is not None and seconds < MASKED_SECONDS else "as_is"
+
+
+def unknown_tokens(analysis: Analysis) -> dict[str, Any] | None:
+    """How many tokens the tokenizer does not know, where these are most of a text; else None."""
+    if analysis.run is None:
+        return None
+    tokenizer = analysis.run.encoder.reader
+    if tokenizer.unk_token_id is None:
+        return None
+    words = [token.id for token in analysis.trace.tokens if not token.special]
+    count = words.count(tokenizer.unk_token_id)
+    if 2 * count <= len(words):
+        return None
+    return {"count": count, "tokens": len(words), "text": str(tokenizer.unk_token)}
+
+
+def describe_predictions(predictions: Predictions) -> dict[str, Any]:
+    """Mode, ``top_k`` and the texts of the predicted tokens."""
+    vocabulary = {
+        str(token_id): token
+        for ids, tokens in zip(predictions.ids.tolist(), predictions.tokens, strict=True)
+        for token_id, token in zip(ids, tokens, strict=True)
+    }
+    return {"mode": predictions.mode, "top_k": predictions.top_k, "vocabulary": vocabulary}
+
+
+def prediction_arrays(predictions: Predictions) -> dict[str, NDArray[Any]]:
+    return {
+        "prediction_ids": predictions.ids,
+        "prediction_probabilities": predictions.probabilities,
+        "prediction_logits": predictions.logits,
+        "logit_max": predictions.logit_max,
+        "log_sum_exp": predictions.log_sum_exp,
+        "original_rank": predictions.original_rank,
+        "original_probability": predictions.original_probability,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions for captions; of torch and transformers only when they are loaded."""
+    import sys
+
+    found = {"attn_widget": __version__}
+    for name in ("transformers", "torch"):
+        module = sys.modules.get(name)
+        if module is not None:
+            found[name] = str(module.__version__)
+    return found

@@ -1,0 +1,62 @@
+"""What a request asks for, checked: layers, heads, positions and rows that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.errors import SliceError
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.figures.arrays import Head
+
+Request = Mapping[str, Any]
+
+
+def integer(request: Request, name: str, low: int, high: int) -> int:
+    """``request[name]`` as an int in ``[low, high)``."""
+    value = request.get(name)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SliceError(f"{name} must be an integer, got {str(value)[:80]!r}.")
+    if not low <= value < high:
+        raise SliceError(f"{name} {value} is out of range.", f"Allowed: {low} to {high - 1}.")
+    return value
+
+
+def layer_of(analysis: Analysis, request: Request) -> int:
+    return integer(request, "layer", 0, analysis.n_layers)
+
+
+def head_of(analysis: Analysis, request: Request) -> Head:
+    if request.get("head") == "mean":
+        return "mean"
+    return integer(request, "head", 0, analysis.n_heads)
+
+
+def rows_of(analysis: Analysis, request: Request) -> slice:
+    return span(request, "rows", analysis.n_tokens)
+
+
+def span(request: Request, name: str, size: int) -> slice:
+    """``request[name]`` as a slice of ``size`` things; all of them without it."""
+    given = request.get(name)
+    if given is None:
+        return slice(0, size)
+    if not isinstance(given, (list, tuple)) or len(given) != 2:  # pyright: ignore[reportUnknownArgumentType]
+        raise SliceError(f"{name} must be [start, stop], got {str(given)[:80]!r}.")
+    bounds: dict[str, Any] = {"start": given[0], "stop": given[1]}
+    start = integer(bounds, "start", 0, size)
+    return slice(start, integer(bounds, "stop", start + 1, size + 1))
+
+
+def optional(request: Request, name: str, size: int) -> int | None:
+    """``request[name]`` in ``[0, size)``, or None where it is left out."""
+    return None if request.get(name) is None else integer(request, name, 0, size)
+
+
+def one_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
+    value = request.get(name)
+    if value not in choices:
+        raise SliceError(f"{name} is {str(value)[:80]!r}.", f"Known: {', '.join(choices)}.")
+    return str(value)

@@ -1,0 +1,288 @@
+"""Slices of attention and of what follows from it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis.beside import beside_of
+from attn_widget.analysis.first_token import last_layers
+from attn_widget.checks import LARGEST_SEED
+from attn_widget.errors import NotAvailableError, SliceError
+from attn_widget.protocol.paint import describe_predictions, prediction_arrays
+from attn_widget.protocol.request import (
+    Request,
+    head_of,
+    integer,
+    layer_of,
+    one_of,
+    optional,
+    rows_of,
+)
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.figures.roles import Roles
+    from attn_widget.figures.sentences import Aggregation
+    from attn_widget.model.classification import ClassProbabilities
+    from attn_widget.model.predictions import Mode
+
+MAX_TOP_K = 100
+MAX_TOKEN_IDS = 1000
+MAX_SEED = LARGEST_SEED + 1
+MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
+
+Arrays = dict[str, NDArray[Any]]
+Answer = tuple[dict[str, Any], Arrays]
+
+
+def weights(analysis: Analysis, request: Request) -> Answer:
+    layer, rows = layer_of(analysis, request), rows_of(analysis, request)
+    found = analysis.attention(layer, head_of(analysis, request), rows=rows)
+    arrays: dict[str, NDArray[Any]] = {"weights": found}
+    allowed = analysis.trace.allowed(layer)
+    if allowed is not None:
+        arrays["allowed"] = allowed[rows].astype(np.uint8)
+    return {}, arrays
+
+
+def scores(analysis: Analysis, request: Request) -> Answer:
+    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
+
+
+def qkv(analysis: Analysis, request: Request) -> Answer:
+    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    rows = rows_of(analysis, request)
+    arrays = {
+        "q": analysis.queries(layer, head)[rows],
+        "k": analysis.keys(layer, head)[rows],
+    }
+    with suppress(NotAvailableError):  # tensors from outside come without values
+        arrays["v"] = analysis.values(layer, head)[rows]
+    return {"scaling": analysis.trace.scaling(layer)}, arrays
+
+
+def metrics(analysis: Analysis, request: Request) -> Answer:
+    tau = request.get("tau", 0.01)
+    figures = analysis.metrics_at(tau)
+    arrays = {
+        f"metric:{key}": np.asarray(getattr(figures, key), dtype=np.float32) for key in figures.keys
+    }
+    return {"tau": figures.tau, "keys": list(figures.keys)}, arrays
+
+
+def predictions(analysis: Analysis, request: Request) -> Answer:
+    top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
+    rows = rows_of(analysis, request)
+    found = analysis.predictions(top_k=top_k, mode=mode_of(request), rows=rows)
+    return describe_predictions(found), prediction_arrays(found)
+
+
+def mode_of(request: Request) -> Mode:
+    return cast("Mode", one_of({"mode": "as_is", **request}, "mode", ("as_is", "masked")))
+
+
+def softmax(analysis: Analysis, request: Request) -> Answer:
+    position = integer(request, "position", 0, analysis.n_tokens)
+    ids = request.get("token_ids")
+    if ids is not None:
+        if not isinstance(ids, (list, tuple)) or len(ids) > MAX_TOKEN_IDS:
+            raise SliceError(f"token_ids must be a list of at most {MAX_TOKEN_IDS} ids.")
+        size = analysis.vocab_size
+        ids = [integer({"token_ids": value}, "token_ids", 0, size) for value in ids]
+    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode_of(request)))
+    return opened, {}
+
+
+def language(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.language
+    tokens = found.tokens
+    data = {
+        "words": [asdict(word) for word in found.words],
+        "sentences": [asdict(sentence) for sentence in found.sentences],
+        "token_word": [token.word for token in tokens],
+        "token_sentence": [token.sentence for token in tokens],
+        "token_pos": [token.pos for token in tokens],
+        "token_entity": [token.entity for token in tokens],
+        "tagger": found.tagger_name,
+        "notes": list(found.notes),
+    }
+    return data, {}
+
+
+def rollout(analysis: Analysis, request: Request) -> Answer:
+    rows = rows_of(analysis, request)
+    return {}, {"weights": analysis.rollout(layer_of(analysis, request))[rows]}
+
+
+def flow(analysis: Analysis, request: Request) -> Answer:
+    token = integer(request, "token", 0, analysis.n_tokens)
+    edges = analysis.n_layers * analysis.n_tokens**2
+    if edges > MAX_FLOW_EDGES:
+        raise SliceError(
+            f"Attention flow through {analysis.n_layers} layers of {analysis.n_tokens} tokens would "
+            "take the kernel from many seconds to minutes.",
+            f"Rollout answers the same question at once; flow({token}) of the analysis in Python "
+            "computes it all the same.",
+        )
+    return {}, {"flow": analysis.flow(token)}
+
+
+def layer_change(analysis: Analysis, _request: Request) -> Answer:
+    return {}, {"change": analysis.layer_change}
+
+
+def specialization(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.specialization
+    forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
+    arrays: Arrays = {
+        f"{form}:{key}": values[key] for form, values in forms.items() for key in found.raw
+    }
+    notes = list(analysis.language.notes)
+    data = {"keys": list(found.raw), "chance": found.chance, "reasons": found.reasons}
+    return {**data, "notes": notes}, arrays
+
+
+def patterns(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.patterns.as_dict()
+    arrays: Arrays = {f"pattern:{key}": values for key, values in found.items()}
+    return {"keys": list(found), "chance": 1 / analysis.n_tokens}, arrays
+
+
+def roles(analysis: Analysis, request: Request) -> Answer:
+    seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
+    return describe_roles(analysis.roles(seed))
+
+
+def describe_roles(found: Roles) -> Answer:
+    arrays: Arrays = {
+        "labels": found.labels,
+        "layout": found.layout,
+        "centroids": found.centroids,
+    }
+    data = {
+        "names": list(found.names),
+        "axes": list(found.axes),
+        "explained": found.explained,
+        "silhouettes": {str(k): value for k, value in found.silhouettes.items()},
+        "seed": found.seed,
+    }
+    return data, arrays
+
+
+def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, dict[str, Any]]:
+    kind = cast("Aggregation", one_of(request, "aggregation", ("mass", "max")))
+    layer = optional(request, "layer", analysis.n_layers)
+    return kind, {"layer": layer, "head": optional(request, "head", analysis.n_heads)}
+
+
+def sentences(analysis: Analysis, request: Request) -> Answer:
+    kind, of = aggregation_of(analysis, request)
+    found = analysis.sentences
+    arrays: Arrays = {"matrix": found.matrix(kind, **of)}
+    if kind == "mass":
+        arrays["elsewhere"] = found.elsewhere(**of)
+    else:
+        names = ("layer", "head", "query", "key")
+        for name, column in zip(names, found.witnesses(**of), strict=True):
+            arrays[f"witness_{name}"] = column
+    data = {
+        "texts": list(found.texts),
+        "tokens": [list(tokens) for tokens in found.tokens],
+        "note": found.note,
+    }
+    return data, arrays
+
+
+def drill(analysis: Analysis, request: Request) -> Answer:
+    kind, of = aggregation_of(analysis, request)
+    found = analysis.sentences
+    size = len(found.texts)
+    a, b = (integer(request, name, 0, size) for name in ("a", "b"))
+    opened = found.drill(a, b, kind, **of)
+    arrays: Arrays = {
+        "weights": opened.weights,
+        "queries": np.array(opened.queries, dtype=np.int32),
+        "keys": np.array(opened.keys, dtype=np.int32),
+    }
+    return {}, arrays
+
+
+def opened_classes(found: ClassProbabilities) -> Arrays:
+    """Rows of classes; for question answering the columns are start and end, and rows positions."""
+    columns = len(found.labels)
+    with np.errstate(over="ignore"):  # exp(-z) of a logit below -88 is infinite in float32
+        exponentials = found.exponentials.reshape(-1, columns).astype(np.float32)
+    return {
+        "logits": found.logits.reshape(-1, columns).astype(np.float32),
+        "exp": exponentials,
+        "sum": np.atleast_1d(found.sum).astype(np.float64),
+        "probabilities": found.probabilities.reshape(-1, columns).astype(np.float32),
+    }
+
+
+def classification(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.classification
+    if found is None:
+        raise SliceError(
+            "This model has no classifier.",
+            "Load a checkpoint for sequence or token classification, or question answering.",
+        )
+    return describe_classes(found), opened_classes(found)
+
+
+def describe_classes(found: ClassProbabilities) -> dict[str, Any]:
+    names = ("task", "activation", "note")
+    return {"labels": list(found.labels), **{name: getattr(found, name) for name in names}}
+
+
+def next_sentence(analysis: Analysis, _request: Request) -> Answer:
+    found = analysis.next_sentence
+    return {"labels": list(found.labels)}, opened_classes(found)
+
+
+def first_token(analysis: Analysis, request: Request) -> Answer:
+    found = analysis.first_token(head_of(analysis, request), words=False)
+    return {"layers": list(found.layers)}, {"weights": found.weights}
+
+
+def class_gradient(analysis: Analysis, request: Request) -> Answer:
+    found = analysis.classification
+    label = integer(request, "label", 0, 1 if found is None else len(found.labels))
+    head = head_of(analysis, request)
+    layers = last_layers(analysis.n_layers)
+    every = analysis.class_gradient(label)[layers.start :]
+    return {"layers": list(layers)}, {
+        "gradient": every.sum(1) if head == "mean" else every[:, head]
+    }
+
+
+def beside(analysis: Analysis, _request: Request) -> Answer:
+    """The text itself and those beside it: rows of words one after the other."""
+    own = beside_of(analysis)
+    if own is None:
+        raise SliceError("This model does not classify texts.")
+    every = (own, *analysis.beside)
+    texts = [
+        {
+            "text": one.text,
+            "text_pair": one.text_pair,
+            "words": list(one.first_token.positions),
+            "before": list(one.before),
+            "segments": list(one.segments),
+        }
+        for one in every
+    ]
+    opened = [opened_classes(one.classification) for one in every]
+    arrays: Arrays = {
+        name: np.concatenate([classes[name] for classes in opened])
+        for name in ("logits", "probabilities")
+    }
+    arrays["weights"] = np.concatenate([one.first_token.weights for one in every], axis=1)
+    arrays["special"] = np.stack([one.first_token.special for one in every])
+    return {"texts": texts, "layers": list(own.first_token.layers)}, arrays

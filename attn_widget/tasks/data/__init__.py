@@ -1,0 +1,1 @@
+"""Data: sentences with ratings, tables of texts and labels, and how they are split."""

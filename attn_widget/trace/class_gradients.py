@@ -1,0 +1,108 @@
+"""How the class logits would move if the first token looked longer somewhere: exact derivatives.
+
+Attention itself is the same for every class: the model looks once. What differs is what a look does to
+each class. ``d z_c / d S[l, h, 0, j]`` is the rate at which class ``c``'s logit changes with the scaled
+score of head ``h`` in layer ``l`` from the first token to token ``j``, everything after it recomputed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.overrides import TorchFunctionMode
+
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.trace.capture import on_device, running
+
+if TYPE_CHECKING:
+    from attn_widget.model.encoder import Encoder
+    from attn_widget.model.encoding import Encoding
+
+Float32 = NDArray[np.float32]
+SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
+
+
+class _Scores(TorchFunctionMode):
+    """Keeps what enters every softmax over [1, H, n, n], as part of the graph."""
+
+    def __init__(self, n_tokens: int) -> None:
+        super().__init__()
+        self.n_tokens = n_tokens
+        self.seen: list[torch.Tensor] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if func not in SOFTMAX:
+            return func(*args, **given)
+        scores = args[0] if args else given["input"]
+        n = self.n_tokens
+        if scores.dim() != 4 or scores.shape[0] != 1 or scores.shape[2:] != (n, n):
+            return func(*args, **given)
+        if not scores.requires_grad:  # the weights are frozen: the graph begins here
+            scores = scores.detach().requires_grad_()
+        self.seen.append(scores)
+        rest = {name: value for name, value in given.items() if name != "input"}
+        return func(scores, *args[1:], **rest)
+
+
+def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]) -> Float32:
+    """``d z_c / d S[l, h, 0, j]`` for some classes: one pass forward, one back for each class.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        With a sequence classifier. Its model is left as it was; no gradient is kept on it.
+    encoding : Encoding
+    classes : sequence of int
+        Indices of the head's outputs.
+
+    Returns
+    -------
+    float32 [len(classes), L, H, n]
+        In logits per unit of scaled score. Every ``[n]`` sums to 0: raising all scores alike changes
+        nothing. A forbidden cell has 0.
+
+    Raises
+    ------
+    NotAvailableError
+        No sequence classifier, or attention that cannot be seen.
+    InputError
+        A class that the head does not have.
+
+    Examples
+    --------
+    >>> from attn_widget.model.encoder import load
+    >>> encoder = load(progress=False)
+    >>> class_gradients(encoder, encoder.encode("the cat sat"), [0])
+    Traceback (most recent call last):
+    ...
+    attn_widget.errors.NotAvailableError: attn_widget/mini does not classify texts. ...
+    """
+    if encoder.classifier != "sequence":
+        raise NotAvailableError(
+            f"{encoder.name} does not classify texts.",
+            "Load a checkpoint for sequence classification.",
+        )
+    tap = _Scores(encoding.n_tokens)
+    with running(encoder, "eager"), torch.enable_grad(), tap:
+        logits = encoder.network(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
+        if len(tap.seen) != encoder.n_layers or len({one.shape for one in tap.seen}) != 1:
+            raise NotAvailableError(
+                f"The scores of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
+                "not one n x n matrix for each head and layer."
+            )
+        found: list[Float32] = []
+        for index, chosen in enumerate(classes):
+            if not 0 <= chosen < len(logits):
+                raise InputError(f"class is {chosen}, expected 0 to {len(logits) - 1}.")
+            more = index + 1 < len(classes)
+            slopes = torch.autograd.grad(logits[chosen], tap.seen, retain_graph=more)
+            first = [slope[0, :, 0] for slope in slopes]
+            found.append(torch.stack(first).float().cpu().numpy())
+    return np.stack(found)

@@ -1,0 +1,124 @@
+"""NaN and infinite numbers of a run, named by the layer and the weight that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.errors import NotFiniteError
+from attn_widget.model.families import layer_modules
+
+if TYPE_CHECKING:
+    from attn_widget.model.encoder import Encoder
+    from attn_widget.model.tokens import Token
+    from attn_widget.trace.qkv import LayerQKV
+
+LARGEST_SCORE = float(np.finfo(np.float32).max)
+
+
+def check_states(encoder: Encoder, tokens: Sequence[Token], states: Sequence[Any] | None) -> None:
+    """Refuse a run whose hidden states are not finite.
+
+    NaN of any layer reaches the last one, so that the last one is looked at first.
+
+    Parameters
+    ----------
+    states : sequence of tensors [n, d], length L + 1
+        The first is the embeddings' output.
+
+    Raises
+    ------
+    NotFiniteError
+        With the first layer that has such numbers, the token, and the weight that has them too.
+    """
+    if not states or _finite(states[-1]):
+        return
+    at = next(i for i, state in enumerate(states) if not _finite(state))
+    # A family whose layers are not known has its last state alone.
+    if len(states) == 1:
+        where = "The last layer"
+    else:
+        where = "The embeddings" if at == 0 else _layer_name(at - 1, len(states) - 1)
+    raise _not_finite(encoder, tokens, where, states[at])
+
+
+def check_scores(encoder: Encoder, tokens: Sequence[Token], layers: Sequence[LayerQKV]) -> None:
+    """Refuse a run whose attention scores are not finite.
+
+    The fused attention of some versions of torch gives finite outputs for such scores, so that the
+    hidden states do not tell.
+
+    Raises
+    ------
+    NotFiniteError
+        With the first layer that has such scores, the token, and the weight that has such numbers too.
+    """
+    for i, layer in enumerate(layers):
+        query, key = layer.query.float(), layer.key.float()
+        largest = float(query.abs().max()) * float(key.abs().max()) * query.shape[-1]
+        if largest <= LARGEST_SCORE:  # not so with NaN
+            continue
+        key = key.repeat_interleave(len(query) // len(key), 0)
+        scores = query @ key.transpose(-1, -2)
+        if not _finite(scores):
+            where = f"The attention of {_layer_name(i, len(layers)).lower()}"
+            raise _not_finite(encoder, tokens, where, scores.movedim(0, 1).flatten(1))
+
+
+def _layer_name(layer: int, n_layers: int) -> str:
+    return f"Layer {layer} (of 0 to {n_layers - 1})"
+
+
+def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any) -> NotFiniteError:
+    """What is raised of numbers [n, any] that are not finite in at least one row."""
+    row = int((~rows.isfinite()).any(dim=-1).nonzero()[0, 0])
+    number = "NaN" if bool(rows[row].isnan().any()) else "infinite numbers"
+    return NotFiniteError(
+        f"{where} of {encoder.name} gave {number}, first for token {row} ({tokens[row].text!r}): "
+        "no figure of this run means anything.",
+        _cause(encoder),
+    )
+
+
+def check_head(encoder: Encoder, logits: Any, head: str) -> None:
+    """Refuse outputs of a head that are not finite, above finite hidden states.
+
+    Raises
+    ------
+    NotFiniteError
+    """
+    if logits is not None and not _finite(logits):
+        raise NotFiniteError(
+            f"The {head} of {encoder.name} gave numbers that are not finite.", _cause(encoder)
+        )
+
+
+def _finite(held: Any) -> bool:
+    """Whether all numbers of a tensor or an array are finite."""
+    return bool((np.isfinite(held) if isinstance(held, np.ndarray) else held.isfinite()).all())
+
+
+def _cause(encoder: Encoder) -> str:
+    """Which weight is to blame, and what to do about it."""
+    found = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
+    if found is None:
+        wider = "" if str(encoder.dtype) == "torch.float32" else ", or load it with dtype='float32'"
+        return f"Its weights are finite, so they overflow on this text: try another text{wider}."
+    layers = layer_modules(encoder.family, encoder.network) or []
+    place = next(
+        (f" of layer {i}" for i, layer in enumerate(layers) if _holds(layer, found[1])), ""
+    )
+    return (
+        f"The weight {found[0]!r}{place} holds such numbers: mend it, or get the checkpoint again."
+    )
+
+
+def _broken(named: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
+    floats = ((name, held) for name, held in named if held.is_floating_point())
+    return next(((name, held) for name, held in floats if not _finite(held)), None)
+
+
+def _holds(module: Any, weight: Any) -> bool:
+    return any(held is weight for held in (*module.parameters(), *module.buffers()))

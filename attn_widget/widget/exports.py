@@ -1,0 +1,411 @@
+"""What a widget can save of itself from Python: the twins of the page's menu."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+from attn_widget.checks import check_choice, check_count, check_number
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.host.files import destination, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from attn_widget.analysis import Analysis
+    from attn_widget.export.text import Table
+    from attn_widget.figures.arrays import Float32
+    from attn_widget.page.saved_run import Savable
+
+WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
+SCALES = (0.5, 8.0)  # pixels to a CSS pixel
+PICTURE_THEMES = ("light", "dark")
+PAPERS = ("A4", "Letter")
+PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's print.css has the same
+
+
+class Exports:
+    """Methods of a widget that write what it shows; all follow its selection (traits)."""
+
+    if TYPE_CHECKING:
+        view: Any
+        theme: Any
+        first_paint: Any
+
+        @property
+        def analysis(self) -> Analysis: ...
+
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, view: str | None = None
+    ) -> str | None:
+        """The table of a view as CSV: what "CSV" in the menu of the page saves.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A file that ends with ``.csv``; without it the text is returned.
+        view : str, optional
+            The view that is chosen by default.
+
+        Returns
+        -------
+        str or None
+            The text when `path` is None: RFC 4180, all digits of every number, N/A an empty field.
+            A text that a spreadsheet would take for a formula gets a single quote in front.
+
+        Raises
+        ------
+        InputError
+            An unknown view, a missing folder or another suffix.
+        NotAvailableError
+            The view has no numbers for this run.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", layer=3, head=5, progress=False)
+        >>> w.to_csv().splitlines()[0]
+        'query,key,query_token,key_token,weight,score'
+        >>> w.close()
+        """
+        from attn_widget.export.text import to_csv
+
+        target = None if path is None else destination(path, ".csv")
+        return self._give(to_csv(self._table(self._view(view))), target)
+
+    def to_json(
+        self, path: str | os.PathLike[str] | None = None, view: str | None = None
+    ) -> str | None:
+        """The table of a view with its caption as JSON: what "JSON" in the menu of the page saves.
+
+        ``view, model, revision, text, text_pair, masked, profile, layer, head, definition, options,
+        versions, columns, rows``; N/A is null.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            A file that ends with ``.json``; without it the text is returned.
+        view : str, optional
+            The view that is chosen by default.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `to_csv`.
+        """
+        from attn_widget.export.text import to_json
+
+        target = None if path is None else destination(path, ".json")
+        name = self._view(view)
+        return self._give(to_json(self._caption(name), self._table(name)), target)
+
+    def to_dataframe(self, view: str | None = None) -> Any:
+        """The table of a view as a pandas DataFrame; N/A is NaN (needs the extra ``pandas``).
+
+        Parameters
+        ----------
+        view : str, optional
+            The view that is chosen by default.
+
+        Raises
+        ------
+        InputError
+            An unknown view.
+        NotAvailableError
+            pandas is not installed, or the view has no numbers for this run.
+        """
+        from attn_widget.figures.tables import dataframe
+
+        table = self._table(self._view(view))
+        rows = ([math.nan if cell is None else cell for cell in row] for row in table.rows)
+        records = (dict(zip(table.columns, row, strict=True)) for row in rows)
+        return dataframe(records).reindex(columns=list(table.columns))
+
+    def to_numpy(self) -> Float32:
+        """The matrix of the Attention view, float32 [m, m]: rows are queries, columns keys.
+
+        Weights, scores or rollout (`quantity`) of the selected layer and head, between the tokens or
+        words that are shown (`words`, `special`); NaN where the model's mask forbids a cell.
+
+        Raises
+        ------
+        NotAvailableError
+            Scores are selected, and this head or selection has none.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", layer=3, head=5, progress=False)
+        >>> w.to_numpy().shape
+        (5, 5)
+        >>> w.special = False
+        >>> w.to_numpy().shape
+        (3, 3)
+        >>> w.close()
+        """
+        from attn_widget.export.matrix import shown_values
+
+        if self._pack()[0]["profile"] is not None:
+            raise NotAvailableError("A profile has no matrix: its heads are over many texts.")
+        return shown_values(self.analysis, self)
+
+    def save_png(
+        self,
+        path: str | os.PathLike[str],
+        view: str | None = None,
+        *,
+        width: int = 1000,
+        scale: float = 2,
+        theme: str | None = None,
+    ) -> None:
+        """Save the picture of a view with its caption, drawn in a headless browser as the page draws it.
+
+        Needs the extra ``images`` (``pip install "attn-widget[images]"``) and Chromium, Google Chrome
+        or Microsoft Edge; nothing leaves the machine. Works in scripts and in notebooks.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.png``.
+        view : str, optional
+            The view that is chosen by default.
+        width : int
+            Of the picture in CSS px, 320 to 4000; the file has ``width * scale`` pixels.
+        scale : float
+            Pixels to a CSS pixel, 0.5 to 8.
+        theme : {"light", "dark"}, optional
+            By default the widget's; ``"auto"`` is light.
+
+        Raises
+        ------
+        InputError
+            A path, view or size that cannot be used.
+        NotAvailableError
+            playwright or a browser is missing, or there is nothing to draw.
+        """
+        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
+        scale = check_number(scale, "scale", *SCALES)
+        target = destination(path, ".png")
+        write(target, self._draw("png", view, width, scale, theme))
+
+    def save_svg(
+        self, path: str | os.PathLike[str], view: str | None = None, *, width: int = 1000
+    ) -> None:
+        """Save the drawing of a view with its caption as SVG, where the view is drawn in lines.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.svg``.
+        view : str, optional
+            The view that is chosen by default.
+        width : int
+            Of the view in CSS px, 320 to 4000.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `save_png`; also where the view is drawn in pixels.
+        """
+        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
+        target = destination(path, ".svg")
+        write(target, self._draw("svg", view, width, 1, None))
+
+    def save_pdf(
+        self, path: str | os.PathLike[str], view: str | None = None, *, paper: str = "A4"
+    ) -> None:
+        """Save a view on pages for printing, drawn in a headless browser as the page prints it.
+
+        The whole text, the heads, the view with all rows of its tables, and a caption; no controls,
+        in light colors. Text stays text: it can be searched and copied. What the browser needs is what
+        `save_png` needs.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ends with ``.pdf``.
+        view : str, optional
+            The view that is chosen by default.
+        paper : {"A4", "Letter"}
+
+        Raises
+        ------
+        InputError
+            A path, view or paper that cannot be used.
+        NotAvailableError
+            playwright or a browser is missing, or there is nothing to draw.
+        """
+        check_choice(paper, "paper", PAPERS)
+        target = destination(path, ".pdf")
+        write(target, self._draw("pdf", view, PAPER_WIDTH, 1, "light", paper=paper))
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        layers: Sequence[int] | None = None,
+        heads: Sequence[int] | None = None,
+        views: Sequence[str] | None = None,
+        title: str | None = None,
+    ) -> Path:
+        """Save a page that stays alive without a kernel and without a network.
+
+        One file with everything in it; whatever needs another pass of the model says so there.
+        `attn_widget.to_html` puts several widgets into one page.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step: a page that cannot be finished leaves the old one.
+        layers, heads : sequence of int, optional
+            Whose weights go along, 0-based; by default all. Not of a profile, which has none.
+        views : sequence of str, optional
+            Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+        title : str, optional
+            Of the page.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            A closed widget; a layer, head or view that is not there; a missing folder, or a file
+            that cannot be written, of which nothing is left half-written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     w.to_html(pathlib.Path(folder) / "cat.html", views=["attention"]).name
+        'cat.html'
+        >>> w.close()
+        """
+        from attn_widget.page.page import to_html
+
+        return to_html(
+            self._savable(),
+            path,
+            layers=layers,
+            heads=heads,
+            views=views,
+            title=title,
+        )
+
+    def as_html(self, height: int = 900) -> str:
+        """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
+
+        The frame is sandboxed: its script runs and offers downloads, and reaches nothing around it.
+        In a notebook, ``IPython.display.HTML(w.as_html())`` shows it, and every export keeps it.
+
+        Parameters
+        ----------
+        height : int
+            Of the frame, px.
+
+        Raises
+        ------
+        InputError
+            A closed widget, or a height that is no positive int.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> w.as_html(height=600).startswith("<iframe sandbox=")
+        True
+        >>> w.close()
+        """
+        from attn_widget.page.page import as_html
+
+        return as_html(self._savable(), height=height)
+
+    # -- how -----------------------------------------------------------------------------------
+
+    def _savable(self) -> Savable:
+        """The widget itself, which is one of the two kinds that mix this in."""
+        return cast("Savable", self)
+
+    def _view(self, view: str | None) -> str:
+        from attn_widget.export.caption import DEFINITIONS
+
+        if view is None:
+            return str(self.view)
+        return check_choice(view, "view", DEFINITIONS)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        from attn_widget.protocol.pack import unpack
+
+        if not self.first_paint:
+            raise InputError("This widget is closed.", "Call show() again to make a new one.")
+        return unpack(self.first_paint)
+
+    def _caption(self, view: str) -> dict[str, Any]:
+        from attn_widget.export.caption import caption
+
+        return caption(self._pack()[0], self, view)
+
+    def _table(self, view: str) -> Table:
+        from attn_widget.export.tables import TABLES, profile_table
+
+        meta, arrays = self._pack()
+        if meta["profile"] is not None:
+            if view != "heads":
+                raise NotAvailableError(f"A profile has no view {view!r}.", "It has 'heads'.")
+            return profile_table(meta, arrays)
+        analysis = self.analysis
+        with analysis.lock:
+            return TABLES[view](analysis, self)
+
+    def _give(self, text: str, target: Any) -> str | None:
+        if target is None:
+            return text
+        write(target, text.encode("utf-8"))
+        return None
+
+    def _draw(
+        self,
+        format: str,  # noqa: A002
+        view: str | None,
+        width: int,
+        scale: float,
+        theme: str | None,
+        *,
+        paper: str | None = None,
+    ) -> bytes:
+        from attn_widget.export.browser import draw
+        from attn_widget.export.mount import page_traits
+
+        name = self._view(view)
+        if theme is not None:
+            check_choice(theme, "theme", PICTURE_THEMES)
+        self._pack()  # refuses a closed widget
+        shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
+        asked: dict[str, Any] = {
+            "view": name, "theme": shown, "chrome": paper is not None, "status": "ready",
+            "error": {}, "progress": {}, "history": [],
+        }  # fmt: skip
+        traits = page_traits(self)
+        traits.update({key: value for key, value in asked.items() if key in traits})
+        return draw(
+            format,
+            view=name,
+            traits=traits,
+            paint=self.first_paint,
+            answer=self._answer,
+            width=width,
+            scale=scale,
+            paper=paper,
+        )
+
+    def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
+        if name != "slice":
+            return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
+        return self._reply(request)  # a picture waits for all that belongs into it
+
+    def _reply(self, request: object) -> tuple[dict[str, Any], list[bytes]]:
+        raise NotImplementedError

@@ -1,0 +1,86 @@
+"""The rooms of the package: imports point down, nothing stands in a circle, no folder and no file is too full."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "attn_widget"
+# From the ground up: a room imports what stands before it, and nothing that stands after it.
+ROOMS = (
+    "_version", "errors", "checks", "host", "model", "trace", "language", "figures", "analysis", "corpus",
+    "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
+)  # fmt: skip
+MOST_AT_THE_TOP = 6
+MOST_IN_A_FOLDER = 15
+MOST_LINES = 400
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of the package that a file imports: at the top, in functions, and for types alone."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if below(name) in MODULES else str(node.module) for name in names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {below(name) for name in names if name.split(".")[0] == "attn_widget"}
+    return found
+
+
+def below(name: str) -> str:
+    """Without the package: ``""`` where it is the package itself, whose file is ``__init__``."""
+    return name.removeprefix("attn_widget").removeprefix(".") or "__init__"
+
+
+EDGES = [
+    (name, other)
+    for name, path in MODULES.items()
+    for other in sorted(imported(path))
+    if other != name
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_down(name: str) -> None:
+    room = ROOMS.index(name.split(".")[0])
+    upward = [b for a, b in EDGES if a == name and ROOMS.index(b.split(".")[0]) > room]
+    assert upward == [], f"{name} imports from a room above its own"
+
+
+def test_nothing_stands_in_a_circle() -> None:
+    components = nx.strongly_connected_components(nx.DiGraph(EDGES))
+    assert [sorted(found) for found in components if len(found) > 1] == []
+
+
+def test_a_widget_is_known_at_the_top_alone() -> None:
+    asks = [
+        name
+        for name, path in MODULES.items()
+        if name.split(".")[0] in ROOMS[: ROOMS.index("widget")]
+        and any(word in path.read_text(encoding="utf-8") for word in ("import anywidget", "import ipywidgets"))
+    ]
+    assert asks == []
+
+
+def test_no_folder_is_too_full() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_TOP
+    for folder in {path.parent for path in MODULES.values()}:
+        assert len(list(folder.glob("*.py"))) <= MOST_IN_A_FOLDER, folder
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_long_file_says_why(name: str) -> None:
+    text = MODULES[name].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES or "\nLong because " in text
