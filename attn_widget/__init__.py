@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from attn_widget.corpus import Profile, profile
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
-    from attn_widget.model.encoder import Encoder, load, unload
+    from attn_widget.model.encoder import Encoder
+    from attn_widget.model.loading import load, unload
     from attn_widget.page.page import as_html, to_html
     from attn_widget.widget import AttentionWidget, close_all
 

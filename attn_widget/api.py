@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.corpus.profile import Profile
     from attn_widget.model.encoder import Encoder
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
     from attn_widget.widget.profile import ProfileWidget
@@ -82,7 +82,7 @@ def analyze(
     >>> a.attention(3, 5).shape
     (8, 8)
     """
-    from attn_widget.model.encoder import load
+    from attn_widget.model.loading import load
 
     others = check_beside(beside)
     check_flag(truncation, "truncation")
@@ -211,7 +211,7 @@ def show(
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
 
-    from attn_widget.model.encoder import is_loaded
+    from attn_widget.model.loading import is_loaded
 
     cold = not is_loaded(options.get("model"))
     with quiet.broken(), loading_notice(cold and options.get("progress", True) is True):

@@ -19,7 +19,7 @@ import torch
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.specialization import SHARES, specialize
-from attn_widget.model.encoder import load
+from attn_widget.model.loading import load
 from attn_widget.trace.capture import capture
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
 

@@ -26,7 +26,7 @@ import torch
 
 from attn_widget import tasks
 from attn_widget.corpus.run import fingerprint
-from attn_widget.model.encoder import load
+from attn_widget.model.loading import load
 from attn_widget.tasks import training_loop
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ from attn_widget.checks import check_flag
 if TYPE_CHECKING:
     from attn_widget.language import Language
     from attn_widget.model.tokens import Token
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
 
 
 class Analysis(AttentionFigures, ModelFigures):
@@ -132,7 +132,7 @@ class Analysis(AttentionFigures, ModelFigures):
 
     def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""
-        from attn_widget.model.encoding import check_mask
+        from attn_widget.model.tokenizing import check_mask
 
         run = self._running("another run", where="Masks are for the model's own tokens")
         return check_mask(run.encoder, self.trace.tokens, tokens)

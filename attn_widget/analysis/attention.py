@@ -33,7 +33,8 @@ from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.figures.rollout import layer_change, mean_heads, rollout
 from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
-from attn_widget.figures.tables import dataframe, head_records
+from attn_widget.figures.tables import head_records
+from attn_widget.host.frames import dataframe
 
 
 class AttentionFigures(Kept):

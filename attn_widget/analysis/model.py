@@ -17,8 +17,9 @@ from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, resid
 if TYPE_CHECKING:
     from attn_widget.model.classification import ClassProbabilities
     from attn_widget.model.predictions import Mode, Predictions, Softmax
-    from attn_widget.trace.capture import Progress
-    from attn_widget.trace.inside import EmbeddingParts, LayerParts
+    from attn_widget.trace.embeddings import EmbeddingParts
+    from attn_widget.trace.forward import Progress
+    from attn_widget.trace.inside import LayerParts
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide

@@ -15,8 +15,8 @@ from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.roles import Roles, head_roles
-from attn_widget.figures.tables import dataframe
 from attn_widget.host.files import destination
+from attn_widget.host.frames import dataframe
 
 KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 

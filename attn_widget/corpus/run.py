@@ -117,7 +117,7 @@ def profile(
     given = listed(texts, "texts")
     if not given:
         raise InputError("texts is empty.", "Give at least one text.")
-    from attn_widget.model.encoder import load
+    from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
     lengths = _lengths(encoder, given, truncation)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.widget.code import bundle
+from attn_widget.protocol.built import bundle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

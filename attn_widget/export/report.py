@@ -75,7 +75,7 @@ def report(
     """
     from tqdm.auto import tqdm
 
-    from attn_widget.model.encoder import load
+    from attn_widget.model.loading import load
 
     if isinstance(texts, (str, bytes)):
         raise InputTypeError(

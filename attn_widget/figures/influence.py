@@ -11,7 +11,7 @@ import numpy as np
 from attn_widget.checks import check_count, index_in
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32
-from attn_widget.figures.tables import dataframe
+from attn_widget.host.frames import dataframe
 
 MAX_NODES = 20_000  # more than a page can draw or a reader can read
 

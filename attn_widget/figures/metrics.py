@@ -11,7 +11,8 @@ from attn_widget.checks import shown
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32, Tau
 from attn_widget.figures.quartiles import quartiles
-from attn_widget.figures.tables import dataframe, head_records
+from attn_widget.figures.tables import head_records
+from attn_widget.host.frames import dataframe
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace

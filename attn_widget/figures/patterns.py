@@ -10,7 +10,8 @@ import numpy as np
 
 from attn_widget.figures.arrays import Bool, Float32, Float64
 from attn_widget.figures.marginals import Marginals
-from attn_widget.figures.tables import dataframe, head_records
+from attn_widget.figures.tables import head_records
+from attn_widget.host.frames import dataframe
 
 KEYS: tuple[str, ...] = ("previous", "next")
 OFFSETS = {"previous": -1, "next": 1}

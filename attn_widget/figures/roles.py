@@ -11,7 +11,7 @@ import numpy as np
 from attn_widget.checks import index_in
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
-from attn_widget.figures.tables import dataframe
+from attn_widget.host.frames import dataframe
 
 MOST_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads

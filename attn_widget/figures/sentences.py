@@ -11,7 +11,7 @@ import numpy as np
 from attn_widget.checks import check_choice, index_in
 from attn_widget.errors import InputError, NotPickled
 from attn_widget.figures.arrays import Float32, Float64, Int32
-from attn_widget.figures.tables import dataframe
+from attn_widget.host.frames import dataframe
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace

@@ -11,7 +11,8 @@ import numpy as np
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32
 from attn_widget.figures.marginals import LONG_RANGE, Marginals
-from attn_widget.figures.tables import dataframe, head_records
+from attn_widget.figures.tables import head_records
+from attn_widget.host.frames import dataframe
 
 KEYS: tuple[str, ...] = (
     "syntax",

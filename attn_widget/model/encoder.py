@@ -1,4 +1,4 @@
-"""Encoder: a model with its tokenizer; `load` finds, checks and caches it."""
+"""Encoder: a model with its fast tokenizer."""
 
 from __future__ import annotations
 
@@ -6,41 +6,34 @@ import inspect
 import threading
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.checks import (
     check_count,
-    check_flag,
     check_kind,
-    check_name,
     check_several,
-    first_line,
-    shown,
 )
-from attn_widget.errors import InputError, InputTypeError, ModelLoadError, NotPickled
-from attn_widget.host.notice import loading_notice, tell
+from attn_widget.errors import NotPickled
 from attn_widget.model.checkpoint import (
     DISCRIMINATORS,
     Checkpoint,
-    check_config,
-    check_vocabulary,
-    embedded_checkpoint,
-    load_checkpoint,
-    load_tokenizer,
-    locate,
 )
-from attn_widget.model.encoding import Encoding, encode
+from attn_widget.model.config import check_vocabulary
+from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import Family, family_of
 from attn_widget.model.speed import Speed
+from attn_widget.model.tokenizing import encode
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Encoder", "Encoding", "load", "unload"]
 
 Classifier = Literal["sequence", "token", "question_answering"]
+
+
 LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
+
+
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
@@ -213,227 +206,22 @@ class Encoder(NotPickled):
         )
 
 
-_LOADING = threading.RLock()
-_LOADED: dict[tuple[Any, ...], Encoder] = {}
-# Encoders of models that somebody else loaded live as long as someone uses them.
-_PAIRED: weakref.WeakValueDictionary[tuple[int, int], Encoder] = weakref.WeakValueDictionary()
+LOADING = threading.RLock()
+
+
 _LOCKS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-
-
-def load(
-    model: Any = None,
-    *,
-    tokenizer: Any = None,
-    device: Any = None,
-    dtype: Any = None,
-    revision: str | None = None,
-    progress: bool = True,
-) -> Encoder:
-    """Load a model once; the same arguments give the same encoder again.
-
-    Parameters
-    ----------
-    model : None, str, path, (model, tokenizer) or Encoder
-        None is the embedded model, which needs no network. A str is a folder that
-        `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is; so is
-        what has both as attributes: a `FittedClassifier`, a pipeline of `transformers`.
-    tokenizer : str, path or tokenizer, optional
-        Instead of the one beside the weights.
-    device : str or torch.device, optional
-        The CPU unless given.
-    dtype : str or torch.dtype, optional
-        float32 unless given, whatever the checkpoint stores.
-    revision : str, optional
-        Branch, tag or commit on the hub.
-    progress : bool
-        Show a progress bar while weights load.
-
-    Returns
-    -------
-    Encoder
-        With the masked-LM head, next-sentence head or classifier that the checkpoint has weights
-        for; a head without trained weights is left out.
-
-    Raises
-    ------
-    ModelLoadError
-        Nothing there, no network, no fast tokenizer, or not an encoder.
-    InputTypeError, InputError
-        Arguments of the wrong type, or that do not go together.
-
-    Examples
-    --------
-    >>> encoder = load(progress=False)
-    >>> encoder
-    <Encoder 'attn_widget/mini', bert, 6 layers of 12 heads, 384 wide>
-    >>> load() is encoder
-    True
-    """
-    progress = check_flag(progress, "progress")
-    if revision is not None:
-        check_name(revision, "revision")
-    options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
-    given = [name for name, value in options.items() if value is not None]
-    if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
-        model = (model.model, model.tokenizer)
-    if isinstance(model, (Encoder, tuple, list)):
-        if given:
-            raise InputError(
-                f"{', '.join(given)} cannot be set for a model that is already loaded.",
-                "Set it where you load the model.",
-            )
-        return model if isinstance(model, Encoder) else _paired(model)
-    if model is not None and not isinstance(model, (str, Path)):
-        raise InputTypeError(
-            f"model is a {type(model).__name__}, expected None, a hub name, a folder, "
-            "(model, tokenizer) or an Encoder.",
-            "Pass both: model=(model, tokenizer)." if hasattr(model, "config") else "",
-        )
-    with loading_notice(progress and not is_loaded(model)):
-        return _loaded(model, tokenizer, device, dtype, revision, progress)
-
-
-def is_loaded(model: Any) -> bool:
-    """Whether `load` has what it needs in memory, as far as can be told without loading anything."""
-    if model is not None and not isinstance(model, (str, Path)):
-        return True
-    try:
-        name = locate(model).name
-    except ModelLoadError:
-        return True  # `load` says what is wrong
-    return any(place.name == name for place, *_ in _LOADED)
-
-
-def _loaded(
-    model: str | Path | None,
-    tokenizer: Any,
-    device: str | torch.device | None,
-    dtype: str | torch.dtype | None,
-    revision: str | None,
-    progress: bool,
-) -> Encoder:
-    """An encoder by name or folder: the one in memory, or a new one."""
-    tell("Loading PyTorch")
-    import torch
-
-    where = _device(device)
-    kind = _dtype(dtype)
-    place = locate(model, revision)
-    named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)
-    key = (place, str(named), where, kind)
-    with _LOADING:
-        found = _LOADED.get(key)
-        if found is None:
-            tell(f"Loading {place.name}")
-            if model is None and tokenizer is None and kind == torch.float32:
-                checkpoint = embedded_checkpoint(place)
-            else:
-                checkpoint = load_checkpoint(place, tokenizer, kind, progress)
-            if where != torch.device("cpu"):
-                checkpoint.model.to(where)
-            found = _LOADED[key] = Encoder(checkpoint)
-        return found
-
-
-def unload(encoder: Encoder | None = None) -> None:
-    """Forget a loaded encoder, or all of them, so that their memory can be freed.
-
-    Analyses and widgets that still hold an encoder keep it alive.
-
-    Parameters
-    ----------
-    encoder : Encoder, optional
-        All of them unless given.
-
-    Examples
-    --------
-    >>> first = load(progress=False)
-    >>> unload(first)
-    >>> load(progress=False) is first
-    False
-    """
-    if encoder is not None and not isinstance(encoder, Encoder):
-        raise InputTypeError(
-            f"encoder is a {type(encoder).__name__}, expected an Encoder or None.",
-            "unload(load(name)) forgets the model of that name.",
-        )
-    with _LOADING:
-        for key, value in list(_LOADED.items()):
-            if encoder is None or value is encoder:
-                del _LOADED[key]
-
-
-def _paired(pair: Sequence[Any]) -> Encoder:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    if len(pair) != 2:
-        raise InputTypeError(
-            f"model is a {type(pair).__name__} of {len(pair)}, expected (model, tokenizer)."
-        )
-    model, tokenizer = pair
-    if isinstance(tokenizer, PreTrainedModel) and isinstance(model, PreTrainedTokenizerBase):
-        raise InputTypeError(
-            "The pair is (tokenizer, model).", "Turn it round: (model, tokenizer)."
-        )
-    if not isinstance(model, PreTrainedModel):
-        raise InputTypeError(
-            f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."
-        )
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
-        raise InputTypeError(
-            f"The tokenizer is a {type(tokenizer).__name__}, expected a tokenizer of transformers.",
-            "AutoTokenizer.from_pretrained(...) gives one.",
-        )
-    with _LOADING:
-        found = _PAIRED.get((id(model), id(tokenizer)))
-        if found is None:
-            path = str(getattr(model, "name_or_path", "") or "")
-            name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
-            check_config(model.config, name)
-            fast = load_tokenizer(tokenizer, name, {})
-            found = Encoder(Checkpoint(model, fast, name, None))
-            _PAIRED[id(model), id(tokenizer)] = found
-        return found
-
-
-def _device(device: Any) -> torch.device:
-    import torch
-
-    try:
-        where = torch.device("cpu" if device is None else device)
-        torch.empty(0, device=where)
-    except Exception as error:
-        raise ModelLoadError(
-            f"The device {shown(device)} cannot be used: {first_line(error)}.",
-            "Use 'cpu', or 'cuda' on a machine that has it.",
-        ) from error
-    return where
-
-
-def _dtype(dtype: Any) -> torch.dtype:
-    import torch
-
-    found = torch.float32 if dtype is None else dtype
-    if isinstance(found, str):
-        found = getattr(torch, found, None)
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise InputError(
-            f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
-            "Use 'float32', 'float16' or 'bfloat16'.",
-        )
-    return found
 
 
 def _lock_of(model: Any) -> Any:
     """One lock for a model, also when it is part of another (its head left off, say)."""
     base = model.base_model
-    with _LOADING:
+    with LOADING:
         return _LOCKS.setdefault(base, threading.RLock())
 
 
 def _share_lock(model: Any, lock: Any) -> None:
     """``model`` stands for one that has ``lock``."""
-    with _LOADING:
+    with LOADING:
         _LOCKS[model.base_model] = lock
 
 

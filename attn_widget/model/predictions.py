@@ -83,7 +83,7 @@ class Predictions:
 
     def to_dataframe(self) -> Any:
         """`to_records` as a pandas DataFrame (needs the extra ``tables``)."""
-        from attn_widget.figures.tables import dataframe
+        from attn_widget.host.frames import dataframe
 
         return dataframe(self.to_records())
 

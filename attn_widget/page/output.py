@@ -31,7 +31,7 @@ from attn_widget.page.saved_run import (
     title_of,
 )
 from attn_widget.page.snapshot import snapshot
-from attn_widget.widget.code import bundle
+from attn_widget.protocol.built import bundle
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import VIEWS, AttentionWidget
 

@@ -28,7 +28,7 @@ from attn_widget.page.saved_run import (
     name_of,
     run_of_widget,
 )
-from attn_widget.widget.code import bundle
+from attn_widget.protocol.built import bundle
 from attn_widget.widget.profile import ProfileWidget
 from attn_widget.widget.widget import LARGEST_HEIGHT, AttentionWidget
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from attn_widget.errors import AttnWidgetError, SliceError
 from attn_widget.protocol import slices, slices_inside
+from attn_widget.protocol.built import later_views
 from attn_widget.protocol.pack import checked, describe, to_json
 from attn_widget.protocol.request import Request
-from attn_widget.widget.code import later_views
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attn_widget.figures.arrays import Head
     from attn_widget.model.predictions import Mode, Predictions
     from attn_widget.model.tokens import Token
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.protocol.request import Request, integer, layer_of, span
-from attn_widget.trace.inside import EmbeddingParts, LayerParts
+from attn_widget.trace.embeddings import EmbeddingParts
+from attn_widget.trace.inside import LayerParts
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

@@ -11,7 +11,7 @@ import torch
 
 from attn_widget.checks import is_iterable, listed
 from attn_widget.errors import InputError, InputTypeError, TooLongError
-from attn_widget.model.encoding import check_text
+from attn_widget.model.tokenizing import check_text
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.model.checkpoint import quiet
-from attn_widget.tasks.training_loop import State
+from attn_widget.tasks.state import State
 
 FORMAT = 2  # 1: rates that fell by steps
 IDENTITY = "checkpoint.json"

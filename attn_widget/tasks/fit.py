@@ -176,7 +176,7 @@ def fit_classifier(
     names = _check_classes(classes, n_classes)
     held = None if validation is None else _check_validation(validation, n_classes)
 
-    from attn_widget.model.encoder import load
+    from attn_widget.model.loading import load
 
     found = load(encoder, progress=progress)
     check_encoder(found, head, pooling)

@@ -64,7 +64,7 @@ class FittedClassifier:
     @property
     def encoder(self) -> Encoder:
         """What `attn_widget.load` makes of it."""
-        from attn_widget.model.encoder import load
+        from attn_widget.model.loading import load
 
         return load((self.model, self.tokenizer))
 
@@ -105,7 +105,7 @@ class FittedClassifier:
         """
         from attn_widget.tasks.batches import check_texts, tokenize
         from attn_widget.tasks.training_loop import predict, softmax
-        from attn_widget.trace.capture import running
+        from attn_widget.trace.forward import running
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -206,8 +206,9 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     InputTypeError
         ``folder`` is no path.
     """
-    from attn_widget.model.checkpoint import load_checkpoint, locate
+    from attn_widget.model.checkpoint import load_checkpoint
     from attn_widget.model.encoder import Encoder
+    from attn_widget.model.places import locate
     from attn_widget.tasks.checkpoint import PLACE, RECORD, need_tokenizer, read_json
 
     path = check_path(folder, "folder")

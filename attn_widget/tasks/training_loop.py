@@ -18,14 +18,23 @@ from torch.nn import functional
 from attn_widget.errors import InputError
 from attn_widget.tasks.batches import Examples, by_length, shuffled
 from attn_widget.tasks.metrics import WORST, rank, score
+from attn_widget.tasks.state import State
 
 if TYPE_CHECKING:
     from attn_widget.tasks.checkpoint import Store
 
 LARGEST_GRADIENT = 1.0  # norm of all gradients together, as in Devlin et al. (2019)
+
+
 BETAS = (0.9, 0.999)
+
+
 SAVE_EVERY = 60.0  # seconds of training that a kill may cost
+
+
 TEXTS_AT_ONCE = 64  # of a pass without gradients
+
+
 SMOOTHING = 0.9  # share of the earlier batches in the loss behind the bar
 
 
@@ -61,33 +70,6 @@ class Labelled:
 
 # DeBERTa masks its scores with the least float32, which is none of bfloat16.
 FLOAT32_ONLY = frozenset({"deberta"})
-
-
-@dataclass
-class State:
-    """Where training stands, between two batches.
-
-    Attributes
-    ----------
-    epoch : int
-        Epochs that are done.
-    step : int
-        Batches of the running epoch that are done.
-    logits : float32 [n, classes]
-        What this epoch gave for each training text, before it learnt from it; NaN = not yet.
-    history : list of dict
-        A record for each epoch that is done.
-    best : int
-        The epoch (1-based) with the highest `attn_widget.tasks.metrics.rank`; 0 before there is one.
-    finished : bool
-    """
-
-    epoch: int
-    step: int
-    logits: NDArray[np.float32]
-    history: list[dict[str, Any]]
-    best: int = 0
-    finished: bool = False
 
 
 @contextmanager

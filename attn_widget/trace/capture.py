@@ -8,30 +8,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from attn_widget.checks import check_callable
 from attn_widget.errors import NotAvailableError
 from attn_widget.model import bert
-from attn_widget.model.families import layer_modules
-from attn_widget.trace import KeptLogits, LayerQKV, Outputs, QKVTrace, Trace, WeightsTrace
-from attn_widget.trace.finite import check_head, check_scores, check_states
+from attn_widget.trace import LayerQKV, QKVTrace, Trace
+from attn_widget.trace.finite import check_scores
+from attn_widget.trace.forward import Progress, forward, running, unseen
+from attn_widget.trace.softmax_tap import capture_softmax
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.encoding import Encoding
 
 ATTENTION = "attn_widget"
-Progress = Callable[[int, int], None]
-# Bytes of logits that all traces keep together (512 tokens of 32,768 entries), where the head of the
-# model can run by itself.
-KEPT_LOGITS = KeptLogits(64 * 2**20)
+
+
 _active = threading.local()
 
 
@@ -64,7 +60,7 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
 
     Examples
     --------
-    >>> from attn_widget.model.encoder import load
+    >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> trace = capture(encoder, encoder.encode("the cat sat on the mat"))
     >>> trace.weights(3, 5).sum(axis=1).round(5).tolist()
@@ -73,7 +69,7 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     check_callable(progress, "progress")
     with encoder.lock:
         mechanism = encoder.family.mechanism or _supported(encoder.network)
-        run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
+        run = _capture_dispatched if mechanism == "dispatch" else capture_softmax
         started = time.perf_counter()
         trace = run(encoder, encoding, progress)
         encoder.speed.measured(encoding.n_tokens, time.perf_counter() - started)
@@ -85,9 +81,6 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
 def _supported(model: Any) -> str:
     """How to see the attention of an unknown family: those without SDPA do not dispatch either."""
     return "dispatch" if getattr(model, "_supports_sdpa", False) else "softmax"
-
-
-# The registered attention function
 
 
 class _Recorder:
@@ -198,299 +191,13 @@ def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress
     with running(encoder, ATTENTION):
         _active.recorder = recorder
         try:
-            outputs = _forward(encoder, encoding)
+            outputs = forward(encoder, encoding)
         finally:
             _active.recorder = None
     n = encoding.n_tokens
     layers = [layer for layer in recorder.layers if layer.query.shape[1] == layer.key.shape[1] == n]
     if not layers or len({layer.query.shape for layer in layers}) != 1:
-        raise _unseen(encoder)
+        raise unseen(encoder)
     check_scores(encoder, encoding.tokens, layers)
     _normalized(layers)
     return QKVTrace(encoding.tokens, layers, outputs)
-
-
-def _unseen(encoder: Encoder) -> NotAvailableError:
-    return NotAvailableError(
-        f"The attention of {encoder.name} ({encoder.family.name}) cannot be read: it is not an "
-        "n x n matrix for each head and layer.",
-        "Use a model with full attention, or bring the weights yourself: from_attentions().",
-    )
-
-
-# Families that compute attention on their own
-
-
-class _SoftmaxTap(TorchFunctionMode):
-    """Keeps input and output of every softmax over [1, H, n, n]."""
-
-    def __init__(self, n_tokens: int, n_layers: int, progress: Progress | None) -> None:
-        super().__init__()
-        self.n_tokens = n_tokens
-        self.n_layers = n_layers
-        self.progress = progress
-        self.seen: list[tuple[Any, Any]] = []
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func in (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax):
-            scores = args[0] if args else (kwargs or {})["input"]
-            n = self.n_tokens
-            if scores.dim() == 4 and scores.shape[0] == 1 and scores.shape[2:] == (n, n):
-                if self.progress is not None:
-                    self.progress(min(len(self.seen), self.n_layers), self.n_layers)
-                self.seen.append((scores[0], result[0]))
-        return result
-
-
-def _capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
-    if getattr(encoder.network.base_model.config, "talking_head", False):
-        raise NotAvailableError(
-            f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
-        )
-    tap = _SoftmaxTap(encoding.n_tokens, encoder.n_layers, progress)
-    with running(encoder, "eager"), _projections(encoder) as parts, tap:
-        outputs = _forward(encoder, encoding)
-    if len({scores.shape for scores, _ in tap.seen}) != 1 or len(tap.seen) != encoder.n_layers:
-        raise _unseen(encoder)
-    pairs = [(scores.float().cpu().numpy(), w.float().cpu().numpy()) for scores, w in tap.seen]
-    return WeightsTrace(
-        encoding.tokens,
-        [weights for _, weights in pairs],
-        scores=[scores for scores, _ in pairs],
-        outputs=outputs,
-        reason=f"{encoder.family.name} does not show them",
-        **_queries_keys_values(encoder, parts),
-    )
-
-
-@contextmanager
-def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
-    """Record what the maps to queries, keys and values give in each layer, by hooks."""
-    found: list[list[Any]] = []
-    projections = encoder.family.projections
-    layers = layer_modules(encoder.family, encoder.network)
-    if projections is None or layers is None:
-        yield found
-        return
-    thread = threading.get_ident()
-    with ExitStack() as stack:
-        for layer in layers:
-            outputs: list[Any] = [None] * len(projections.names)
-            found.append(outputs)
-            for i, name in enumerate(projections.names):
-
-                def keep(
-                    _m: Any, _args: Any, output: Any, outputs: list[Any] = outputs, i: int = i
-                ) -> None:
-                    # DeBERTa-v2 sends relative positions through the same map, afterwards.
-                    if outputs[i] is None and threading.get_ident() == thread:
-                        outputs[i] = output[0]
-
-                handle = layer.get_submodule(name).register_forward_hook(keep)
-                stack.callback(handle.remove)
-        yield found
-
-
-def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, Any]:
-    """The recorded maps as queries, keys and values [H, n, head_dim] by layer."""
-    projections, heads = encoder.family.projections, encoder.n_heads
-    if projections is None or not parts:
-        return {}
-    config = encoder.network.base_model.config
-    terms = 1 + len(getattr(config, "pos_att_type", None) or ())  # DeBERTa: each term has a share
-    found: dict[str, list[Any]] = {"queries": [], "keys": [], "values": [], "scaling": []}
-    layers = layer_modules(encoder.family, encoder.network) or []
-    for layer, outputs in zip(layers, parts, strict=True):
-        if len(outputs) == 1:
-            n = outputs[0].shape[0]
-            chunks = outputs[0].view(n, heads, -1).transpose(0, 1).chunk(3, dim=-1)
-        else:
-            chunks = [out.view(out.shape[0], heads, -1).transpose(0, 1) for out in outputs]
-        for name, chunk, bias in zip(found, chunks, projections.biases, strict=False):
-            if bias is not None:
-                holder = layer.get_submodule(projections.names[0].rpartition(".")[0])
-                chunk = chunk + getattr(holder, bias).detach().view(heads, 1, -1)
-            found[name].append(chunk.float().cpu().numpy())
-        found["scaling"].append((chunks[0].shape[-1] * terms) ** -0.5)
-    return found
-
-
-# The pass itself
-
-
-@contextmanager
-def running(encoder: Encoder, attention: str | None = None) -> Generator[None]:
-    """The model in evaluation mode, without gradients; afterwards everything is as it was.
-
-    Parameters
-    ----------
-    attention : str, optional
-        Attention implementation for the time being.
-    """
-    with encoder.lock, torch.no_grad():
-        modules = list(encoder.network.modules())
-        training = [module for module in modules if module.training]
-        owners = [
-            module
-            for module in modules
-            if hasattr(getattr(module, "config", None), "_attn_implementation")
-        ]
-        configs = {id(module.config): module.config for module in owners}
-        before = [(config, config._attn_implementation) for config in configs.values()]
-        for module in training:
-            module.training = False
-        try:
-            if attention is not None:
-                for config, _ in before:
-                    config._attn_implementation = attention
-            yield
-        finally:
-            for config, implementation in before:
-                config._attn_implementation = implementation
-            for module in training:
-                module.training = True
-
-
-def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Input tensors where the model is."""
-    return {name: tensor.to(encoder.device) for name, tensor in inputs.items()}
-
-
-@contextmanager
-def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
-    """Record, by hooks, the input of every layer that is known, and the base model's output."""
-    states: list[Any] = []
-    layers = layer_modules(encoder.family, encoder.network) or []
-    thread = threading.get_ident()
-
-    def keep_input(_module: Any, args: Any, kwargs: Any) -> None:
-        if threading.get_ident() == thread:
-            states.append((args[0] if args else kwargs["hidden_states"])[0])
-
-    def keep_output(_module: Any, _args: Any, output: Any) -> None:
-        if threading.get_ident() == thread:
-            states.append(output[0][0])
-
-    with ExitStack() as stack:
-        for layer in {id(layer): layer for layer in layers}.values():
-            handle = layer.register_forward_pre_hook(keep_input, with_kwargs=True)
-            stack.callback(handle.remove)
-        stack.callback(encoder.network.base_model.register_forward_hook(keep_output).remove)
-        yield states
-
-
-def _forward(encoder: Encoder, encoding: Encoding) -> Outputs:
-    model = encoder.network
-    large = encoding.n_tokens * encoder.vocab_size * 4 > KEPT_LOGITS.limit
-    again = encoder.has_mlm and encoder.family.mlm is not None
-    later = large and again
-    known = layer_modules(encoder.family, model) is not None
-    with _hidden_states(encoder) as states:
-        found = (model.base_model if later and not encoder.has_nsp else model)(
-            **on_device(encoder, encoding.inputs),
-            output_attentions=False,
-            output_hidden_states=not known,
-            return_dict=True,
-        )
-    last = states[-1]
-    outputs = Outputs(hidden_states=states if known else _own_hidden_states(found))
-    check_states(encoder, encoding.tokens, outputs.hidden_states or [last])
-    if again:
-        outputs.compute_logits = lambda rows: mlm_logits(encoder, last[rows])
-    if encoder.has_mlm and not later:
-        outputs.logits = _mlm_output(found)[0]
-        if again:
-            KEPT_LOGITS.add(outputs)
-    if encoder.has_nsp:
-        outputs.nsp_logits = _array(found.get("seq_relationship_logits", found.get("logits")))
-    if encoder.classifier == "question_answering":
-        outputs.classifier_logits = _array(torch.stack([found.start_logits, found.end_logits], -1))
-    elif encoder.classifier is not None:
-        outputs.classifier_logits = _array(found.logits)
-    check_head(encoder, outputs.nsp_logits, "next-sentence head")
-    check_head(encoder, outputs.classifier_logits, "classifier")
-    return outputs
-
-
-def _own_hidden_states(found: Any) -> list[Any] | None:
-    """The hidden states that the model itself reports."""
-    states = found.get("hidden_states")
-    return None if states is None else [state[0] for state in states]
-
-
-def _mlm_output(found: Any) -> Any:
-    return found["prediction_logits" if "prediction_logits" in found else "logits"]
-
-
-def _array(tensor: Any) -> Any:
-    return tensor[0].float().cpu().numpy()
-
-
-def mlm_logits(encoder: Encoder, hidden: Any) -> Any:
-    """The masked-LM head alone.
-
-    Parameters
-    ----------
-    hidden : float tensor [..., d]
-        Last hidden states, where the model is.
-
-    Returns
-    -------
-    tensor [..., vocabulary], in the model's type
-
-    Raises
-    ------
-    NotAvailableError
-        No such head, or its place in this family is not known.
-    """
-    head = encoder.family.mlm
-    if not encoder.has_mlm or head is None:
-        raise NotAvailableError(f"{encoder.name} has no masked-LM head that can run by itself.")
-    with running(encoder):
-        return head(encoder.network, hidden)
-
-
-def forward_ids(
-    encoder: Encoder,
-    input_ids: Any,
-    *,
-    token_type_ids: Any = None,
-    attention_mask: Any = None,
-    positions: Any = None,
-) -> Any:
-    """Masked-LM logits of a batch, without capturing; for masked predictions.
-
-    Parameters
-    ----------
-    input_ids : int64 tensor [B, n]
-    token_type_ids, attention_mask : int64 tensor [B, n] or [1, n], optional
-        As in ``Encoding.inputs``.
-    positions : int64 tensor [B], optional
-        One position of each text; the head then runs on those alone.
-
-    Returns
-    -------
-    tensor [B, vocabulary] with ``positions``, else [B, n, vocabulary]
-
-    Raises
-    ------
-    NotAvailableError
-        No masked-LM head.
-    """
-    if not encoder.has_mlm:
-        raise NotAvailableError(f"{encoder.name} has no masked-LM head, so it predicts no tokens.")
-    extra = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
-    inputs = {"input_ids": input_ids}
-    inputs.update({name: t.expand_as(input_ids) for name, t in extra.items() if t is not None})
-    with running(encoder):
-        inputs = on_device(encoder, inputs)
-        picked = slice(None)
-        if positions is not None:
-            picked = (torch.arange(len(input_ids)), positions)
-            if encoder.family.mlm is not None:
-                hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
-                return encoder.family.mlm(encoder.network, hidden[picked])
-        return _mlm_output(encoder.network(**inputs, return_dict=True))[picked]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.trace.capture import on_device, running
+from attn_widget.trace.forward import on_device, running
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -77,7 +77,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
 
     Examples
     --------
-    >>> from attn_widget.model.encoder import load
+    >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> class_gradients(encoder, encoder.encode("the cat sat"), [0])
     Traceback (most recent call last):

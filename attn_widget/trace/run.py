@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
     from attn_widget.model.encoder import Encoder, Encoding
     from attn_widget.trace import Trace
-    from attn_widget.trace.capture import Progress
-    from attn_widget.trace.inside import EmbeddingParts, LayerParts
+    from attn_widget.trace.embeddings import EmbeddingParts
+    from attn_widget.trace.forward import Progress
+    from attn_widget.trace.inside import LayerParts
 
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
 KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no second pass
@@ -61,7 +62,7 @@ class Run:
         self._lock = threading.RLock()  # of what is kept; the encoder has its own
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Run:
-        """The same text run with ``tokens`` read as the mask token; see `attn_widget.model.encoding.mask`.
+        """The same text run with ``tokens`` read as the mask token; see `attn_widget.model.tokenizing.mask`.
 
         Parameters
         ----------
@@ -70,7 +71,7 @@ class Run:
         progress : callable, optional
             See `attn_widget.trace.capture.capture`.
         """
-        from attn_widget.model.encoding import mask
+        from attn_widget.model.tokenizing import mask
         from attn_widget.trace.capture import capture
 
         encoding = mask(self.encoder, self.encoding, tokens)
@@ -241,26 +242,26 @@ class Run:
         visit_layers(self.encoder, self.encoding, visit)
 
     def embeddings(self) -> EmbeddingParts:
-        """See `attn_widget.trace.inside.embedding_parts`."""
-        from attn_widget.trace.inside import embedding_parts
+        """See `attn_widget.trace.embeddings.embedding_parts`."""
+        from attn_widget.trace.embeddings import embedding_parts
 
         return embedding_parts(self.encoder, self.encoding)
 
     def missing_embeddings(self) -> dict[str, str]:
-        """See `attn_widget.trace.inside.missing_embeddings`."""
-        from attn_widget.trace.inside import missing_embeddings
+        """See `attn_widget.trace.embeddings.missing_embeddings`."""
+        from attn_widget.trace.embeddings import missing_embeddings
 
         return missing_embeddings(self.encoder)
 
     def positions(self) -> NDArray[np.float32]:
-        """See `attn_widget.trace.inside.position_table`."""
-        from attn_widget.trace.inside import position_table
+        """See `attn_widget.trace.embeddings.position_table`."""
+        from attn_widget.trace.embeddings import position_table
 
         return position_table(self.encoder)
 
     def parameters(self) -> dict[str, int]:
-        """See `attn_widget.trace.inside.parameter_counts`."""
-        from attn_widget.trace.inside import parameter_counts
+        """See `attn_widget.trace.embeddings.parameter_counts`."""
+        from attn_widget.trace.embeddings import parameter_counts
 
         return parameter_counts(self.encoder)
 
@@ -305,7 +306,7 @@ class Run:
         """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
         import torch
 
-        from attn_widget.trace.capture import forward_ids
+        from attn_widget.trace.forward import forward_ids
 
         held = self.encoding.inputs
         copies = held["input_ids"].repeat(len(positions), 1)

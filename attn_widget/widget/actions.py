@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, SliceError
-from attn_widget.model.encoding import check_text
+from attn_widget.model.tokenizing import check_text
 from attn_widget.protocol.answer import log, said
 from attn_widget.protocol.request import one_of
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
 
 KINDS = ("run", "mask", "cancel")
 MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000

@@ -116,7 +116,7 @@ class Exports:
         NotAvailableError
             pandas is not installed, or the view has no numbers for this run.
         """
-        from attn_widget.figures.tables import dataframe
+        from attn_widget.host.frames import dataframe
 
         table = self._table(self._view(view))
         rows = ([math.nan if cell is None else cell for cell in row] for row in table.rows)

@@ -18,10 +18,11 @@ from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.roles import Roles
 from attn_widget.protocol import answer as protocol
+from attn_widget.protocol.built import later_views
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer
 from attn_widget.protocol.slices import MAX_SEED, Answer, Arrays, describe_roles
-from attn_widget.widget.code import PageCode, later_views, page_code
+from attn_widget.widget.code import PageCode, page_code
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.exports import Exports
 from attn_widget.widget.traits import CheckedTraits, check_traits

@@ -18,7 +18,7 @@ from attn_widget.widget.together import TogetherWidget
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.opening import Opening
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
 
 STATUSES = ("ready", "loading", "running", "closed", "error")
 PAST_RUNS = 10  # of the history

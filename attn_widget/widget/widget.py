@@ -27,7 +27,7 @@ from attn_widget.widget.traits import CheckedTraits, check_traits
 
 if TYPE_CHECKING:
     from attn_widget.figures.arrays import Head
-    from attn_widget.trace.capture import Progress
+    from attn_widget.trace.forward import Progress
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")

@@ -14,11 +14,14 @@ from transformers import AutoTokenizer, BertForPreTraining
 
 from attn_widget import analyze
 from attn_widget.model.bert import BertForPreTraining as OwnBert
-from attn_widget.model.checkpoint import MINI
-from attn_widget.model.encoder import Encoder, load, unload
-from attn_widget.model.encoding import mask
-from attn_widget.trace.capture import capture, forward_ids, mlm_logits
-from attn_widget.trace.inside import embedding_parts, inside, parameter_counts
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load, unload
+from attn_widget.model.places import MINI
+from attn_widget.model.tokenizing import mask
+from attn_widget.trace.capture import capture
+from attn_widget.trace.embeddings import embedding_parts, parameter_counts
+from attn_widget.trace.forward import forward_ids, mlm_logits
+from attn_widget.trace.inside import inside
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
 TEXTS: dict[str, tuple[str, str | None]] = {

@@ -22,8 +22,8 @@ from attn_widget.errors import (
     ModelLoadError,
     TooLongError,
 )
-from attn_widget.model.checkpoint import MINI
 from attn_widget.model.encoder import Encoder
+from attn_widget.model.places import MINI
 from tests.hard_texts import HARD_TEXTS
 from tests.unit import tiny_models
 

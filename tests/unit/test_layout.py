@@ -69,7 +69,10 @@ def test_a_widget_is_known_at_the_top_alone() -> None:
         name
         for name, path in MODULES.items()
         if name.split(".")[0] in ROOMS[: ROOMS.index("widget")]
-        and any(word in path.read_text(encoding="utf-8") for word in ("import anywidget", "import ipywidgets"))
+        and any(
+            word in path.read_text(encoding="utf-8")
+            for word in ("import anywidget", "import ipywidgets")
+        )
     ]
     assert asks == []
 

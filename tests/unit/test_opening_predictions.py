@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import attn_widget as aw
-from attn_widget.model.encoder import load
+from attn_widget.model.loading import load
 from attn_widget.model.speed import Speed
 from attn_widget.page.saved_run import saved_run
 from attn_widget.protocol.pack import unpack

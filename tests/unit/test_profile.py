@@ -15,7 +15,7 @@ from attn_widget.corpus import Profile, ProfileError, profile, run, storage
 from attn_widget.corpus.profile import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
-from attn_widget.model.encoder import load
+from attn_widget.model.loading import load
 
 TEXTS = [
     "The cat sat on the mat, and the dog saw it.",

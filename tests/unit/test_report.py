@@ -18,8 +18,8 @@ from attn_widget.errors import InputError, InputTypeError, TooLongError
 from attn_widget.page.room import ENOUGH, MOST_BYTES, Room
 from attn_widget.page.saved_run import SavedRun
 from attn_widget.page.snapshot import Snapshot
+from attn_widget.protocol.built import bundle
 from attn_widget.protocol.pack import unpack
-from attn_widget.widget.code import bundle
 
 
 def index_of(path: Path) -> dict:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_widget.model.encoder import load
+from attn_widget.model.loading import load
 from attn_widget.tasks.batches import by_length, shuffled, tokenize
 from attn_widget.tasks.heads import build
 from tests.unit.toy_task import texts_and_labels, tiny

@@ -1,0 +1,38 @@
+"""The built files of the page."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from attn_widget.protocol.request import Request
+    from attn_widget.protocol.slices import Answer
+
+
+def bundle(name: str) -> str:
+    """The text of a built file of the page.
+
+    Raises
+    ------
+    FileNotFoundError
+        The page was not built: this is a checkout without ``npm run build``.
+    """
+    return built(name).decode("utf-8")
+
+
+def built(name: str) -> bytes:
+    """A built file of the page; raises as `bundle` does."""
+    path = files("attn_widget") / "static" / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"attn_widget/static/{name} is missing: build the page first (`make build`)."
+        )
+    return path.read_bytes()
+
+
+def later_views(_asked: object, _request: Request) -> Answer:
+    """The compressed module of the views that come after the first picture (``js/src/views/lazy-views.ts``)."""
+    return {}, {"code": np.frombuffer(built("rest.deflate"), dtype=np.uint8)}
