@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget._version import __version__
 
-# At once, and light: a module of the same name would otherwise take the function's place.
-from attn_widget.api import analyze, show
-
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.analysis.external import from_attentions
+    from attn_widget.analysis.texts import analyze
+    from attn_widget.api import show
     from attn_widget.corpus import Profile, profile
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
-    from attn_widget.page.page import as_html, to_html
     from attn_widget.widget import AttentionWidget, close_all
+    from attn_widget.widget.saving import as_html, to_html
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.
 _HOMES = {
@@ -28,14 +27,16 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Encoder": "attn_widget.model.encoder",
     "Profile": "attn_widget.corpus",
-    "as_html": "attn_widget.page.page",
+    "analyze": "attn_widget.analysis.texts",
+    "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
     "from_attentions": "attn_widget.analysis.external",
-    "load": "attn_widget.model.encoder",
+    "load": "attn_widget.model.loading",
     "profile": "attn_widget.corpus",
     "report": "attn_widget.export.report",
-    "to_html": "attn_widget.page.page",
-    "unload": "attn_widget.model.encoder",
+    "show": "attn_widget.api",
+    "to_html": "attn_widget.widget.saving",
+    "unload": "attn_widget.model.loading",
 }
 
 __all__ = [

@@ -68,11 +68,12 @@ def say(line: str) -> None:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
-    from attn_widget.api import analyze
+    from attn_widget.analysis.texts import analyze
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import Kept, saved_run
+    from attn_widget.protocol.run_source import RunSource
 
     target, kept = destination(options.output), Kept(title=options.title)  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
@@ -80,7 +81,7 @@ def write_pages(options: argparse.Namespace) -> None:
         analysis = analyze(options.text, options.pair, **run)
         if options.masked:
             analysis.predictions(mode="masked")  # a page has those that were computed before
-        saved = saved_run(analysis, {}, kept)
+        saved = saved_run(RunSource(analysis), kept=kept)
         path = write_page(target, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)
@@ -115,7 +116,7 @@ def read_lines(name: str) -> list[str]:
 def print_analysis(options: argparse.Namespace) -> None:
     """Predictions as a table, or the whole analysis as JSON."""
     from attn_widget.analysis.document import document
-    from attn_widget.api import analyze
+    from attn_widget.analysis.texts import analyze
     from attn_widget.protocol.pack import to_json
 
     mode = "masked" if options.masked else "as_is"

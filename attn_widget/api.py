@@ -1,161 +1,36 @@
-"""show() and analyze(): text in, widget or figures out."""
+"""show(): a text or a profile in, a widget out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from attn_widget.checks import check_flag, check_keywords, is_iterable, listed, shown
-from attn_widget.errors import InputError, InputTypeError
-from attn_widget.host.notice import loading_notice, tell
+from attn_widget.analysis.texts import analyze, run_text
+from attn_widget.checks import check_keywords
+from attn_widget.errors import InputTypeError
+from attn_widget.host.notice import loading_notice
 from attn_widget.host.quiet import quiet
+from attn_widget.protocol.selection import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from attn_widget.analysis import Analysis
     from attn_widget.corpus.profile import Profile
-    from attn_widget.model.encoder import Encoder
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
     from attn_widget.widget.profile import ProfileWidget
 
-WIDGET_TRAITS = (
-    "layer", "head", "token", "pair", "view", "theme", "metric", "special", "words", "scale", "height",
-    "quantity", "group", "top_k", "depth", "chrome", "saved",
-)  # fmt: skip
+WIDGET_TRAITS = (*NAMES, "saved")
 RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "beside", "progress")
-
-
-def analyze(
-    text: str,
-    text_pair: str | None = None,
-    *,
-    model: Any = None,
-    tagger: Any = "auto",
-    truncation: bool = False,
-    masked: Iterable[int] = (),
-    beside: Iterable[str | tuple[str, str]] | None = (),
-    progress: bool = True,
-) -> Analysis:
-    """Run a model on ``text`` and return its figures, without a widget.
-
-    Parameters
-    ----------
-    text : str
-        What the model reads.
-    text_pair : str, optional
-        A second segment, as in sentence-pair tasks.
-    model : optional
-        None (the embedded model), a hub name, a folder, a ``(model, tokenizer)`` pair of
-        `transformers`, or an `Encoder`.
-    tagger : "auto", None, spaCy pipeline or callable
-        Who tags parts of speech and entities; asked only when a figure needs it.
-    truncation : bool
-        Cut a text that is longer than the model allows instead of raising.
-    masked : iterable of int
-        Tokens that the model reads as the mask token; see `Analysis.mask`.
-    beside : iterable of str or (str, str), optional
-        Other texts (or pairs) for a text classifier, to stand beside this one in the Task view: a
-        text of each class, say. At most 50.
-    progress : bool
-        Show a progress bar while weights load.
-
-    Returns
-    -------
-    Analysis
-
-    Raises
-    ------
-    InputError, InputTypeError
-        The text is empty, not a str, or holds lone surrogates; ``truncation`` is no bool.
-    TooLongError
-        More tokens than the model allows, without ``truncation``.
-    ModelLoadError
-        The model cannot be loaded.
-
-    Examples
-    --------
-    >>> a = analyze("the cat sat on the mat", progress=False)
-    >>> [token.text for token in a.tokens]
-    ['[CLS]', 'the', 'cat', 'sat', 'on', 'the', 'mat', '[SEP]']
-    >>> a.attention(3, 5).shape
-    (8, 8)
-    """
-    from attn_widget.model.loading import load
-
-    others = check_beside(beside)
-    check_flag(truncation, "truncation")
-    check_flag(progress, "progress")
-    encoder = load(model, progress=progress)
-    if others and encoder.classifier != "sequence":
-        raise InputError(
-            f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
-            "Leave beside out, or load a checkpoint for sequence classification.",
-        )
-    analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
-    if others:
-        from attn_widget.analysis.beside import beside_of
-
-        runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
-        analysis.beside = tuple(filter(None, map(beside_of, runs)))
-    return analysis.mask(masked)
-
-
-def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[str, str | None]]:
-    """``beside`` as ``(text, text_pair)``; refused before anything runs."""
-    from attn_widget.analysis.beside import MOST_BESIDE
-
-    if texts is None:
-        return []
-    if isinstance(texts, (str, bytes)) or not is_iterable(texts):
-        raise InputTypeError(f"beside is {shown(texts)}, expected several texts.", "beside=[text]")
-    found: list[tuple[str, str | None]] = []
-    for one in listed(texts, "beside"):
-        pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
-        if (
-            len(pair) != 2
-            or not isinstance(pair[0], str)
-            or not isinstance(pair[1], (str, type(None)))
-        ):
-            raise InputTypeError(
-                f"beside holds {shown(one)}, expected a text or (text, text_pair).",
-                "beside=[text]",
-            )
-        found.append((pair[0], pair[1]))
-    if len(found) > MOST_BESIDE:
-        raise InputError(
-            f"beside holds {len(found)} texts, at most {MOST_BESIDE} are shown.",
-            "report(texts, path) takes any number.",
-        )
-    return found
-
-
-def run_text(
-    encoder: Encoder,
-    text: str,
-    text_pair: str | None,
-    *,
-    truncation: bool,
-    tagger: Any,
-    progress: Progress | None = None,
-) -> Analysis:
-    """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, n_layers)``."""
-    from attn_widget.analysis import Analysis
-    from attn_widget.trace.capture import capture
-    from attn_widget.trace.run import Run
-
-    with quiet.broken():
-        encoding = encoder.encode(text, text_pair, truncation=truncation)
-        tell("Running the model")
-        trace = capture(encoder, encoding, progress=progress)
-    return Analysis(trace, run=Run(encoder, encoding, trace), tagger=tagger)
 
 
 @overload
 def show(text: Profile, **options: Any) -> ProfileWidget: ...
+
+
 @overload
 def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget: ...
+
+
 def show(
     text: str | Profile, text_pair: str | None = None, **options: Any
 ) -> AttentionWidget | ProfileWidget:

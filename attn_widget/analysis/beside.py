@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attn_widget.analysis.first_token import FirstToken
-from attn_widget.model.classification import ClassProbabilities
+from attn_widget.analysis.text_beside import TextBeside
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
 
 MOST_BESIDE = 50  # texts; the oldest give way
-
-
-@dataclass(frozen=True)
-class TextBeside:
-    """The figures of another text, without its tensors.
-
-    Attributes
-    ----------
-    text : str
-    text_pair : str or None
-    classification : ClassProbabilities
-    first_token : FirstToken
-        Over words, mean of heads.
-    before : tuple of str, length m
-        What stands before each word in the text: spaces, or nothing.
-    segments : tuple of int, length m
-    """
-
-    text: str
-    text_pair: str | None
-    classification: ClassProbabilities
-    first_token: FirstToken
-    before: tuple[str, ...]
-    segments: tuple[int, ...]
 
 
 def beside_of(analysis: Analysis) -> TextBeside | None:

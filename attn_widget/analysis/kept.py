@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.checks import check_kind
 from attn_widget.errors import NotAvailableError, NotPickled
 
 if TYPE_CHECKING:
-    from attn_widget.analysis.analysis import Analysis
-    from attn_widget.analysis.beside import TextBeside
+    from typing_extensions import Self
+
+    from attn_widget.analysis.text_beside import TextBeside
     from attn_widget.language import Language, Word
     from attn_widget.model.encoding import Masked
     from attn_widget.model.tokens import Token
@@ -20,6 +22,30 @@ if TYPE_CHECKING:
     from attn_widget.trace.run import Run
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an analysis comes from that was made of another.
+
+    Attributes
+    ----------
+    base : Analysis, optional
+        What a view of words, or without special tokens, is a view of.
+    unmasked : Analysis, optional
+        The run of the text itself.
+    find_language : callable, optional
+        Its words, sentences and tags; by default the text is tagged.
+    beside : tuple of TextBeside
+    known : mapping
+        Figures that hold for it as well.
+    """
+
+    base: Any = None
+    unmasked: Any = None
+    find_language: Callable[[], Language] | None = None
+    beside: tuple[TextBeside, ...] = ()
+    known: Mapping[object, Any] = field(default_factory=lambda: {})
 
 
 class Kept(NotPickled):
@@ -36,6 +62,7 @@ class Kept(NotPickled):
         tagger: Any = "auto",
         text: str | None = None,
         text_pair: str | None = None,
+        origin: Origin | None = None,
     ) -> None:
         from attn_widget.trace import Trace
 
@@ -55,12 +82,13 @@ class Kept(NotPickled):
         self.text = text if run is None else run.encoding.text
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
-        self.base: Analysis | None = None
-        self.beside: tuple[TextBeside, ...] = ()
-        self._unmasked: Analysis | None = None
+        origin = Origin() if origin is None else origin
+        self.base: Self | None = origin.base
+        self.beside = origin.beside
+        self._unmasked: Self | None = origin.unmasked
         self._tagger = tagger
-        self._find_language: Callable[[], Language] = self._annotate
-        self._cache: dict[object, Any] = {}
+        self._find_language: Callable[[], Language] = origin.find_language or self._annotate
+        self._cache: dict[object, Any] = {**origin.known}
         self._layers: dict[int, LayerParts] = {}  # asked for last; the latest one stands last
         if language is not None:
             self._cache["language"] = language
@@ -106,7 +134,7 @@ class Kept(NotPickled):
     @property
     def language(self) -> Language:
         """Words, sentences, parts of speech and entities, aligned with the tokens."""
-        return self._once("language", lambda: self._find_language())
+        return self.once("language", lambda: self._find_language())
 
     @property
     def has_tagger_ready(self) -> bool:
@@ -120,7 +148,7 @@ class Kept(NotPickled):
         """The words of the text."""
         return self.language.words
 
-    def _once(self, key: object, compute: Callable[[], Value]) -> Value:
+    def once(self, key: object, compute: Callable[[], Value]) -> Value:
         with self.lock:
             if key not in self._cache:
                 self._cache[key] = compute()

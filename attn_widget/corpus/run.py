@@ -175,7 +175,7 @@ def _figures(
     encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
 ) -> np.ndarray[Any, Any]:
     """The figures of one text: float32 [keys, L, H]."""
-    from attn_widget.api import analyze
+    from attn_widget.analysis.texts import analyze
 
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
     found = {

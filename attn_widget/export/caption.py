@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attn_widget.figures.metrics import TAU
+from attn_widget.protocol.selection import Selection
 
 # As in js/src/views/*/index.ts.
 DEFINITIONS: dict[str, str] = {
@@ -48,15 +49,14 @@ def definition_of(view: str, quantity: str) -> str:
     return DEFINITIONS[view] + scores
 
 
-def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any]:
+def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[str, Any]:
     """The caption of a view: model, text, layer, head, definition, options, versions.
 
     Parameters
     ----------
     meta : mapping
         That of the first paint (``docs/architecture.md``, section "Pack").
-    selection : object
-        With the public traits of `AttentionWidget` as attributes.
+    selection : Selection
     view : str
 
     Returns
@@ -65,7 +65,7 @@ def caption(meta: Mapping[str, Any], selection: Any, view: str) -> dict[str, Any
         JSON-able; the order of its keys is that of the saved file.
     """
     model, profile = meta["model"], meta["profile"]
-    quantity = getattr(selection, "quantity", "weights")  # a profile has no matrix
+    quantity = selection.quantity
     rollout = view in OF_A_HEAD and quantity == "rollout"
     selected = view in OF_A_SELECTED_HEAD
     chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}

@@ -14,6 +14,7 @@ from attn_widget.figures.arrays import Bool, Float32
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.protocol.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def scores_absent(analysis: Analysis, head: Any, *, merged: bool, rollout: bool)
     return None
 
 
-def shown_matrix(analysis: Analysis, selection: Any, *, words_have_scores: bool) -> ShownMatrix:
+def shown_matrix(
+    analysis: Analysis, selection: Selection, *, words_have_scores: bool
+) -> ShownMatrix:
     """The matrix of a selection (the traits `layer`, `head`, `quantity`, `words`, `special`).
 
     Parameters
@@ -60,7 +63,7 @@ def shown_matrix(analysis: Analysis, selection: Any, *, words_have_scores: bool)
     words_have_scores : bool
         Whether scores are there with words switched on, as long as no word has several tokens.
     """
-    layer, head = selection.layer, selection.head
+    layer, head = selection.place
     rollout = selection.quantity == "rollout"
     units = units_of(analysis, words=selection.words, special=selection.special)
     whole = analysis.rollout(layer) if rollout else analysis.attention(layer, head)
@@ -69,7 +72,7 @@ def shown_matrix(analysis: Analysis, selection: Any, *, words_have_scores: bool)
     merged = several if words_have_scores else selection.words
     scores = None
     if scores_absent(analysis, head, merged=merged, rollout=rollout) is None:
-        scores = at_units(analysis.scores(layer, head), units)
+        scores = at_units(analysis.scores(layer, head), units)  # pyright: ignore[reportArgumentType]
     return ShownMatrix(
         units,
         project(whole, units),
@@ -85,7 +88,7 @@ def at_units(scores: Float32, units: Sequence[Unit]) -> Float32:
     return scores[np.ix_(first, first)]
 
 
-def shown_values(analysis: Analysis, selection: Any) -> Float32:
+def shown_values(analysis: Analysis, selection: Selection) -> Float32:
     """The numbers that the matrix on screen has, float32 [m, m]; NaN where the mask forbids a cell.
 
     Raises

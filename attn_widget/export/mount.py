@@ -69,14 +69,6 @@ MOUNT = """async ({source, traits, paint, width, pollMs}) => {
   if (window.changes !== undefined) void take();
 }"""
 POLL_MS = 40  # between two looks at what Python changed
-# Of ipywidgets, or sent in another way.
-NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
-
-
-def page_traits(widget: Any) -> dict[str, Any]:
-    """The synced traits that the page reads, by name."""
-    names = (name for name in widget.trait_names(sync=True) if not name.startswith("_"))
-    return {name: getattr(widget, name) for name in names if name not in NOT_THE_PAGES}
 
 
 def encode_reply(reply: object, buffers: list[bytes]) -> str:
@@ -91,7 +83,7 @@ def mount_page(page: Page, traits: Mapping[str, Any], paint: bytes, *, width: in
     ----------
     page : playwright.sync_api.Page
     traits : mapping
-        See `page_traits`.
+        What the model of the widget has, by name.
     paint : bytes
         The packed first paint.
     width : int

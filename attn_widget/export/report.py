@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.page.page import TITLE, write_page
-from attn_widget.page.room import Room
-from attn_widget.page.saved_run import SELECTED, Kept, SavedRun, check_views, saved_run
+from attn_widget.page.room import Room, Share
+from attn_widget.page.saved_run import Kept, SavedRun, check_views, saved_run
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import NAMES, Selection
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
 
 RUN_OPTIONS = ("model", "tagger", "truncation")
 OF_ONE_TEXT = ("token", "pair", "group")
-OF_ALL_TEXTS = tuple(name for name in SELECTED if name not in OF_ONE_TEXT)
+OF_ALL_TEXTS = tuple(name for name in NAMES if name not in OF_ONE_TEXT)
 
 
 def report(
@@ -91,7 +93,7 @@ def report(
     if not every:
         raise InputError("There is no text to report on.")
     selection = {name: options.pop(name) for name in OF_ALL_TEXTS if name in options}
-    selection = {name: value for name, value in selection.items() if value is not None}
+    chosen = Selection(**{name: value for name, value in selection.items() if value is not None})
     for name in options:
         if name in OF_ONE_TEXT:
             raise InputTypeError(
@@ -109,37 +111,16 @@ def report(
     def runs() -> Iterator[SavedRun]:
         encoder = load(options.get("model"), progress=progress)
         kept.check(encoder.n_layers, encoder.n_heads)
-        check_selection(selection, encoder.n_layers, encoder.n_heads)
+        chosen.check(encoder.n_layers, encoder.n_heads)
         tokens = [count_tokens(encoder, *one, options) for one in enumerate(every)]
         known = {**options, "model": encoder}
         room = Room(tokens)
         for number, given in enumerate(tqdm(every, desc="report", disable=not progress)):
-            run = run_of(number, given, selection, known, kept, room.of_one)
+            run = run_of(number, given, chosen, known, kept, room.of_one)
             room.take(run)
             yield run
 
     return write_page(path, runs(), title or TITLE, "report")
-
-
-def check_selection(selection: dict[str, Any], n_layers: int, n_heads: int) -> None:
-    """Refuse what a widget of such a model refuses.
-
-    Raises
-    ------
-    InputError
-        A trait outside its range.
-    """
-    import numpy as np
-    from traitlets import TraitError
-
-    from attn_widget.analysis.external import from_attentions
-    from attn_widget.widget import AttentionWidget
-
-    one_token = np.ones((n_layers, n_heads, 1, 1), dtype=np.float32)
-    try:
-        AttentionWidget(from_attentions(one_token, ["a"], tagger=None), **selection).close()
-    except TraitError as error:
-        raise InputError(str(error), "The options are those of show().") from error
 
 
 def pair_of(number: int, given: object) -> tuple[Any, Any]:
@@ -161,18 +142,18 @@ def count_tokens(encoder: Encoder, number: int, given: object, options: dict[str
 def run_of(
     number: int,
     given: object,
-    selection: dict[str, Any],
+    selection: Selection,
     options: dict[str, Any],
     kept: Kept,
-    room: dict[str, float],
+    room: Share,
 ) -> SavedRun:
     """One text of a report."""
-    from attn_widget.api import analyze
+    from attn_widget.analysis.texts import analyze
 
     with numbered(number):
         analysis = analyze(*pair_of(number, given), progress=False, **options)
         # Thousands of texts: masked predictions would take longer than all the rest.
-        return saved_run(analysis, selection, kept, masked=False, **room)
+        return saved_run(RunSource(analysis), selection, kept, masked=False, **room)
 
 
 @contextmanager

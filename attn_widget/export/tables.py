@@ -21,10 +21,14 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.protocol.paint import TOP_K, opening_mode
+from attn_widget.protocol.profile_source import parts_of
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices import opened_classes
+from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.corpus.profile import Profile
 
 Row = tuple[Cell, ...]
 
@@ -36,7 +40,7 @@ def cell(value: float | None) -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-def attention_table(analysis: Analysis, selection: Any) -> Table:
+def attention_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a cell: ``query, key, query_token, key_token, weight``, and ``score`` where the head has it."""
     shown = shown_matrix(analysis, selection, words_have_scores=False)
     weights = shown.weights.astype(np.float64)
@@ -61,7 +65,7 @@ def attention_table(analysis: Analysis, selection: Any) -> Table:
     return Table(names[: 4 + len(columns)], rows)
 
 
-def heads_table(analysis: Analysis, _selection: Any) -> Table:
+def heads_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a head: ``layer, head``, the metrics, the specialisation (raw)."""
     figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
     unknown = np.full((analysis.n_layers, analysis.n_heads), np.nan, dtype=np.float32)
@@ -85,21 +89,39 @@ def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
     return Table(("layer", "head", *figures), rows)
 
 
-def profile_table(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Table:
-    """One row a head of a profile's pack: each figure with its interval, deviation and count.
+def table(source: Source, selection: Selection, view: str) -> Table:
+    """The table of a view.
+
+    Raises
+    ------
+    NotAvailableError
+        A view that the source does not have, or that has no numbers for this run.
+    """
+    if view not in source.views:
+        known = " and ".join(map(repr, source.views))
+        raise NotAvailableError(f"A profile has no view {view!r}.", f"It has {known}.")
+    if source.profile is not None:
+        return profile_table(source.profile)
+    analysis = source.analysis
+    assert analysis is not None
+    with analysis.lock:
+        return TABLES[view](analysis, selection)
+
+
+def profile_table(profile: Profile) -> Table:
+    """One row a head of a profile: each figure with its interval, deviation and count.
 
     ``layer, head``, and for every key its mean over the texts, then ``<key>_low``, ``<key>_high`` (95%
     interval of that mean), ``<key>_sd`` and ``<key>_count`` (texts that have it).
     """
     figures: dict[str, NDArray[Any]] = {}
-    for key in meta["profile"]["keys"]:
-        figures[key] = arrays[f"metric:{key}"]
-        for beside in ("low", "high", "sd", "count"):
-            figures[f"{key}_{beside}"] = arrays[f"{beside}:{key}"]
+    for key in profile.keys:
+        for part, values in parts_of(profile, key).items():
+            figures[key if part == "metric" else f"{key}_{part}"] = values
     return by_head(figures)
 
 
-def tree_table(analysis: Analysis, selection: Any) -> Table:
+def tree_table(analysis: Analysis, selection: Selection) -> Table:
     """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``."""
     shown = shown_matrix(analysis, selection, words_have_scores=True)
     units = shown.units
@@ -150,7 +172,7 @@ def root_of(units: list[Unit], token: int | None) -> int:
     return next(iter(named or plain), 0)
 
 
-def sentences_table(analysis: Analysis, _selection: Any) -> Table:
+def sentences_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
     found = analysis.sentences
     values = found.matrix("mass").astype(np.float64).tolist()
@@ -164,7 +186,7 @@ def sentences_table(analysis: Analysis, _selection: Any) -> Table:
     return Table(("a", "b", "a_text", "b_text", "value"), rows)
 
 
-def predictions_table(analysis: Analysis, selection: Any) -> Table:
+def predictions_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a guess: the top five of every position that is shown, in the mode that the view opens on."""
     columns = (
         *("position", "token", "rank", "prediction", "probability", "logit"),
@@ -179,7 +201,7 @@ def predictions_table(analysis: Analysis, selection: Any) -> Table:
     return Table(columns, rows)
 
 
-def inside_table(analysis: Analysis, selection: Any) -> Table:
+def inside_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a number of the focus token's embeddings, the stage that is open at first.
 
     ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
@@ -205,7 +227,7 @@ def inside_table(analysis: Analysis, selection: Any) -> Table:
     return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
 
 
-def task_table(analysis: Analysis, _selection: Any) -> Table:
+def task_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
     found = analysis.classification
     if found is None:

@@ -9,8 +9,6 @@ import numpy as np
 from attn_widget.figures.arrays import Float32, Float64
 
 LONG_RANGE = 5  # tokens between query and key from which a pair counts as long range
-
-
 CELLS_AT_ONCE = 4096  # summed in float32; such sums are added in float64
 
 

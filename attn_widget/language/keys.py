@@ -11,8 +11,6 @@ from attn_widget.language.language import Language
 
 SYNTAX = frozenset(["DET", "ADP", "AUX", "CCONJ", "SCONJ", "PART", "PRON"])
 SEMANTICS = frozenset(["NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"])
-
-
 BACKTICK = "`"  # a symbol to Unicode (Sk); in texts like those of SST-2 it opens a quotation that '' closes
 
 

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 Classifier = Literal["sequence", "token", "question_answering"]
-
-
 LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
-
-
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
@@ -207,8 +203,6 @@ class Encoder(NotPickled):
 
 
 LOADING = threading.RLock()
-
-
 _LOCKS: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 

@@ -9,14 +9,8 @@ from attn_widget.checks import stands_at
 from attn_widget.errors import ModelLoadError
 
 MINI = Path(__file__).parents[1] / "mini"
-
-
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
-
-
 OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
-
-
 ENCODERS_HINT = (
     "Use a BERT-family encoder such as bert-base-uncased, roberta-base or ModernBERT-base. "
     + OFFLINE_HINT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attn_widget.checks import check_characters, check_flag, listed, shown
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
@@ -15,12 +15,22 @@ from attn_widget.model.tokens import Token
 if TYPE_CHECKING:
     import torch
 
-    from attn_widget.model.encoder import Encoder
-
 METASPACE = "▁"  # SentencePiece's stand-in for a space
-
-
 MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Reads(Protocol):
+    """What tokenizing asks of an `attn_widget.model.encoder.Encoder`."""
+
+    name: str
+    lock: Any
+    reader: Any
+    n_embeddings: int
+    max_length: int
+    takes_segments: bool
+
+    @property
+    def mask_token_id(self) -> int | None: ...
 
 
 def check_text(value: object, name: str) -> str:
@@ -47,7 +57,7 @@ def check_text(value: object, name: str) -> str:
     return check_characters(value, name)
 
 
-def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bool) -> Encoding:
+def encode(encoder: Reads, text: str, text_pair: str | None, *, truncation: bool) -> Encoding:
     """See `Encoder.encode`."""
     check_text(text, "text")
     if text_pair is not None:
@@ -85,7 +95,7 @@ def encode(encoder: Encoder, text: str, text_pair: str | None, *, truncation: bo
 
 
 def check_mask(
-    encoder: Encoder, tokens: Sequence[Token], positions: Iterable[int]
+    encoder: Reads, tokens: Sequence[Token], positions: Iterable[int]
 ) -> tuple[int, ...]:
     """``positions`` as tokens that `mask` can replace: sorted, each once.
 
@@ -127,7 +137,7 @@ def check_mask(
     return tuple(chosen)
 
 
-def mask(encoder: Encoder, encoding: Encoding, positions: Iterable[int]) -> Encoding:
+def mask(encoder: Reads, encoding: Encoding, positions: Iterable[int]) -> Encoding:
     """The same text with the tokens at ``positions`` read as the mask token.
 
     Nothing is tokenized again: the ids are replaced, so that every other token stays what and where
@@ -164,7 +174,7 @@ def mask(encoder: Encoder, encoding: Encoding, positions: Iterable[int]) -> Enco
     return replace(encoding, tokens=tuple(tokens), inputs=inputs, masked=masked)
 
 
-def _tokenize(encoder: Encoder, text: str, text_pair: str | None, limit: int | None) -> Any:
+def _tokenize(encoder: Reads, text: str, text_pair: str | None, limit: int | None) -> Any:
     """One text as a batch, with the tokenizer's own padding and truncation left as they were."""
     backend = encoder.reader.backend_tokenizer
     padding, truncation = backend.padding, backend.truncation
@@ -236,7 +246,7 @@ def trim(token: str, start: int, end: int, text: str) -> tuple[int, int]:
     return start + len(span) - len(span.lstrip()), end - len(span) + len(span.rstrip())
 
 
-def _tensors(encoder: Encoder, batch: Any) -> dict[str, torch.Tensor]:
+def _tensors(encoder: Reads, batch: Any) -> dict[str, torch.Tensor]:
     import torch
 
     inputs = {name: torch.tensor(batch[name]) for name in MODEL_INPUTS if name in batch}

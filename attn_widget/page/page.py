@@ -1,4 +1,4 @@
-"""to_html() and as_html(): pages that stay alive without a kernel and without a network.
+"""The HTML of a page that stays alive without a kernel and without a network.
 
 The layout of the file is in ``docs/architecture.md``, section "Saved pages".
 """
@@ -14,23 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from attn_widget.checks import check_count, check_several, is_iterable
-from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.room import Room
-from attn_widget.page.saved_run import (
-    TITLE_CHARACTERS,
-    Kept,
-    Savable,
-    SavedRun,
-    check_widget,
-    name_of,
-    run_of_widget,
-)
+from attn_widget.page.saved_run import Kept, SavedRun, check_kept, saved_run
 from attn_widget.protocol.built import bundle
-from attn_widget.widget.profile import ProfileWidget
-from attn_widget.widget.widget import LARGEST_HEIGHT, AttentionWidget
+from attn_widget.protocol.run_source import TITLE_CHARACTERS
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
 
 Layout = Literal["stack", "report"]
 
@@ -75,115 +66,40 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 """
 
 
-def to_html(
-    widgets: Savable | Iterable[Savable],
-    path: str | os.PathLike[str],
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    views: Sequence[str] | None = None,
-    title: str | None = None,
+def save(
+    path: str | os.PathLike[str], shown: Sequence[tuple[Source, Selection]], kept: Kept
 ) -> Path:
-    """Write one page with one or several widgets in it, alive without a kernel and a network.
-
-    Parameters
-    ----------
-    widgets : widget that `show` returned, or iterable of them
-        Shown one below the other.
-    path : str or path
-        Replaced in one step: a page that cannot be finished leaves the old one.
-    layers, heads : sequence of int, optional
-        0-based; by default all.
-    views : sequence of str, optional
-        Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
-    title : str, optional
-        Of the page.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    InputTypeError
-        No widget, a title that is no str, or layers, heads or views that are not several.
-    InputError
-        Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
-        page can hold; a file that cannot be written, of which nothing is left half-written.
-
-    Examples
-    --------
-    >>> import attn_widget as aw, tempfile, pathlib
-    >>> w = aw.show("the cat sat", progress=False)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = to_html(w, pathlib.Path(folder) / "cat.html", layers=[3])
-    ...     page.stat().st_size < 1_500_000
-    True
-    >>> w.close()
-    """
-    one = isinstance(widgets, (AttentionWidget, ProfileWidget))
-    if not one and not is_iterable(widgets):
-        raise InputTypeError(
-            f"to_html() saves widgets, got {type(widgets).__name__}.",
-            "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
-        )
-    every: list[Savable] = [widgets] if one else check_several(widgets, "widgets", "widgets")  # pyright: ignore
-    if not every:
-        raise InputError("There is no widget to save.", "Give one, or a list of them.")
-    kept = Kept(layers, heads, views, title)
-    for widget in every:
-        check_widget(widget, kept)
-    return write_page(path, runs_of_widgets(every, kept), title or TITLE, "stack")
+    """Write one page with what is shown of one or several sources, one below the other."""
+    for source, _ in shown:
+        check_kept(source, kept)
+    return write_page(path, packed(shown, kept), kept.title or TITLE, "stack")
 
 
-def runs_of_widgets(widgets: Sequence[Savable], kept: Kept) -> Iterator[SavedRun]:
-    """Pack one after the other; several share the room of a page."""
-    if len(widgets) == 1:
-        yield run_of_widget(widgets[0], kept)
+def packed(shown: Sequence[tuple[Source, Selection]], kept: Kept) -> Iterator[SavedRun]:
+    """One after the other; several share the room of a page."""
+    if len(shown) == 1:
+        yield saved_run(*shown[0], kept)
         return
-    room = Room([length_of(one) for one in widgets], "widgets", " report() makes texts smaller.")
-    for widget in widgets:
-        run = run_of_widget(widget, kept, room.of_one)
+    room = Room([source.size for source, _ in shown], "widgets", " report() makes texts smaller.")
+    for source, selection in shown:
+        run = saved_run(source, selection, kept, **room.of_one)
         room.take(run)
         yield run
 
 
-def length_of(widget: Savable) -> int:
-    """Tokens that its size goes by: a profile has none, and the size of a short text."""
-    return widget.analysis.n_tokens if isinstance(widget, AttentionWidget) else 1
+def page_html(run: SavedRun, title: str | None = None) -> str:
+    """The page of one run as text, for an iframe."""
+    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
 
 
-def as_html(widget: Savable, *, height: int = 900, title: str | None = None) -> str:
-    """A sandboxed iframe with the page inside, for notebooks that are exported.
-
-    Parameters
-    ----------
-    height : int
-        Of the frame, px.
-    title : str, optional
-        Of the page and the frame; the text by default.
-
-    Raises
-    ------
-    InputTypeError
-        No widget, or a title that is no str.
-    InputError
-        A closed widget, or a height that is no positive int.
-    """
-    height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-    source = html.escape(page_html(widget, title=title), quote=True)
-    name = html.escape(title or name_of(widget), quote=True)
+def frame(run: SavedRun, height: int, title: str | None = None) -> str:
+    """The page of one run in a sandboxed iframe: its script runs and offers downloads, no more."""
+    source = html.escape(page_html(run, title), quote=True)
+    name = html.escape(title or run.title, quote=True)
     return (
         f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{name}" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
     )
-
-
-def page_html(widget: Savable, *, title: str | None = None) -> str:
-    """The page of one widget as text, for an iframe."""
-    kept = Kept(title=title)
-    run = run_of_widget(check_widget(widget, kept), kept)
-    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
 
 
 def write_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from attn_widget.errors import InputError
 from attn_widget.page.compress import deflate
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 MOST_BYTES = 400e6  # of a page, which the browser holds whole
 FOR_ATTENTION = 0.45  # of a run's share of that, before base64: the rest is figures and predictions
 ENOUGH = 8  # runs, from which the size of the page is foreseen
+
+
+class Share(TypedDict):
+    """What `attn_widget.page.saved_run.saved_run` may take of a page for one of them."""
+
+    tensors: float
+    most: float
 
 
 class Room:
@@ -36,7 +43,7 @@ class Room:
         self._bytes = 0
 
     @property
-    def of_one(self) -> dict[str, float]:
+    def of_one(self) -> Share:
         """How `saved_run` shares it out."""
         count = len(self._tokens)
         return {"tensors": 1 / count, "most": FOR_ATTENTION * MOST_BYTES / count}

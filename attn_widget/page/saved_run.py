@@ -1,34 +1,21 @@
-"""What a page carries of one widget or one text: checked, named and packed."""
+"""What a page carries of one text or one profile: checked, named and packed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_several, check_title, index_in
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.errors import InputError
 from attn_widget.page.snapshot import Snapshot, profile_snapshot, snapshot
 from attn_widget.protocol.paint import opening_of
-from attn_widget.widget.profile import ProfileWidget
-from attn_widget.widget.widget import VIEWS, AttentionWidget
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-
-Savable = AttentionWidget | ProfileWidget
-
-TITLE_CHARACTERS = 120
-SELECTED = (
-    "layer", "head", "token", "pair", "metric", "view", "quantity", "group", "top_k", "depth",
-    "special", "words", "scale", "theme", "height", "chrome",
-)  # fmt: skip
-DEFAULTS = {"view": "attention"}
+from attn_widget.protocol.selection import VIEWS, Selection
+from attn_widget.protocol.source import Source
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Which part of a widget goes along: layers and heads (None: all), tabs, and a title.
+    """Which part goes along: layers and heads (None: all), tabs, and a title.
 
     Attributes
     ----------
@@ -77,56 +64,24 @@ class Kept:
         )
 
 
-def check_widget(widget: object, kept: Kept) -> Savable:
-    """A widget that can be saved so.
+def check_kept(source: Source, kept: Kept) -> Kept:
+    """What can be kept of ``source``, sorted and each once.
 
     Raises
     ------
-    InputTypeError
-        No widget of ours.
     InputError
-        A closed one, or a layer, head or view that it does not have.
+        A layer, head or view that it does not have.
     """
-    if isinstance(widget, ProfileWidget):
-        profile = widget.profile
-        if kept.layers is not None or kept.heads is not None:
-            raise InputError(
-                "A profile has no weights of single layers or heads to choose from.",
-                "Leave layers and heads out: its figures of all heads go along.",
-            )
-        if check_views(kept.views) != ["heads"] and kept.views is not None:
-            raise InputError("A profile has the view 'heads' alone.", "Leave views out.")
-        kept.check(profile.n_layers, profile.n_heads)
-        return widget
-    if not isinstance(widget, AttentionWidget):
-        raise InputTypeError(
-            f"to_html() saves widgets, got {type(widget).__name__}.",
-            "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
+    if source.profile is None:
+        return kept.check(*source.shape)
+    if kept.layers is not None or kept.heads is not None:
+        raise InputError(
+            "A profile has no weights of single layers or heads to choose from.",
+            "Leave layers and heads out: its figures of all heads go along.",
         )
-    kept.check(widget.analysis.n_layers, widget.analysis.n_heads)
-    return widget
-
-
-def run_of_widget(widget: Savable, kept: Kept, room: Mapping[str, float] | None = None) -> SavedRun:
-    """Pack a widget with its selection; ``room`` as `Room.of_one` has it."""
-    if isinstance(widget, AttentionWidget):
-        limits = dict(room or {})
-        return saved_run(
-            widget.analysis,
-            selection_of(widget),
-            kept,
-            tensors=limits.get("tensors", 1.0),
-            most=limits.get("most"),
-        )
-    taken = profile_snapshot(widget, selection_of(widget), kept.title or "")
-    return SavedRun(kept.title or name_of(widget), int(widget.profile.n_tokens.sum()), taken)
-
-
-def name_of(widget: Savable) -> str:
-    """What lists and frames call it."""
-    if isinstance(widget, AttentionWidget):
-        return title_of(widget.analysis)
-    return f"{widget.profile.model}, {widget.profile.n_texts} texts"
+    if kept.views is not None and check_views(kept.views) != [*source.views]:
+        raise InputError("A profile has the view 'heads' alone.", "Leave views out.")
+    return kept
 
 
 @dataclass(frozen=True)
@@ -139,15 +94,15 @@ class SavedRun:
 
 
 def saved_run(
-    analysis: Analysis,
-    selection: Mapping[str, Any],
+    source: Source,
+    selection: Selection | None = None,
     kept: Kept = Kept(),
     *,
     tensors: float = 1.0,
     most: float | None = None,
     masked: bool = True,
 ) -> SavedRun:
-    """Pack a run with what is selected in it.
+    """Pack a run or a profile with what is selected in it.
 
     Parameters
     ----------
@@ -159,36 +114,29 @@ def saved_run(
     InputError
         A layer, head or view that is not there.
     """
-    checked = kept.check(analysis.n_layers, analysis.n_heads)
-    views = checked.views or VIEWS
-    opened = opening_of(analysis, selection, checked.layers, checked.heads)
-    chosen = {**DEFAULTS, **selection, **asdict(opened)}
-    if chosen["view"] not in views:
-        chosen["view"] = views[0]
-    found = snapshot(
-        analysis,
-        layers=checked.layers,
-        heads=checked.heads,
-        views=views,
-        selection=chosen,
-        title=kept.title or "",
-        tensors=tensors,
-        most=most,
-        masked=masked,
-    )
-    return SavedRun(kept.title or title_of(analysis), analysis.n_tokens, found)
-
-
-def selection_of(widget: Savable) -> dict[str, Any]:
-    """The widget's traits that a page begins with."""
-    return {name: getattr(widget, name) for name in SELECTED if widget.has_trait(name)}
-
-
-def title_of(analysis: Analysis) -> str:
-    """The beginning of the text, on one line."""
-    whole = " · ".join(part for part in (analysis.text, analysis.text_pair) if part)
-    line = " ".join(whole.split())
-    return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
+    checked, title = check_kept(source, kept), kept.title or ""
+    selection = Selection() if selection is None else selection
+    if source.analysis is None:
+        found = profile_snapshot(source, selection, title)
+    else:
+        analysis = source.analysis
+        views = checked.views or VIEWS
+        opened = opening_of(analysis, selection, checked.layers, checked.heads)
+        chosen = {**selection.as_dict(), **asdict(opened)}
+        if chosen["view"] not in views:
+            chosen["view"] = views[0]
+        found = snapshot(
+            analysis,
+            layers=checked.layers,
+            heads=checked.heads,
+            views=views,
+            selection=chosen,
+            title=title,
+            tensors=tensors,
+            most=most,
+            masked=masked,
+        )
+    return SavedRun(title or source.title, source.n_tokens, found)
 
 
 def check_views(views: Sequence[str] | None) -> list[str]:

@@ -31,12 +31,14 @@ from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.profile_source import profile_paint
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.figures.arrays import Float32
-    from attn_widget.widget.profile import ProfileWidget
 
 # What a page of a short text may hold, compressed, the widget's own script left aside; tensors of the
 # view Inside take what attention leaves of it.
@@ -225,9 +227,10 @@ def error_of_rollout(
     return max(errors) + ROUNDING if errors else None
 
 
-def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title: str) -> Snapshot:
+def profile_snapshot(source: Source, selection: Selection, title: str) -> Snapshot:
     """Pack a profile: its figures, and all answers that it has, with all their digits."""
-    profile = widget.profile
+    profile = source.profile
+    assert profile is not None
     about = {
         "code": None,
         "levels": None,
@@ -238,8 +241,8 @@ def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title:
         "score_error": None,
         "rollout_error": None,
         "scaling": [None] * profile.n_layers,
-        "views": ["heads"],
-        "selection": dict(selection),
+        "views": list(source.views),
+        "selection": selection.as_dict(source.options),
         "title": title,
     }
     asked: tuple[Asked, ...] = (
@@ -249,8 +252,10 @@ def profile_snapshot(widget: ProfileWidget, selection: Mapping[str, Any], title:
         {"kind": "roles", "seed": profile.seed},
         {"kind": "roles"},
     )
-    answers = (one for request in asked for one in replied(request, widget.slice(request, [])))
-    return Snapshot({"paint": painted(widget.first_paint, about, answers)}, None, 0.0, None, None)
+    answers = (one for request in asked for one in replied(request, source.answer(request)))
+    return Snapshot(
+        {"paint": painted(profile_paint(profile), about, answers)}, None, 0.0, None, None
+    )
 
 
 def painted(paint: bytes, about: Mapping[str, Any], answers: Iterable[Answered]) -> bytes:

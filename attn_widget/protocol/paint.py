@@ -5,7 +5,7 @@ What lies in it is listed in ``docs/architecture.md`` (section "Pack").
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from attn_widget.figures.arrays import Head
     from attn_widget.model.predictions import Mode, Predictions
     from attn_widget.model.tokens import Token
+    from attn_widget.protocol.selection import Selection
     from attn_widget.trace.forward import Progress
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
@@ -113,7 +114,7 @@ class Survey:
 
 def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     """The survey of a run, made once."""
-    return analysis._once("survey", lambda: make_survey(analysis, progress))  # pyright: ignore[reportPrivateUsage]
+    return analysis.once("survey", lambda: make_survey(analysis, progress))
 
 
 def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
@@ -157,7 +158,7 @@ def opening(
 
 def opening_of(
     analysis: Analysis,
-    selection: Mapping[str, Any],
+    selection: Selection,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
 ) -> Opening:
@@ -166,14 +167,14 @@ def opening_of(
     A head is chosen where none is given, in the given layer if there is one; a token, where a head was
     chosen and no token, pair or group is given.
     """
-    layer, head, token = (selection.get(name) for name in ("layer", "head", "token"))
+    layer, head, token = selection.layer, selection.head, selection.token
     if head is None or (layer is None and head != "mean"):
         chosen = opening(
             analysis,
             layers if layer is None else [layer],
             heads if head is None else [head],
         )
-        named = token is not None or selection.get("pair") or selection.get("group")
+        named = token is not None or selection.pair or selection.group
         return replace(chosen, token=token) if named else chosen
     return Opening(layer or 0, head, token)
 
@@ -240,7 +241,7 @@ def opening_mode(analysis: Analysis) -> Mode:
 
     Masked, where that takes less than half a second: as is, nearly every first choice is the token itself.
     """
-    return analysis._once("opening_mode", lambda: find_opening_mode(analysis))  # pyright: ignore[reportPrivateUsage]
+    return analysis.once("opening_mode", lambda: find_opening_mode(analysis))
 
 
 def find_opening_mode(analysis: Analysis) -> Mode:

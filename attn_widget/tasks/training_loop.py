@@ -24,17 +24,9 @@ if TYPE_CHECKING:
     from attn_widget.tasks.checkpoint import Store
 
 LARGEST_GRADIENT = 1.0  # norm of all gradients together, as in Devlin et al. (2019)
-
-
 BETAS = (0.9, 0.999)
-
-
 SAVE_EVERY = 60.0  # seconds of training that a kill may cost
-
-
 TEXTS_AT_ONCE = 64  # of a pass without gradients
-
-
 SMOOTHING = 0.9  # share of the earlier batches in the loss behind the bar
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from attn_widget.model.encoding import Encoding
 
 ATTENTION = "attn_widget"
-
-
 _active = threading.local()
 
 

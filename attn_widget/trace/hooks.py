@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from attn_widget.model.encoding import Encoding
 
 Floats = NDArray[np.float32]
-
-
 Recorded = dict[tuple[str, str], list[Any]]  # (part, "in" or "out") -> one tensor for each call
 
 

@@ -14,8 +14,8 @@ from attn_widget.host.notice import current_notice, notebook_shell
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
-    from attn_widget.widget.profile import ProfileWidget
-    from attn_widget.widget.widget import AttentionWidget
+    from attn_widget.protocol.selection import Selection
+    from attn_widget.protocol.source import Source
 
 log = logging.getLogger("attn_widget")
 
@@ -71,7 +71,7 @@ def in_a_box(widget: AnyWidget) -> bool:
     return any(widget in box.children for box in boxes)
 
 
-def saved_outputs(widget: AttentionWidget | ProfileWidget) -> dict[str, str]:
+def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str, str]:
     """What the output of the running cell keeps beside the widget; see `attn_widget.page.output`."""
     shell = notebook_shell()
     if shell is None:
@@ -81,9 +81,9 @@ def saved_outputs(widget: AttentionWidget | ProfileWidget) -> dict[str, str]:
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = getattr(widget, "saved", "page") in ("page", "full")  # of a profile: always
+        page = source.profile is not None or saved in ("page", "full")
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
-        return outputs(widget, code=code)
+        return outputs(source, selection, saved, code=code)
     except Exception:  # the widget itself is shown whatever happens here
         log.exception("the output's page for a saved notebook was not made")
         return {}

@@ -1,23 +1,26 @@
-"""What a widget can save of itself from Python: the twins of the page's menu."""
+"""What a widget can save of itself from Python: the twins of the page's menu.
+
+Long because each method says all that `help` is asked for.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_count, check_number
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import NotAvailableError
 from attn_widget.host.files import destination, write
+from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from attn_widget.analysis import Analysis
     from attn_widget.export.text import Table
     from attn_widget.figures.arrays import Float32
-    from attn_widget.page.saved_run import Savable
+    from attn_widget.protocol.source import Source
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
@@ -34,8 +37,21 @@ class Exports:
         theme: Any
         first_paint: Any
 
-        @property
-        def analysis(self) -> Analysis: ...
+    @property
+    def source(self) -> Source:
+        """What the widget shows, without the widget.
+
+        Raises
+        ------
+        InputError
+            The widget was closed.
+        """
+        raise NotImplementedError
+
+    @property
+    def selection(self) -> Selection:
+        """What of it is shown: the traits as one value."""
+        return Selection.of(self, self.source.options)
 
     def to_csv(
         self, path: str | os.PathLike[str] | None = None, view: str | None = None
@@ -147,9 +163,10 @@ class Exports:
         """
         from attn_widget.export.matrix import shown_values
 
-        if self._pack()[0]["profile"] is not None:
+        analysis = self.source.analysis
+        if analysis is None:
             raise NotAvailableError("A profile has no matrix: its heads are over many texts.")
-        return shown_values(self.analysis, self)
+        return shown_values(analysis, self.selection)
 
     def save_png(
         self,
@@ -285,18 +302,12 @@ class Exports:
         'cat.html'
         >>> w.close()
         """
-        from attn_widget.page.page import to_html
+        from attn_widget.page.page import save
+        from attn_widget.page.saved_run import Kept
 
-        return to_html(
-            self._savable(),
-            path,
-            layers=layers,
-            heads=heads,
-            views=views,
-            title=title,
-        )
+        return save(path, [(self.source, self.selection)], Kept(layers, heads, views, title))
 
-    def as_html(self, height: int = 900) -> str:
+    def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
 
         The frame is sandboxed: its script runs and offers downloads, and reaches nothing around it.
@@ -306,11 +317,15 @@ class Exports:
         ----------
         height : int
             Of the frame, px.
+        title : str, optional
+            Of the page and the frame; by default the text.
 
         Raises
         ------
         InputError
             A closed widget, or a height that is no positive int.
+        InputTypeError
+            A title that is no str.
 
         Examples
         --------
@@ -320,15 +335,14 @@ class Exports:
         True
         >>> w.close()
         """
-        from attn_widget.page.page import as_html
+        from attn_widget.page.page import frame
+        from attn_widget.page.saved_run import Kept, saved_run
 
-        return as_html(self._savable(), height=height)
+        height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
+        run = saved_run(self.source, self.selection, Kept(title=title))
+        return frame(run, height, title)
 
     # -- how -----------------------------------------------------------------------------------
-
-    def _savable(self) -> Savable:
-        """The widget itself, which is one of the two kinds that mix this in."""
-        return cast("Savable", self)
 
     def _view(self, view: str | None) -> str:
         from attn_widget.export.caption import DEFINITIONS
@@ -337,29 +351,20 @@ class Exports:
             return str(self.view)
         return check_choice(view, "view", DEFINITIONS)
 
-    def _pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        from attn_widget.protocol.pack import unpack
-
-        if not self.first_paint:
-            raise InputError("This widget is closed.", "Call show() again to make a new one.")
-        return unpack(self.first_paint)
-
     def _caption(self, view: str) -> dict[str, Any]:
         from attn_widget.export.caption import caption
+        from attn_widget.protocol.pack import unpack
 
-        return caption(self._pack()[0], self, view)
+        return caption(unpack(self._paint())[0], self.selection, view)
 
     def _table(self, view: str) -> Table:
-        from attn_widget.export.tables import TABLES, profile_table
+        from attn_widget.export.tables import table
 
-        meta, arrays = self._pack()
-        if meta["profile"] is not None:
-            if view != "heads":
-                raise NotAvailableError(f"A profile has no view {view!r}.", "It has 'heads'.")
-            return profile_table(meta, arrays)
-        analysis = self.analysis
-        with analysis.lock:
-            return TABLES[view](analysis, self)
+        return table(self.source, self.selection, view)
+
+    def _paint(self) -> bytes:
+        _ = self.source  # refuses a closed widget
+        return self.first_paint
 
     def _give(self, text: str, target: Any) -> str | None:
         if target is None:
@@ -378,12 +383,12 @@ class Exports:
         paper: str | None = None,
     ) -> bytes:
         from attn_widget.export.browser import draw
-        from attn_widget.export.mount import page_traits
+        from attn_widget.widget.traits import page_traits
 
         name = self._view(view)
         if theme is not None:
             check_choice(theme, "theme", PICTURE_THEMES)
-        self._pack()  # refuses a closed widget
+        paint = self._paint()
         shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
         asked: dict[str, Any] = {
             "view": name, "theme": shown, "chrome": paper is not None, "status": "ready",
@@ -395,7 +400,7 @@ class Exports:
             format,
             view=name,
             traits=traits,
-            paint=self.first_paint,
+            paint=paint,
             answer=self._answer,
             width=width,
             scale=scale,
@@ -405,7 +410,4 @@ class Exports:
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
         if name != "slice":
             return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
-        return self._reply(request)  # a picture waits for all that belongs into it
-
-    def _reply(self, request: object) -> tuple[dict[str, Any], list[bytes]]:
-        raise NotImplementedError
+        return self.source.answer(request)  # a picture waits for all that belongs into it

@@ -209,7 +209,7 @@ class RunningWidget(TogetherWidget):
             analysis = work(job.step(RUNNING))
             before = self._analysis
             if before is not None:
-                analysis.beside = carried(before, analysis)
+                analysis = analysis.with_beside(carried(before, analysis))
             same = before is not None and same_positions(before, analysis)
             opened = self._open_in(analysis, same, job.step(DRAWING))
             paint = first_paint(analysis, opened.layer, opened.head, job.step(DRAWING))

@@ -74,3 +74,13 @@ def short(error: t.TraitError) -> t.TraitError:
     """The same error with a message that can be read."""
     said = str(error)
     return error if bounded(said) == said else t.TraitError(bounded(said))
+
+
+# Of ipywidgets, or sent in another way.
+NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
+
+
+def page_traits(widget: Any) -> dict[str, Any]:
+    """The synced traits that the page reads, by name."""
+    names = (name for name in widget.trait_names(sync=True) if not name.startswith("_"))
+    return {name: getattr(widget, name) for name in names if name not in NOT_THE_PAGES}

@@ -7,35 +7,35 @@ import weakref
 from typing import TYPE_CHECKING, Any, cast
 
 import traitlets as t
-from anywidget.experimental import command
-from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.opening import Opening
-from attn_widget.api import WIDGET_TRAITS
 from attn_widget.checks import check_kind, nearest, shown
-from attn_widget.errors import InputTypeError, NotPickled
-from attn_widget.figures import metrics, patterns, specialization
-from attn_widget.protocol import answer as protocol
+from attn_widget.errors import InputTypeError
+from attn_widget.protocol.answer import Reply, answer, later
 from attn_widget.protocol.paint import first_paint, opening, opening_of
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import (
+    LARGEST_DEPTH,
+    LARGEST_TOP_K,
+    NAMES,
+    QUANTITIES,
+    SCALES,
+    SHADES,
+    VIEWS,
+    Selection,
+)
 from attn_widget.widget.actions import Analyze
-from attn_widget.widget.code import PageCode, page_code
-from attn_widget.widget.display import DisplayOnce, saved_outputs
-from attn_widget.widget.exports import Exports
+from attn_widget.widget.base import SourceWidget, in_range
+from attn_widget.widget.code import page_code
 from attn_widget.widget.running import RunningWidget
-from attn_widget.widget.traits import CheckedTraits, check_traits
+from attn_widget.widget.traits import check_traits
 
 if TYPE_CHECKING:
     from attn_widget.figures.arrays import Head
     from attn_widget.trace.forward import Progress
 
-SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
-VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
-QUANTITIES = ("weights", "scores", "rollout")
-SCALES = ("words", "head", "unit", "sqrt")
-THEMES = ("auto", "light", "dark")
 SAVED = ("page", "full", "picture", "none")
-LARGEST_HEIGHT = 100_000  # px
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 
@@ -66,7 +66,7 @@ def tell_of_many() -> None:
     )
 
 
-class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
+class AttentionWidget(SourceWidget, RunningWidget):
     """Everything that a model did with one text, linked and alive.
 
     Made by `attn_widget.show`; `analysis` holds the figures.
@@ -88,10 +88,6 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
 
     INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
 
-    # Declared, because a path on the class would be read when the package is imported.
-    _esm = t.Unicode().tag(sync=True)
-    _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
-
     layer = t.Int(0).tag(sync=True)
     """Selected layer, 0-based. By default that of the head with most to tell on the text."""
     head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
@@ -112,9 +108,9 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     """What the matrix shows: ``"weights"`` (default), ``"scores"`` or ``"rollout"``."""
     group = t.List(t.Int()).tag(sync=True)
     """Tokens gathered for a sum. Default none."""
-    top_k = t.Int(3, min=1, max=10).tag(sync=True)
+    top_k = t.Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
     """Children of each token in the tree, 1 to 10. Default 3."""
-    depth = t.Int(3, min=1, max=6).tag(sync=True)
+    depth = t.Int(3, min=1, max=LARGEST_DEPTH).tag(sync=True)
     """Levels of the tree below its root, 1 to 6. Default 3."""
     special = t.Bool(True).tag(sync=True)
     """Whether special tokens are shown. Default True."""
@@ -124,12 +120,6 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
     """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
-    theme = t.Enum(THEMES, "auto").tag(sync=True)
-    """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
-    height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
-    """Height of the chosen view in px, 1 to 100,000; None (default) fits the content."""
-    chrome = t.Bool(True).tag(sync=True)
-    """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
     saved = t.Enum(SAVED, "page")
     """What the output keeps for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
@@ -144,14 +134,11 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
             raise InputTypeError(
                 f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
             )
-        check_traits(traits, WIDGET_TRAITS, "AttentionWidget()")
-        self._once = DisplayOnce()
+        check_traits(traits, (*NAMES, "saved"), "AttentionWidget()")
         self._opened: Opening | None = None  # what was chosen and not asked for
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         asked = ("layer", "head", "token", "pair", "group")
-        opened = opening_of(
-            analysis, {name: getattr(self, name) for name in asked if name in traits}
-        )
+        opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))
         self._opened = None if {"layer", "head"} & traits.keys() else opened
         paint = first_paint(analysis, opened.layer, opened.head)
         self._tell(
@@ -160,22 +147,16 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
         _open.add(self)
         tell_of_many()
 
-    def display(self) -> None:
-        """Display the widget in the running notebook cell; its value adds no second copy."""
-        self._once.display(self)
-
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
         _open.discard(self)
         super().close()
 
-    @command
-    def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
-        """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
-        return protocol.later(self._analysis, request) or self._reply(request)
+    def _open_source(self) -> RunSource | None:
+        return None if self._analysis is None else RunSource(self._analysis)
 
-    def _reply(self, request: object) -> protocol.Reply:
-        return protocol.answer(self._analysis, request)
+    def _reply(self, request: object) -> Reply:
+        return later(self._analysis, request) or answer(self._analysis, request)
 
     def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
         return (
@@ -204,32 +185,21 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
 
     # -- what is allowed ---------------------------------------------------------------------
 
-    @t.validate("layer")
-    def _valid_layer(self, proposal: Any) -> int:
-        return self._in_range("layer", proposal["value"], self.analysis.n_layers)
-
-    @t.validate("head")
-    def _valid_head(self, proposal: Any) -> int | str:
-        value = proposal["value"]
-        if value == "mean":
-            return "mean"
-        return self._in_range("head", value, self.analysis.n_heads)
-
     @t.validate("token")
     def _valid_token(self, proposal: Any) -> int | None:
         value = proposal["value"]
-        return None if value is None else self._in_range("token", value, self.analysis.n_tokens)
+        return None if value is None else in_range("token", value, self.analysis.n_tokens)
 
     @t.validate("pair")
     def _valid_pair(self, proposal: Any) -> list[int] | None:
         value = proposal["value"]
         if value is None:
             return None
-        return [self._in_range("pair", item, self.analysis.n_tokens) for item in value]
+        return [in_range("pair", item, self.analysis.n_tokens) for item in value]
 
     @t.validate("group")
     def _valid_group(self, proposal: Any) -> list[int]:
-        return [self._in_range("group", i, self.analysis.n_tokens) for i in proposal["value"]]
+        return [in_range("group", i, self.analysis.n_tokens) for i in proposal["value"]]
 
     @t.validate("metric")
     def _valid_metric(self, proposal: Any) -> str:
@@ -240,19 +210,6 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
             )
         return value
 
-    def _in_range(self, name: str, value: int, size: int) -> int:
-        if not 0 <= value < size:
-            raise t.TraitError(f"{name} is {value}, expected 0 to {size - 1} (0-based).")
-        return value
-
-    def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take changes from the page; one that is not allowed is refused, said, and undone there."""
-        try:
-            super().set_state(sync_data)
-        except t.TraitError as error:
-            self.error = {"message": str(error), "hint": "The selection was left as it was."}
-            self.send_state([name for name in sync_data if self.has_trait(name)])
-
     # -- how it prints -----------------------------------------------------------------------
 
     def __repr__(self) -> str:
@@ -261,15 +218,3 @@ class AttentionWidget(CheckedTraits, Exports, NotPickled, RunningWidget):
         text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
         head = "mean" if self.head == "mean" else f"H{self.head}"
         return f"<AttentionWidget {text!r}, {self.analysis.n_tokens} tokens, L{self.layer} {head}>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        found = super()._repr_mimebundle_(**kwargs)
-        if found is None or self._analysis is None:
-            return found
-        data, metadata = found
-        return {**data, **saved_outputs(self)}, metadata
-
-    def _ipython_display_(self) -> None:
-        """Swallow the one display that `show()` makes superfluous; else leave it to the mimebundle."""
-        if not self._once.takes():
-            raise NotImplementedError

@@ -6,6 +6,7 @@ with the same element of the same widget on a bare page of the same width, prope
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ STYLES = """root => {
         found[kind] = Object.fromEntries([...style].filter(name => !name.startsWith('--'))
             .map(name => [name, style.getPropertyValue(name)]));
     }
-    return found;
+    return JSON.stringify(found);
 }"""
 # The widget takes fonts and two colors from JupyterLab on purpose: the bare page has the same.
 VARIABLES = """() => Object.fromEntries(
@@ -85,10 +86,16 @@ def heads(root: Locator) -> None:
     root.page.mouse.move(0, 0)
 
 
+def predictions(root: Locator) -> None:
+    """As is: a view opens on masked ones where the machine is fast enough."""
+    root.locator('[data-mode="as_is"]').click()
+
+
 STEPS: dict[str, Callable[[Locator], None]] = {
     "attention": attention,
     "heads": heads,
     "inside": inside,
+    "predictions": predictions,
 }
 
 
@@ -99,8 +106,8 @@ def settle(page: Page) -> None:
 
 def differences(host: Locator, bare: Locator) -> list[str]:
     """Properties that differ, by kind of element."""
-    there: dict[str, dict[str, str]] = host.evaluate(STYLES)
-    here: dict[str, dict[str, str]] = bare.evaluate(STYLES)
+    there: dict[str, dict[str, str]] = json.loads(host.evaluate(STYLES))
+    here: dict[str, dict[str, str]] = json.loads(bare.evaluate(STYLES))
     common = [kind for kind in there if kind in here][1:]  # the root's parent is the host's
     assert len(common) > 0.9 * max(len(here), len(there)), set(here) ^ set(there)
     return [

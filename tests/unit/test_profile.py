@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attn_widget.api import analyze
+from attn_widget.analysis.texts import analyze
 from attn_widget.corpus import Profile, ProfileError, profile, run, storage
 from attn_widget.corpus.profile import KEYS
 from attn_widget.corpus.storage import Rows

@@ -1,0 +1,65 @@
+"""Checks: what users give, one check for each kind of argument.
+
+Indices, heads, slices, counts, seeds, yes or no, names, choices, functions, arrays, paths. Whatever a message
+says of a value goes through `shown`: a value may be huge, nested without end, or unable to print.
+"""
+
+from __future__ import annotations
+
+from attn_widget.checks.places import index_in, indices_in, is_mean, slice_in
+from attn_widget.checks.several import as_array, check_several, is_half, is_iterable, listed
+from attn_widget.checks.texts import check_characters, check_name, check_path, check_title
+from attn_widget.checks.values import (
+    LARGEST_COUNT,
+    LARGEST_SEED,
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_keywords,
+    check_kind,
+    check_number,
+    check_seed,
+)
+from attn_widget.checks.words import (
+    LONGEST_WORD,
+    MOST_NAMED,
+    MOST_SHOWN,
+    first_line,
+    nearest,
+    shown,
+    stands_at,
+)
+
+__all__ = [
+    "LARGEST_COUNT",
+    "LARGEST_SEED",
+    "LONGEST_WORD",
+    "MOST_NAMED",
+    "MOST_SHOWN",
+    "as_array",
+    "check_callable",
+    "check_characters",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_keywords",
+    "check_kind",
+    "check_name",
+    "check_number",
+    "check_path",
+    "check_seed",
+    "check_several",
+    "check_title",
+    "first_line",
+    "index_in",
+    "indices_in",
+    "is_half",
+    "is_iterable",
+    "is_mean",
+    "listed",
+    "nearest",
+    "shown",
+    "slice_in",
+    "stands_at",
+]

@@ -1,0 +1,83 @@
+"""Indices, heads and slices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from attn_widget.checks.several import check_several
+from attn_widget.checks.words import shown
+from attn_widget.errors import InputError, InputTypeError
+
+
+def index_in(value: Any, size: int, name: str) -> int:
+    """``value`` as an index of something of ``size`` parts.
+
+    Raises
+    ------
+    InputError
+        No integer, or not in 0 .. size - 1.
+
+    Examples
+    --------
+    >>> index_in(2, 3, "layer")
+    2
+    """
+    try:
+        index = operator.index(value)
+    except TypeError:
+        index = None
+    if index is None or isinstance(value, bool):
+        raise InputError(f"{name} is {shown(value)}, expected an int.")
+    if not 0 <= index < size:
+        raise InputError(f"{name} is {shown(index)}, expected 0 to {size - 1} (0-based).")
+    return index
+
+
+def is_mean(head: Any) -> bool:
+    """Whether ``head`` is ``"mean"``; an array is not, whatever it compares itself with."""
+    return isinstance(head, str) and head == "mean"
+
+
+def slice_in(value: Any, size: int, name: str) -> slice:
+    """``value`` as a slice of ``size`` positions that holds at least one; None is all of them.
+
+    Raises
+    ------
+    InputTypeError
+        No slice.
+    InputError
+        None of the positions.
+
+    Examples
+    --------
+    >>> slice_in(None, 8, "rows"), slice_in(slice(2, 5), 8, "rows")
+    (slice(None, None, None), slice(2, 5, None))
+    """
+    if value is None:
+        return slice(None)
+    held = None
+    if isinstance(value, slice):
+        try:
+            held = range(size)[value]
+        except (TypeError, ValueError):  # no int, or a step of 0
+            held = None
+    if held is None or held.step < 0:  # tensors have none that go backwards
+        raise InputTypeError(f"{name} is {shown(value)}, expected a slice.", f"{name}=slice(2, 5)")
+    if not held:
+        raise InputError(f"{name} is {shown(value)}, which holds none of the {size} positions.")
+    return value
+
+
+def indices_in(values: Any, size: int, name: str) -> list[int]:
+    """``values`` as indices of something of ``size`` parts.
+
+    Raises
+    ------
+    InputTypeError
+        Not several.
+    InputError
+        As `index_in`.
+    """
+    found = check_several(values, name, "int")
+    return [index_in(value, size, f"an entry of {name}") for value in found]

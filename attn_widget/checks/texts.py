@@ -1,0 +1,107 @@
+"""Texts, names, titles and paths."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+from attn_widget.checks.words import shown
+from attn_widget.errors import InputError, InputTypeError
+
+
+def check_characters(text: str, name: str) -> str:
+    """``text``, if it can be written: a lone surrogate is half of a character.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has a lone surrogate, U+{ord(text[error.start]):04X}, at character {error.start}: "
+            "half of a character, which no tokenizer can read.",
+            'Repair it with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").',
+        ) from None
+    return text
+
+
+def check_name(value: Any, name: str, what: str = "a str") -> str:
+    """``value`` as a str; ``what`` says of what.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if not isinstance(value, str):
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected {what}.", f"For example {name}='a name'."
+        )
+    return value
+
+
+def check_title(title: object) -> None:
+    """Refuse what no page can have as its title; None is no title.
+
+    Raises
+    ------
+    InputTypeError
+        No str.
+    InputError
+        A lone surrogate, which has no place in a file.
+    """
+    if title is None:
+        return
+    if not isinstance(title, str):
+        raise InputTypeError(
+            f"title is a {type(title).__name__}, expected a str.", "title='a title'"
+        )
+    check_characters(title, "title")
+
+
+def check_path(value: Any, name: str) -> Path:
+    """``value`` as a path that a disk can have, ``~`` expanded.
+
+    Raises
+    ------
+    InputTypeError
+        No str and no path.
+    InputError
+        Characters that no name can have, a name that is too long, ``~`` of nobody.
+    """
+    try:
+        given = os.fspath(value)
+    except TypeError:
+        given = None
+    if not isinstance(given, str):
+        raise InputTypeError(
+            f"{name} is a {type(value).__name__}, expected a str or a path.",
+            f"{name}='folder/name'",
+        )
+    try:
+        os.fsencode(given)
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The path {shown(given)} has characters that no file's name can have here.",
+            "Give another name.",
+        ) from None
+    if "\0" in given:
+        raise InputError(f"The path {shown(given)} has a NUL character.", "Leave it out.")
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError as error:  # ~name of nobody
+        raise InputError(
+            f"The home folder in {shown(given)} is not known.", "Write it out."
+        ) from error
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(
+                f"The path {given[:40]!r}... has {len(given):,} characters, more than the disk takes.",
+                "Give a shorter name.",
+            ) from None
+    return path

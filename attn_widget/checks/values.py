@@ -1,0 +1,158 @@
+"""Counts, numbers, seeds, yes or no, kinds and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from attn_widget.checks.words import MOST_NAMED, nearest, shown
+from attn_widget.errors import InputError, InputTypeError
+
+LARGEST_SEED = 2**32 - 1  # numpy and scikit-learn take no larger one
+LARGEST_COUNT = 1_000_000  # of anything that somebody counts by hand
+
+
+def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint: str = "") -> int:
+    """``value`` as an int from ``low`` to ``high``; ``hint`` goes into what is raised.
+
+    Raises
+    ------
+    InputTypeError
+        No int.
+    InputError
+        Out of range.
+
+    Examples
+    --------
+    >>> check_count(3, "top_k", 1, 5)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.", hint)
+    if not low <= value <= high:
+        raise InputError(f"{name} is {shown(int(value))}, expected {low} to {high:,}.", hint)
+    return int(value)
+
+
+def check_number(value: Any, name: str, low: float, high: float, hint: str = "") -> float:
+    """``value`` as a float from ``low`` to ``high``, which NaN is not.
+
+    Raises
+    ------
+    InputTypeError
+        No number.
+    InputError
+        Out of range.
+
+    Examples
+    --------
+    >>> check_number(2, "scale", 0.5, 8)
+    2.0
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.", hint)
+    if not low <= value <= high:
+        raise InputError(f"{name} is {shown(value)}, expected {low:g} to {high:g}.", hint)
+    return float(value)
+
+
+def check_seed(seed: Any) -> int:
+    """``seed`` as an int that every generator of random numbers takes.
+
+    Raises
+    ------
+    InputTypeError
+        No int.
+    InputError
+        Not in 0 .. 2**32 - 1.
+    """
+    return check_count(seed, "seed", 0, LARGEST_SEED, "For example seed=0.")
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """``value`` as a bool; ``"no"`` would count as yes.
+
+    Raises
+    ------
+    InputTypeError
+        Something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected True or False.",
+            f"Pass {name}=True or leave it out.",
+        )
+    return bool(value)
+
+
+def check_callable(value: Any, name: str) -> None:
+    """Refuse what is neither a function nor None.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if value is not None and not callable(value):
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected a function or None.", f"Leave {name} out."
+        )
+
+
+def check_kind(value: Any, kind: type[Any], name: str, hint: str) -> None:
+    """Refuse what is no ``kind``, a class of this package or of a library.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if not isinstance(value, kind):
+        what = kind.__name__
+        raise InputTypeError(
+            f"{name} is {shown(value)}, expected {'an' if what[0] in 'AEIO' else 'a'} {what}.", hint
+        )
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """``value``, if it is one of ``choices``; the nearest one is named.
+
+    Raises
+    ------
+    InputTypeError
+        No str.
+    InputError
+        Another one.
+
+    Examples
+    --------
+    >>> check_choice("masked", "mode", ("as_is", "masked"))
+    'masked'
+    """
+    known = list(choices)
+    named = ", ".join(map(repr, known[:MOST_NAMED])) + (", ..." if len(known) > MOST_NAMED else "")
+    if not isinstance(value, str):
+        raise InputTypeError(f"{name} is {shown(value)}, expected one of {named}.")
+    if value not in known:
+        raise InputError(
+            f"{name} is {shown(value)}, expected one of {named}.", nearest(value, known)
+        )
+    return value
+
+
+def check_keywords(given: Iterable[str], known: Iterable[str], of: str) -> None:
+    """Refuse keywords that ``of`` does not know, naming the nearest one.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    options = list(known)
+    for name in given:
+        if name not in options:
+            listed = f"Options: {', '.join(options)}."
+            raise InputTypeError(
+                f"{of} has no option {shown(name)}.", nearest(name, options) or listed
+            )

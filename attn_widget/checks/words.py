@@ -1,0 +1,74 @@
+"""How a message shows what was given, and names what was meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from reprlib import Repr
+from typing import Any
+
+MOST_SHOWN = 80  # characters of a value in a message
+MOST_NAMED = 10  # choices in a message
+LONGEST_WORD = 100  # characters that are compared with names
+
+
+class _Short(Repr):
+    """`repr` that looks at the beginning of a value alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlong = 2, MOST_SHOWN
+        self.maxstring = self.maxother = 3 * MOST_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002
+        if abs(x) >= 10**MOST_SHOWN:  # Python refuses to write some of these
+            return f"an int of {x.bit_length():,} bits"
+        return repr(x)
+
+    def repr_instance(self, x: Any, level: int) -> str:  # noqa: ARG002
+        try:
+            return repr(x)
+        except Exception:
+            return f"<{type(x).__name__}>"
+
+
+_short = _Short()
+
+
+def shown(value: Any) -> str:
+    """``value`` as a message writes it: `repr`, in at most `MOST_SHOWN` characters.
+
+    Examples
+    --------
+    >>> shown("no"), shown(10**5000), len(shown("a" * 100_000))
+    ("'no'", 'an int of 16,610 bits', 80)
+    """
+    text = _short.repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line; its class where it says nothing."""
+    said = str(error).strip().partition("\n")[0]
+    return said[:200].rstrip(".") or type(error).__name__
+
+
+def nearest(name: Any, known: Iterable[str]) -> str:
+    """The question whether a known name was meant, where one is near; else empty.
+
+    Examples
+    --------
+    >>> nearest("layre", ("layer", "head"))
+    "Did you mean 'layer'?"
+    """
+    found = difflib.get_close_matches(str(name)[:LONGEST_WORD], [*known], n=1)
+    return f"Did you mean {found[0]!r}?" if found else ""
+
+
+def stands_at(path: Path) -> str:
+    """``"folder"``, ``"file"`` or, where there is none, ``""``: also for a name that no disk takes."""
+    try:
+        return "folder" if path.is_dir() else "file" if path.is_file() else ""
+    except OSError:
+        return ""

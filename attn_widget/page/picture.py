@@ -1,0 +1,114 @@
+"""A picture without a browser: of a head's weights, or of a figure of all heads."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.protocol.run_source import title_of
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.corpus.profile import Profile
+    from attn_widget.figures.arrays import Float32, Head
+    from attn_widget.protocol.selection import Selection
+    from attn_widget.protocol.source import Source
+
+PICTURE_SIDE = 448  # px, at most
+PICTURE_CELLS = 128  # a side; larger matrices are max-pooled
+# 17 even steps of the ramp "weight" for a light ground (js/src/draw/color/ramp.ts).
+RAMP = (
+    "f8f7f4 f2e6d1 f0d4af f0c08f f1a974 f0925f ef7851 e56151 d74d57 c83c5d b42d65 99296d 7f2570 "
+    "65226d 4c2063 361d55 221844"
+)
+MASKED = (200, 200, 200)  # what the model's mask forbids
+MASKED_CODE = 64  # beside as many tones of the ramp, which the eye does not tell apart
+
+
+class Picture(NamedTuple):
+    """What stands there until the page is opened: a PNG without labels, what it shows, one line below it."""
+
+    png: bytes
+    alt: str
+    caption: str
+
+
+def picture_of(source: Source, selection: Selection) -> Picture:
+    """The selected head of a run, or the selected figure of all heads of a profile; at most 20 kB."""
+    if source.profile is not None:
+        return picture_of_heads(source.profile, source.title, selection.metric)
+    assert source.analysis is not None
+    return picture_of_weights(source.analysis, *selection.place)
+
+
+def picture_of_weights(analysis: Analysis, layer: int, head: Head) -> Picture:
+    weights = analysis.attention(layer, head)
+    largest = float(weights.max(initial=0))
+    codes = pooled(np.rint(weights / (largest or 1.0) * (MASKED_CODE - 1)).astype(np.uint8))
+    allowed = analysis.trace.allowed(layer)
+    if allowed is not None:
+        codes[pooled(allowed.astype(np.uint8)) == 0] = MASKED_CODE
+    name = "mean of the heads" if head == "mean" else f"H{head}"
+    caption = (
+        f"{title_of(analysis)}: attention weights of L{layer} · {name}, {analysis.n_tokens} tokens. "
+        f"Rows are queries, columns keys; 0 is light, {largest:.3g} the darkest."
+    )
+    image = enlarged(codes, PICTURE_SIDE // len(codes))
+    return Picture(png(image), "Attention weights as a heatmap", caption)
+
+
+def picture_of_heads(profile: Profile, name: str, metric: str) -> Picture:
+    # The first figure in the place of the roles, which are no numbers.
+    key = metric if metric in profile.keys else profile.keys[0]
+    values = profile.mean[key]
+    known = values[~np.isnan(values)]
+    least, span = (known.min(), np.ptp(known)) if known.size else (0.0, 0.0)
+    shares = np.nan_to_num((values - least) / (span or 1.0))
+    tones = np.rint(shares * (MASKED_CODE - 1)).astype(np.uint8)
+    codes = np.where(np.isnan(values), np.uint8(MASKED_CODE), tones)
+    scale = f"; {known.min():.3g} is light, {known.max():.3g} the darkest" if known.size else ""
+    caption = (
+        f"{name}: {key} of every head, mean over the texts. Rows are layers, columns heads{scale}."
+    )
+    image = enlarged(codes, max(1, PICTURE_SIDE // max(codes.shape)))
+    return Picture(png(image), "A figure of every head, layers by heads", caption)
+
+
+def enlarged(codes: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """Each cell as a square of ``side`` px."""
+    return codes.repeat(side, axis=0).repeat(side, axis=1)
+
+
+def pooled(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """At most `PICTURE_CELLS` a side: the largest of the cells that fall together."""
+    n = len(codes)
+    if n <= PICTURE_CELLS:
+        return codes
+    starts = np.arange(PICTURE_CELLS) * n // PICTURE_CELLS
+    return np.maximum.reduceat(np.maximum.reduceat(codes, starts, axis=0), starts, axis=1)
+
+
+def png(codes: NDArray[np.uint8]) -> bytes:
+    """An indexed PNG of rows of codes: along the ramp, the last what is masked."""
+    height, width = codes.shape
+    rows = np.zeros((height, width + 1), dtype=np.uint8)  # each begins with its filter: none
+    rows[:, 1:] = codes
+    palette = np.vstack([ramp(MASKED_CODE), MASKED]).astype(np.uint8)
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)  # 8 bits, indexed
+    chunks = ((b"IHDR", header), (b"PLTE", palette.tobytes()),
+              (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def ramp(size: int) -> Float32:
+    """Colours of the weight ramp, float32 [size, 3], 0 to 255."""
+    stops = np.array([list(bytes.fromhex(stop)) for stop in RAMP.split()], dtype=np.float64)
+    at, along = np.linspace(0, 1, size), np.linspace(0, 1, len(stops))
+    return np.rint([np.interp(at, along, stops[:, i]) for i in range(3)]).T.astype(np.float32)

@@ -1,0 +1,174 @@
+"""The source of a profile: figures over many texts, with no text, tokens or weights."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from attn_widget.corpus.profile import Profile
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.roles import Roles
+from attn_widget.protocol.answer import Reply, respond
+from attn_widget.protocol.built import later_views
+from attn_widget.protocol.pack import pack
+from attn_widget.protocol.request import Request, integer
+from attn_widget.protocol.slices import MAX_SEED, Answer, Arrays, describe_roles
+from attn_widget.protocol.source import Source
+
+TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")
+
+
+def profile_paint(profile: Profile) -> bytes:
+    """Pack the figures of a profile (``docs/architecture.md``, "Pack").
+
+    For each key: ``metric:`` (mean over the texts that have it), ``low:``, ``high:`` (95% interval of
+    that mean), ``sd:`` float32 [L, H] and ``count:`` int32 [L, H].
+    """
+    arrays: Arrays = {}
+    for key in profile.keys:
+        arrays.update({f"{part}:{key}": values for part, values in parts_of(profile, key).items()})
+    meta = {
+        "version": 1,
+        "model": {
+            "name": profile.model,
+            "family": None,
+            "n_layers": profile.n_layers,
+            "n_heads": profile.n_heads,
+            **dict.fromkeys(("head_dim", "hidden_size", "vocab_size", "max_length"), 0),
+            "revision": profile.meta.get("revision"),
+            "has": dict.fromkeys(("mlm", "nsp", "classifier", "scores", "qkv"), False),
+        },
+        "text": "",
+        "text_pair": None,
+        "truncated": None,
+        "tokens": {column: [] for column in TOKEN_COLUMNS},
+        "masked": [],
+        "profile": {
+            "n_texts": profile.n_texts,
+            "n_tokens": int(profile.n_tokens.sum()),
+            "seed": profile.seed,
+            "tagger": profile.meta.get("tagger"),
+            "keys": list(profile.keys),
+        },
+        "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU},
+        "thumb": 0,
+        "predictions": None,
+        "selected": None,
+        "versions": {"attn_widget": profile.meta.get("attn_widget", "")},
+    }
+    return pack(meta, arrays)
+
+
+def parts_of(profile: Profile, key: str) -> Arrays:
+    """``metric``, ``low``, ``high``, ``sd`` float32 and ``count`` int32 of one figure, [L, H] each."""
+    low, high = profile.interval[key]
+    return {
+        "metric": profile.mean[key],
+        "low": low,
+        "high": high,
+        "sd": profile.sd[key],
+        "count": profile.count[key].astype(np.int32),
+    }
+
+
+def _held(profile: Profile, keys: tuple[str, ...]) -> list[str]:
+    """Those of ``keys`` that the profile has: one of an older version may lack some."""
+    return [key for key in keys if key in profile.keys]
+
+
+class ProfileSource(Source):
+    """The figures of all heads over many texts.
+
+    Parameters
+    ----------
+    profile : Profile
+    """
+
+    views = ("heads",)
+    options = ("layer", "head", "metric", "view", "theme", "height", "chrome")
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self.lock = threading.RLock()
+        self._roles: dict[int, Roles] = {}
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.profile.n_layers, self.profile.n_heads
+
+    @property
+    def title(self) -> str:
+        return f"{self.profile.model}, {self.profile.n_texts} texts"
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.profile.n_tokens.sum())
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def answer(self, request: object) -> Reply:
+        return respond(self, request, HANDLERS)
+
+    def metrics(self, request: Request) -> Answer:
+        tau = request.get("tau", metrics.TAU)
+        if tau != metrics.TAU:
+            raise NotAvailableError(
+                f"The profile was counted with tau = {metrics.TAU}, not with {str(tau)[:80]}.",
+                "Sparsity with another threshold can be had of one text: analyze(text).metrics_at(tau).",
+            )
+        keys = _held(self.profile, metrics.KEYS)
+        return {"tau": tau, "keys": keys}, {f"metric:{key}": self.profile.mean[key] for key in keys}
+
+    def specialization(self, _request: Request) -> Answer:
+        keys = _held(self.profile, specialization.KEYS)
+        arrays: Arrays = {}
+        reasons: dict[str, str] = {}
+        notes: list[str] = []
+        texts = self.profile.n_texts
+        for key in keys:
+            mean = self.profile.mean[key]
+            arrays[f"raw:{key}"] = mean
+            arrays[f"scaled:{key}"] = specialization.scale_by_layer(mean)
+            arrays[f"z:{key}"] = specialization.standardize(mean)
+            count = int(self.profile.count[key].max())
+            if count == 0:
+                reasons[key] = f"None of the {texts} texts has it."
+            elif count < texts:
+                notes.append(f"{key}: mean over the {count} of {texts} texts that have it.")
+        data = {"keys": keys, "chance": dict.fromkeys(keys), "reasons": reasons, "notes": notes}
+        return data, arrays
+
+    def patterns(self, _request: Request) -> Answer:
+        keys = _held(self.profile, patterns.KEYS)
+        if not keys:
+            raise NotAvailableError(
+                "This profile was made before positional patterns were measured.",
+                "Run profile(texts) again.",
+            )
+        arrays: Arrays = {f"pattern:{key}": self.profile.mean[key] for key in keys}
+        return {"keys": keys, "chance": None}, arrays
+
+    def roles(self, request: Request) -> Answer:
+        seed = integer({"seed": request.get("seed", self.profile.seed)}, "seed", 0, MAX_SEED)
+        with self.lock:
+            if seed not in self._roles:
+                self._roles[seed] = self.profile.roles(seed)
+            return describe_roles(self._roles[seed])
+
+
+HANDLERS: Mapping[str, Callable[[ProfileSource, Request], Answer]] = {
+    "metrics": ProfileSource.metrics,
+    "specialization": ProfileSource.specialization,
+    "patterns": ProfileSource.patterns,
+    "roles": ProfileSource.roles,
+    "code": later_views,  # it prints, too
+}

@@ -1,0 +1,51 @@
+"""The source of one text: an analysis and its answers."""
+
+from __future__ import annotations
+
+from attn_widget.analysis import Analysis
+from attn_widget.protocol.answer import Reply, answer
+from attn_widget.protocol.selection import NAMES, VIEWS
+from attn_widget.protocol.source import Source
+
+TITLE_CHARACTERS = 120
+
+
+class RunSource(Source):
+    """A run of one text.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    """
+
+    views = VIEWS
+    options = NAMES
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    @property
+    def analysis(self) -> Analysis:
+        return self._analysis
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.analysis.n_layers, self.analysis.n_heads
+
+    @property
+    def title(self) -> str:
+        return title_of(self.analysis)
+
+    @property
+    def n_tokens(self) -> int:
+        return self.analysis.n_tokens
+
+    def answer(self, request: object) -> Reply:
+        return answer(self.analysis, request)
+
+
+def title_of(analysis: Analysis) -> str:
+    """The beginning of the text, on one line."""
+    whole = " · ".join(part for part in (analysis.text, analysis.text_pair) if part)
+    line = " ".join(whole.split())
+    return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"

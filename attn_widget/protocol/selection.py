@@ -1,0 +1,105 @@
+"""Selection: what of a source is shown, as one value; the traits of a widget, without the widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.arrays import Head
+
+SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
+QUANTITIES = ("weights", "scores", "rollout")
+SCALES = ("words", "head", "unit", "sqrt")
+THEMES = ("auto", "light", "dark")
+LARGEST_HEIGHT = 100_000  # px
+LARGEST_TOP_K = 10
+LARGEST_DEPTH = 6
+CHOICES = {
+    "metric": SHADES, "view": VIEWS, "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is shown of a source; the fields are the traits of `AttentionWidget`.
+
+    Attributes
+    ----------
+    layer, head : optional
+        None: where the source opens by itself.
+    token, pair, group
+        Places in one text.
+    metric, view, quantity, top_k, depth, special, words, scale, theme, height, chrome
+        As a new widget has them.
+    """
+
+    layer: int | None = None
+    head: Head | None = None
+    token: int | None = None
+    pair: Sequence[int] | None = None
+    metric: str = "thumbnails"
+    view: str = "attention"
+    quantity: str = "weights"
+    group: Sequence[int] = ()
+    top_k: int = 3
+    depth: int = 3
+    special: bool = True
+    words: bool = False
+    scale: str = "words"
+    theme: str = "auto"
+    height: int | None = None
+    chrome: bool = True
+
+    @property
+    def place(self) -> tuple[int, Head]:
+        """Layer and head: the first ones where none was chosen."""
+        return self.layer or 0, 0 if self.head is None else self.head
+
+    @classmethod
+    def of(cls, holder: Any, names: Sequence[str] | None = None) -> Selection:
+        """Those of ``names`` (all by default) that ``holder`` has as attributes."""
+        return cls(
+            **{
+                n: getattr(holder, n)
+                for n in (NAMES if names is None else names)
+                if hasattr(holder, n)
+            }
+        )
+
+    def as_dict(self, names: Sequence[str] | None = None) -> dict[str, Any]:
+        """Those of ``names`` (all by default), in the order of the fields."""
+        return {name: getattr(self, name) for name in NAMES if names is None or name in names}
+
+    def check(self, n_layers: int, n_heads: int) -> Selection:
+        """The same, where a model of this shape has it; places in a text are not looked at.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A layer, head, name, size or yes-or-no that cannot be.
+
+        Examples
+        --------
+        >>> Selection(layer=5).check(6, 12).layer
+        5
+        """
+        if self.layer is not None:
+            index_in(self.layer, n_layers, "layer")
+        if self.head is not None and not is_mean(self.head):
+            index_in(self.head, n_heads, "head")
+        for name, known in CHOICES.items():
+            check_choice(getattr(self, name), name, known)
+        for name in ("special", "words", "chrome"):
+            check_flag(getattr(self, name), name)
+        check_count(self.top_k, "top_k", 1, LARGEST_TOP_K)
+        check_count(self.depth, "depth", 1, LARGEST_DEPTH)
+        if self.height is not None:
+            check_count(self.height, "height", 1, LARGEST_HEIGHT, "CSS px.")
+        return self
+
+
+NAMES = tuple(field.name for field in fields(Selection))

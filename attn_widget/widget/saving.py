@@ -1,0 +1,105 @@
+"""to_html() and as_html(): widgets as pages that stay alive without a kernel and without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from attn_widget.checks import check_several, is_iterable
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.page.page import save
+from attn_widget.page.saved_run import Kept
+from attn_widget.widget.exports import Exports
+
+
+def to_html(
+    widgets: Exports | Iterable[Exports],
+    path: str | os.PathLike[str],
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    views: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write one page with one or several widgets in it, alive without a kernel and a network.
+
+    Parameters
+    ----------
+    widgets : widget that `show` returned, or iterable of them
+        Shown one below the other.
+    path : str or path
+        Replaced in one step: a page that cannot be finished leaves the old one.
+    layers, heads : sequence of int, optional
+        0-based; by default all.
+    views : sequence of str, optional
+        Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+    title : str, optional
+        Of the page.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputTypeError
+        No widget, a title that is no str, or layers, heads or views that are not several.
+    InputError
+        Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
+        page can hold; a file that cannot be written, of which nothing is left half-written.
+
+    Examples
+    --------
+    >>> import attn_widget as aw, tempfile, pathlib
+    >>> w = aw.show("the cat sat", progress=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = to_html(w, pathlib.Path(folder) / "cat.html", layers=[3])
+    ...     page.stat().st_size < 1_500_000
+    True
+    >>> w.close()
+    """
+    kept = Kept(layers, heads, views, title)
+    if isinstance(widgets, Exports):
+        return widgets.to_html(path, kept.layers, kept.heads, kept.views, title)
+    if not is_iterable(widgets):
+        raise not_a_widget(widgets)
+    given = check_several(widgets, "widgets", "widgets")
+    if not given:
+        raise InputError("There is no widget to save.", "Give one, or a list of them.")
+    every = [check_widget(one) for one in given]
+    return save(path, [(one.source, one.selection) for one in every], kept)
+
+
+def check_widget(widget: object) -> Exports:
+    """``widget``, if it is one of ours."""
+    if not isinstance(widget, Exports):
+        raise not_a_widget(widget)
+    return widget
+
+
+def not_a_widget(given: object) -> InputTypeError:
+    return InputTypeError(
+        f"to_html() saves widgets, got {type(given).__name__}.",
+        "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
+    )
+
+
+def as_html(widget: Exports, *, height: int = 900, title: str | None = None) -> str:
+    """A sandboxed iframe with the page inside, for notebooks that are exported.
+
+    Parameters
+    ----------
+    height : int
+        Of the frame, px.
+    title : str, optional
+        Of the page and the frame; the text by default.
+
+    Raises
+    ------
+    InputTypeError
+        No widget, or a title that is no str.
+    InputError
+        A closed widget, or a height that is no positive int.
+    """
+    return check_widget(widget).as_html(height, title)
