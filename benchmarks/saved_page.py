@@ -23,6 +23,7 @@ from transformers import BertConfig, BertForMaskedLM
 import attn_widget as aw
 from attn_widget.page.page import write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
+from attn_widget.protocol.run_source import RunSource
 from benchmarks.shapes import MINI, table, text_of, tokenizer
 from scripts.lab import chromium
 from scripts.page import DRAWN
@@ -58,7 +59,7 @@ def json_bytes(analysis: aw.Analysis) -> int:
 def measure(browser: Browser, name: str, analysis: aw.Analysis, repeats: int) -> list[str]:
     n, cells = analysis.n_tokens, analysis.n_layers * analysis.n_heads * analysis.n_tokens**2
     started = time.perf_counter()
-    run: SavedRun = saved_run(analysis, {})
+    run: SavedRun = saved_run(RunSource(analysis))
     with tempfile.TemporaryDirectory() as folder:
         path = write_page(Path(folder) / "page.html", [run], name, "stack")
         seconds = time.perf_counter() - started

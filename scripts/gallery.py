@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.widget.widget import VIEWS
+from attn_widget.protocol.selection import VIEWS
 from scripts.lab import ROOT, STEP_MS, Lab, chromium, jupyterlab
 from scripts.page import mount
 from scripts.probe import sentiment

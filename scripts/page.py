@@ -14,8 +14,9 @@ from typing import Any
 from playwright.sync_api import Page
 
 from attn_widget import AttentionWidget
-from attn_widget.export.mount import encode_reply, mount_page, page_traits
+from attn_widget.export.mount import encode_reply, mount_page
 from attn_widget.widget.profile import ProfileWidget
+from attn_widget.widget.traits import page_traits
 
 # A view without a matrix of its own is there when nothing is on its way.
 DRAWN = """() => performance.getEntriesByName('aw:drawn').length > 0

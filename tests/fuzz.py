@@ -488,6 +488,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "trace": lambda w: [w.outside.trace],
     "run": one_of(None),
     "language": one_of(None),
+    "origin": one_of(None),
     "meta": lambda w: [w.profile.meta],
     "groups": one_of(("a", "b")),
     "RatedSentences.ids": one_of(("a", "b")),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.kept import Origin
@@ -13,7 +13,6 @@ from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
 
 if TYPE_CHECKING:
-    from attn_widget.analysis.text_beside import TextBeside
     from attn_widget.language import Language
     from attn_widget.model.tokens import Token
     from attn_widget.trace.forward import Progress
@@ -82,7 +81,7 @@ class Analysis(AttentionFigures, ModelFigures):
         if not words and special:
             return self
         key = ("view", words, special, renormalize)
-        return self.once(key, lambda: self._make_view(words, special, renormalize))
+        return self._once(key, lambda: self._make_view(words, special, renormalize))
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Analysis:
         """The same text run again with these tokens read as the mask token: an intervention.
@@ -132,28 +131,6 @@ class Analysis(AttentionFigures, ModelFigures):
             beside=self.beside,
         )
         return Analysis(again.trace, run=again, tagger=self._tagger, origin=origin)
-
-    def with_beside(self, texts: Iterable[TextBeside]) -> Analysis:
-        """The same run with other texts beside it; what was computed is kept."""
-        return self._again(self._tagger, self._find_language, tuple(texts))
-
-    def untagged(self) -> Analysis:
-        """The same run, its words and sentences found without a tagger unless they are known already."""
-        if "language" in self._cache or self.run is None:
-            return self
-        return self._again(None, None, self.beside)  # no known figure has asked for words
-
-    def _again(
-        self, tagger: Any, find: Callable[[], Language] | None, beside: tuple[TextBeside, ...]
-    ) -> Analysis:
-        return Analysis(
-            self.trace,
-            run=self.run,
-            tagger=tagger,
-            text=self.text,
-            text_pair=self.text_pair,
-            origin=Origin(self.base, self._unmasked, find, beside, self._cache),
-        )
 
     def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""

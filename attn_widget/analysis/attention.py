@@ -114,7 +114,7 @@ class AttentionFigures(Kept):
         if tau == TAU and not mean_head:
             return self._walk()[0]
         key = ("metrics", tau, mean_head)
-        return self.once(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
+        return self._once(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
 
     @property
     def marginals(self) -> Marginals:
@@ -124,7 +124,7 @@ class AttentionFigures(Kept):
     @property
     def specialization(self) -> Specialization:
         """The seven specialisation metrics of every head; see `specialize`."""
-        return self.once("specialization", self._specialize)
+        return self._once("specialization", self._specialize)
 
     @property
     def patterns(self) -> Patterns:
@@ -134,7 +134,7 @@ class AttentionFigures(Kept):
             allowed = [self.trace.allowed(layer) for layer in range(self.n_layers)]
             return positional_patterns(self.marginals, allowed)
 
-        return self.once("patterns", find)
+        return self._once("patterns", find)
 
     def roles(self, seed: int = 0) -> Roles:
         """Heads clustered by their specialisation on this text; see `head_roles`.
@@ -150,7 +150,7 @@ class AttentionFigures(Kept):
         key = ("roles", seed)
         if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
             found = head_roles(self.specialization.zscores(), seed)
-            return self.once(key, lambda: found)
+            return self._once(key, lambda: found)
         return self._cache[key]
 
     def to_dataframe(self) -> Any:
@@ -163,7 +163,7 @@ class AttentionFigures(Kept):
     @property
     def sentences(self) -> SentenceAttention:
         """Attention between the sentences of the text."""
-        return self.once("sentences", self._sentences)
+        return self._once("sentences", self._sentences)
 
     def influence(
         self,
@@ -215,7 +215,7 @@ class AttentionFigures(Kept):
 
         Row ``i``: how much of position ``i`` comes from each input token (Abnar & Zuidema 2020).
         """
-        steps = self.once("rollout", lambda: list(rollout(mean_heads(self.trace))))
+        steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
         return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
 
     def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
@@ -223,12 +223,12 @@ class AttentionFigures(Kept):
         token = index_in(token, self.n_tokens, "token")
         keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
         key = ("flow", token, None if keys is None else tuple(keys))
-        return self.once(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
+        return self._once(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
 
     @property
     def layer_change(self) -> Float32:
         """Jensen-Shannon distance from each layer's mean head to the next, float32 [L - 1]."""
-        return self.once("layer_change", lambda: layer_change(mean_heads(self.trace)))
+        return self._once("layer_change", lambda: layer_change(mean_heads(self.trace)))
 
     def _area(self, rows: Any, cols: Any) -> tuple[slice, slice]:
         n = self.n_tokens
@@ -246,7 +246,7 @@ class AttentionFigures(Kept):
                 marginals.append(layer_marginals(weights))
             return stack_metrics(metrics, TAU), stack_marginals(marginals)
 
-        return self.once("walk", walk)
+        return self._once("walk", walk)
 
     def _specialize(self) -> Specialization:
         from attn_widget.language import key_sets

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.checks import check_kind
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.run import Run
 
 Value = TypeVar("Value")
+Made = TypeVar("Made", bound="Kept")
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Kept(NotPickled):
         self.text = text if run is None else run.encoding.text
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
+        if origin is not None:
+            check_kind(origin, Origin, "origin", "Leave it out.")
         origin = Origin() if origin is None else origin
         self.base: Self | None = origin.base
         self.beside = origin.beside
@@ -134,7 +137,7 @@ class Kept(NotPickled):
     @property
     def language(self) -> Language:
         """Words, sentences, parts of speech and entities, aligned with the tokens."""
-        return self.once("language", lambda: self._find_language())
+        return self._once("language", lambda: self._find_language())
 
     @property
     def has_tagger_ready(self) -> bool:
@@ -148,11 +151,29 @@ class Kept(NotPickled):
         """The words of the text."""
         return self.language.words
 
-    def once(self, key: object, compute: Callable[[], Value]) -> Value:
+    def _once(self, key: object, compute: Callable[[], Value]) -> Value:
         with self.lock:
             if key not in self._cache:
                 self._cache[key] = compute()
             return self._cache[key]
+
+    def _untagged(self) -> Self:
+        if "language" in self._cache or self.run is None:
+            return self
+        return self._again(tagger=None, find_language=None)  # no known figure has asked for words
+
+    def _again(self, **changes: Any) -> Self:
+        """The same run; ``changes`` of the tagger and the origin."""
+        tagger = changes.pop("tagger", self._tagger)
+        origin = Origin(self.base, self._unmasked, self._find_language, self.beside, self._cache)
+        return type(self)(
+            self.trace,
+            run=self.run,
+            tagger=tagger,
+            text=self.text,
+            text_pair=self.text_pair,
+            origin=replace(origin, **changes),
+        )
 
     def _annotate(self) -> Language:
         from attn_widget.language import annotate
@@ -180,3 +201,19 @@ class Kept(NotPickled):
             where = where or f"The model's {what} are for its own tokens"
             raise NotAvailableError(f"{where}, and this view changes them.", self._where_to_ask)
         return self.run
+
+
+def once(kept: Kept, key: object, compute: Callable[[], Value]) -> Value:
+    """What ``compute`` gives, computed when it is first asked for and then kept with the analysis."""
+    return kept._once(key, compute)  # pyright: ignore[reportPrivateUsage]
+
+
+def with_beside(kept: Made, texts: Iterable[TextBeside]) -> Made:
+    """The same run with other texts beside it; what was computed is kept."""
+    beside = tuple(texts)
+    return kept if beside == kept.beside else kept._again(beside=beside)  # pyright: ignore[reportPrivateUsage]
+
+
+def untagged(kept: Made) -> Made:
+    """The same run, its words and sentences found without a tagger unless they are known already."""
+    return kept._untagged()  # pyright: ignore[reportPrivateUsage]

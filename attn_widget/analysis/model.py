@@ -47,13 +47,13 @@ class ModelFigures(Kept):
     def hidden_path(self) -> HiddenPath:
         """Norms, cosines to the layer before, and one 2-D picture of all hidden states."""
         states = self.hidden_states
-        return self.once("hidden_path", lambda: hidden_path(states))
+        return self._once("hidden_path", lambda: hidden_path(states))
 
     @property
     def embeddings(self) -> EmbeddingParts:
         """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
         run = self._running("embeddings", of_tokens=True)
-        return self.once("embeddings", run.embeddings)
+        return self._once("embeddings", run.embeddings)
 
     def inside(self, layer: int) -> LayerParts:
         """Everything that a layer computes beside attention weights; see `LayerParts`.
@@ -87,17 +87,17 @@ class ModelFigures(Kept):
             run.visit_layers(lambda parts: bars.append(residual_bars(parts)))
             return residuals(bars)
 
-        return self.once("residuals", find)
+        return self._once("residuals", find)
 
     @property
     def parameters(self) -> dict[str, int]:
         """How many trained numbers each part of the model has."""
-        return self.once("parameters", self._running("parameters").parameters)
+        return self._once("parameters", self._running("parameters").parameters)
 
     @property
     def positions(self) -> Float32:
         """The model's learned position embeddings, float32 [max_length, e]."""
-        return self.once("positions", self._running("position embeddings").positions)
+        return self._once("positions", self._running("position embeddings").positions)
 
     def predictions(
         self,

@@ -86,9 +86,10 @@ def analyze(
     analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
     if others:
         from attn_widget.analysis.beside import beside_of
+        from attn_widget.analysis.kept import with_beside
 
         runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
-        analysis = analysis.with_beside(filter(None, map(beside_of, runs)))
+        analysis = with_beside(analysis, filter(None, map(beside_of, runs)))
     return analysis.mask(masked)
 
 

@@ -174,6 +174,7 @@ class Encoder(NotPickled):
 
         Examples
         --------
+        >>> from attn_widget import load
         >>> encoding = load(progress=False).encode("Cats purr.")
         >>> [(token.text, token.start, token.end) for token in encoding.tokens if not token.special]
         [('cats', 0, 4), ('pu', 5, 7), ('##rr', 7, 9), ('.', 9, 10)]

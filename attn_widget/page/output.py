@@ -14,6 +14,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.analysis.kept import untagged
 from attn_widget.page.compress import deflate
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
@@ -77,7 +78,7 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     """What the page of an output carries: of a run, little unless it is to be ``full``."""
     if source.analysis is None:
         return saved_run(source, selection)
-    analysis = source.analysis if full else source.analysis.untagged()  # a tagger takes seconds
+    analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
     views = check_views(None if full else OUTPUT_VIEWS)
     chosen = selection.as_dict()

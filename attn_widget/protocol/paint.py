@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
+from attn_widget.analysis.kept import once
 from attn_widget.analysis.opening import (
     Opening,
     choose_opening,
@@ -114,7 +115,7 @@ class Survey:
 
 def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     """The survey of a run, made once."""
-    return analysis.once("survey", lambda: make_survey(analysis, progress))
+    return once(analysis, "survey", lambda: make_survey(analysis, progress))
 
 
 def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
@@ -241,7 +242,7 @@ def opening_mode(analysis: Analysis) -> Mode:
 
     Masked, where that takes less than half a second: as is, nearly every first choice is the token itself.
     """
-    return analysis.once("opening_mode", lambda: find_opening_mode(analysis))
+    return once(analysis, "opening_mode", lambda: find_opening_mode(analysis))
 
 
 def find_opening_mode(analysis: Analysis) -> Mode:

@@ -9,6 +9,7 @@ import traitlets as t
 from anywidget.experimental import command
 
 from attn_widget.analysis.beside import carried
+from attn_widget.analysis.kept import with_beside
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.protocol.paint import first_paint
 from attn_widget.widget import actions
@@ -209,7 +210,7 @@ class RunningWidget(TogetherWidget):
             analysis = work(job.step(RUNNING))
             before = self._analysis
             if before is not None:
-                analysis = analysis.with_beside(carried(before, analysis))
+                analysis = with_beside(analysis, carried(before, analysis))
             same = before is not None and same_positions(before, analysis)
             opened = self._open_in(analysis, same, job.step(DRAWING))
             paint = first_paint(analysis, opened.layer, opened.head, job.step(DRAWING))

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.page.page import page_html
+from attn_widget.page.saved_run import saved_run
 from scripts.page import mount
 from tests.e2e.boxes import blank, cut, outside, overlaps
 from tests.e2e.pages import CASES, saved_page
@@ -290,7 +291,7 @@ def test_one_of_several_widgets_is_printed_alone(page: Page, tmp_path: Path) -> 
 
 def test_where_the_host_forbids_printing_the_menu_says_so(page: Page) -> None:
     widget = aw.show("the cat sat", progress=False)
-    source = page_html(widget)
+    source = page_html(saved_run(widget.source, widget.selection))
     page.set_content(
         "<iframe sandbox='allow-scripts' style='width: 1100px; height: 900px'></iframe>"
     )

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
-from attn_widget.widget.widget import VIEWS
+from attn_widget.protocol.selection import VIEWS
 from scripts.page import mount
 from scripts.probe import sentiment
 from tests.golden.make import analysis as masked_analysis

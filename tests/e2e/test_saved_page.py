@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 import attn_widget as aw
 from attn_widget.page.output import outputs
 from attn_widget.page.page import page_html, write_page
-from attn_widget.page.saved_run import SavedRun
+from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
 from scripts.page import DRAWN
 from scripts.probe import sentiment
@@ -251,7 +251,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
-    source = html.escape(page_html(widget), quote=True)
+    source = html.escape(page_html(saved_run(widget.source, widget.selection)), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []
@@ -275,7 +275,7 @@ def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: 
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    output = outputs(widget, code=True)["text/html"]
+    output = outputs(widget.source, widget.selection, widget.saved, code=True)["text/html"]
     page.set_content(f"<!doctype html><body>{widget.as_html()}{output}</body>")
     frames = page.locator("iframe")
     expect(frames).to_have_count(2)
@@ -293,7 +293,9 @@ def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: B
     widget = aw.show(aw.profile([TEXT, ATTACKS[0]], progress=False), layer=2, head=3)
     context = browser.new_context(viewport={"width": 1200, "height": 1000})
     page = context.new_page()
-    page.set_content(f"<!doctype html><body>{outputs(widget, code=True)['text/html']}</body>")
+    page.set_content(
+        f"<!doctype html><body>{outputs(widget.source, widget.selection, widget.saved, code=True)['text/html']}</body>"
+    )
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     expect(page.locator(".attn-widget-output > img")).to_have_count(0)

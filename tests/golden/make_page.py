@@ -15,6 +15,8 @@ import attn_widget as aw
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import saved_run
 from attn_widget.protocol.answer import answer
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import Selection
 from tests.golden.make import analysis as held
 from tests.unit.tiny_models import build
 
@@ -140,7 +142,7 @@ def golden() -> list[dict[str, Any]]:
 
     pages: list[dict[str, Any]] = []
     for name, (analysis, options, asked) in runs().items():
-        saved = saved_run(analysis, {"layer": 1, "head": 0}, **options).snapshot
+        saved = saved_run(RunSource(analysis), Selection(layer=1, head=0), **options).snapshot
         slices: list[dict[str, Any]] = []
         for request, how in asked:
             # The page's windows are wider than these tensors, and the kernel is asked for what there is.

@@ -153,7 +153,7 @@ def test_the_place_of_a_page_and_its_title_are_checked_before_the_model_runs(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:
     # By its name, which in the package is that of the function.
-    module = importlib.import_module("attn_widget.show")
+    module = importlib.import_module("attn_widget.analysis.texts")
     monkeypatch.setattr(module, "analyze", lambda *_, **__: pytest.fail("it ran"))
     assert main(["the cat", "-o", str(tmp_path / "missing" / "x.html")]) == 2
     assert main(["the cat", "-o", str(tmp_path / "x.html"), "--title", "\udcff"]) == 2

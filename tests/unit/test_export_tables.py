@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.tables import TABLES, root_of, tree_table
 from attn_widget.export.units import Unit, project, units_of
+from attn_widget.protocol.selection import Selection
 from tests.golden.make import analysis as masked_analysis
 
 TEXT = "The unbelievably fast train left. It was late, -5 minutes."
@@ -203,7 +203,7 @@ def test_units_are_called_by_the_text_between_their_pieces() -> None:
 
 def test_tables_of_a_text_of_special_tokens_alone_say_why() -> None:
     run = masked_analysis()
-    selection = SimpleNamespace(
+    selection = Selection(
         layer=0,
         head=0,
         token=None,

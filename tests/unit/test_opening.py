@@ -21,6 +21,7 @@ from attn_widget.analysis.opening import (
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.paint import opening, survey
+from attn_widget.protocol.run_source import RunSource
 
 TROPHY = "The trophy does not fit in the suitcase because it is too large."
 PARIS = "Paris is the capital of France."
@@ -196,7 +197,7 @@ def test_a_report_opens_each_text_on_its_own_head(tmp_path: Path) -> None:
 
     for text in (TROPHY, PARIS):
         widget = aw.show(text, progress=False)
-        snapshot = saved_run(aw.analyze(text, progress=False), {}).snapshot
+        snapshot = saved_run(RunSource(aw.analyze(text, progress=False))).snapshot
         saved = unpack(snapshot.chunks["paint"])[0]["snapshot"]["selection"]
         assert {name: saved[name] for name in ("layer", "head", "token")} == {
             "layer": widget.layer, "head": widget.head, "token": widget.token

@@ -12,6 +12,7 @@ from attn_widget.model.loading import load
 from attn_widget.model.speed import Speed
 from attn_widget.page.saved_run import saved_run
 from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.run_source import RunSource
 
 TEXT = "Paris is the capital of France."
 QUICK, SLOW = 1e-6, 1.0  # seconds a token
@@ -41,7 +42,7 @@ def opens(widget: aw.AttentionWidget) -> str:
 
 
 def recorded(analysis: aw.Analysis, **options: Any) -> list[str]:
-    snapshot = saved_run(analysis, {}, **options).snapshot
+    snapshot = saved_run(RunSource(analysis), **options).snapshot
     asked = [one["request"] for one in unpack(snapshot.chunks["paint"])[0]["recorded"]]
     return [one["mode"] for one in asked if one["kind"] == "predictions"]
 

@@ -106,7 +106,7 @@ def test_options_that_show_refuses_are_refused_before_any_text_runs(
     wrong: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # By its name, which in the package is that of the function.
-    module = importlib.import_module("attn_widget.show")
+    module = importlib.import_module("attn_widget.analysis.texts")
     monkeypatch.setattr(module, "analyze", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises((InputError, InputTypeError)) as error:
         aw.report(["the cat"], tmp_path / "r.html", progress=False, **wrong)

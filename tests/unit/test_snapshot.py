@@ -16,6 +16,8 @@ from attn_widget.page.snapshot import Snapshot, snapshot
 from attn_widget.page.tensors import fitting
 from attn_widget.protocol.answer import HANDLERS, answer
 from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER
 from tests.golden import make_page
 from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
@@ -35,7 +37,11 @@ def paint_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     from attn_widget.page.saved_run import saved_run
 
     analysis, options, _ = runs()[name]
-    return unpack(saved_run(analysis, {"layer": 1, "head": 0}, **options).snapshot.chunks["paint"])
+    return unpack(
+        saved_run(RunSource(analysis), Selection(layer=1, head=0), **options).snapshot.chunks[
+            "paint"
+        ]
+    )
 
 
 def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:

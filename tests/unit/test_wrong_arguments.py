@@ -13,7 +13,7 @@ import attn_widget as aw
 from attn_widget import tasks
 from attn_widget.checks import LARGEST_SEED, check_seed
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.model import encoder as encoders
+from attn_widget.model import loading as encoders
 
 TEXT = "the cat sat on the mat"
 
