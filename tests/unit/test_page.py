@@ -22,9 +22,9 @@ import pytest
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.page import hash_of
-from attn_widget.page.saved_run import TITLE_CHARACTERS
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.run_source import TITLE_CHARACTERS
 
 ROOT = Path(__file__).resolve().parents[2]
 ATTACK = "</script><script>hit()</script><!-- ]]> ' \" \x00 \u2028 javascript:hit()"
