@@ -35,7 +35,7 @@ from scripts.chromium import FLAGS, MISSING, find_chromium
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ("127.0.0.1", "localhost", "")  # "" is the host of data: and blob: addresses
 START_S = 180  # seconds until the server answers; idle it takes 5
-STEP_MS = 180_000  # milliseconds for anything in the page; idle, all take less than 10,000
+STEP_MS = 60_000  # milliseconds for anything in the page; idle, all take less than 10,000
 POLL_S = 0.2
 
 SETTINGS = {

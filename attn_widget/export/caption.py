@@ -55,7 +55,7 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
     Parameters
     ----------
     meta : mapping
-        That of the first paint (``docs/architecture.md``, section "Pack").
+        That of the first paint (``docs/protocol.md``, section "Pack").
     selection : Selection
     view : str
 

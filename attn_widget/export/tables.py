@@ -1,6 +1,6 @@
 """The table of every view under a widget's selection: the rows that the page's own menu saves.
 
-Columns stand in ``docs/architecture.md`` ("The page"); a view's own switches (mode of predictions,
+Columns stand in ``docs/protocol.md`` ("The page"); a view's own switches (mode of predictions,
 aggregation of sentences ...) are as they are when the view is opened.
 """
 

@@ -1,7 +1,7 @@
 """What the output of a cell keeps for readers without a kernel: a small live page, and a picture.
 
 The code of the page (two thirds of its bytes) stands in one output of a notebook; all others find it
-there. Which one that is, `CodePlace` remembers. The layout is in ``docs/architecture.md``, section
+there. Which one that is, `CodePlace` remembers. The layout is in ``docs/protocol.md``, section
 "Saved pages"; ``js/output.js`` runs in the document.
 """
 

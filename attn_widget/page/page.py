@@ -1,6 +1,6 @@
 """The HTML of a page that stays alive without a kernel and without a network.
 
-The layout of the file is in ``docs/architecture.md``, section "Saved pages".
+The layout of the file is in ``docs/protocol.md``, section "Saved pages".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a saved page carries: the first paint, the slices worth recording, and all chosen heads in code.
 
-The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/protocol/snapshot.ts`` reads it.
+The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/snapshot.ts`` reads it.
 """
 
 from __future__ import annotations

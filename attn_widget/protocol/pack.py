@@ -1,6 +1,6 @@
 """The pack "AWP1": a JSON header and aligned arrays in one bytes object.
 
-The layout is described in ``docs/architecture.md``; ``js/src/protocol/pack.ts`` reads it.
+The layout is described in ``docs/protocol.md``; ``js/src/protocol/pack.ts`` reads it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The packed first paint: all that the page needs to draw at once, in a few dozen kB.
 
-What lies in it is listed in ``docs/architecture.md`` (section "Pack").
+What lies in it is listed in ``docs/protocol.md`` (section "Pack").
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "
 
 
 def profile_paint(profile: Profile) -> bytes:
-    """Pack the figures of a profile (``docs/architecture.md``, "Pack").
+    """Pack the figures of a profile (``docs/protocol.md``, "Pack").
 
     For each key: ``metric:`` (mean over the texts that have it), ``low:``, ``high:`` (95% interval of
     that mean), ``sd:`` float32 [L, H] and ``count:`` int32 [L, H].

@@ -40,7 +40,7 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, TogetherWidget):
     error = t.Dict().tag(sync=True)
     """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
     first_paint = t.Bytes(b"").tag(sync=True)
-    """The packed first paint (see ``docs/architecture.md``)."""
+    """The packed first paint (see ``docs/protocol.md``)."""
 
     def __init__(self, *parts: Any, **traits: Any) -> None:
         self._once = DisplayOnce()

@@ -58,7 +58,7 @@ class RunningWidget(TogetherWidget):
     masked = t.List(t.Int()).tag(sync=True)
     """Tokens that this run reads as the mask token; set it to run again. Default none."""
     first_paint = t.Bytes(b"").tag(sync=True)
-    """The packed first paint (see ``docs/architecture.md``)."""
+    """The packed first paint (see ``docs/protocol.md``)."""
 
     _analysis: Analysis | None = None
 

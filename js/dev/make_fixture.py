@@ -53,7 +53,7 @@ MAX_TOKENS = {"n128": 128, "long": 300, "huge": 512, "hard": 128}
 
 
 def pack(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-    """``AWP1`` as in docs/architecture.md."""
+    """``AWP1`` as in docs/protocol.md."""
 
     def align(offset: int) -> int:
         return -(-offset // 8) * 8

@@ -35,7 +35,7 @@ class Reference:
         return shifted / shifted.sum()
 
     def metrics(self, layer: int, head: int) -> dict[str, float]:
-        """The six metrics of docs/architecture.md, written out in float64."""
+        """The six metrics of docs/definitions.md, written out in float64."""
         a = self.weights[layer, head].astype(np.float64)
         return {
             "confidence_max": a.max(),

@@ -1,6 +1,6 @@
 """Chunks of layers: how the heads of a saved page are coded, and the arrays that hold them.
 
-The layout is in ``docs/architecture.md``, section "Saved pages"; ``js/src/protocol/decode.ts`` reads it.
+The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/decode.ts`` reads it.
 """
 
 from __future__ import annotations

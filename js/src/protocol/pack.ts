@@ -1,4 +1,4 @@
-/** The packed first paint: "AWP1", a JSON header, then aligned little-endian arrays (docs/architecture.md). */
+/** The packed first paint: "AWP1", a JSON header, then aligned little-endian arrays (docs/protocol.md). */
 
 import type { DType, Meta, NdArray, TypedArray } from "./types";
 

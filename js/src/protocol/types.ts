@@ -124,7 +124,7 @@ export interface Source {
   slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
 }
 
-/** What needs a kernel; see "Actions" in docs/architecture.md. */
+/** What needs a kernel; see "Actions" in docs/protocol.md. */
 export type Action =
   | {
       readonly kind: "run";

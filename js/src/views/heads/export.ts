@@ -1,4 +1,4 @@
-/** What the heads view gives away: every head's figures with all their digits (docs/architecture.md). */
+/** What the heads view gives away: every head's figures with all their digits (docs/protocol.md). */
 
 import { SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { askSpecialization, type Specialization } from "../../figures/head-figures";
