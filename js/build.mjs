@@ -27,9 +27,26 @@ const LIMIT = 150_000;
 /** Bytes of stub.js. */
 const STUB_LIMIT = 1_000;
 
-const styles = readdirSync(join(root, "src", "style"))
+/**
+ * Styles lie beside what they style, and a later one of these wins over an earlier one. No `@layer`: what a host's sheets
+ * say outside of any layer would win over all of ours.
+ */
+const LAYERS = [
+  "style/isolate.css",
+  "style/base.css",
+  "draw/",
+  "frame/",
+  "views/",
+  "export/",
+  "style/phone.css",
+  "style/print.css",
+];
+const sheets = readdirSync(join(root, "src"), { recursive: true })
+  .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => name.endsWith(".css"))
   .sort();
+const styles = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
+if (styles.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
 
 const shared = {
   bundle: true,
@@ -79,13 +96,13 @@ const notices = noticesOf(packages);
 const common = notices.comment + code.common;
 const rest = notices.comment + code.rest;
 const standalone = notices.comment + alone;
-/** Weighs as much as a rule with an id, whatever the host's classes: see src/style/0-isolate.css. */
+/** Weighs as much as a rule with an id, whatever the host's classes: see src/style/isolate.css. */
 const isolated = (sheet) => sheet.replaceAll(/\.attn-widget(?![\w-])/g, ".attn-widget:not(#_)");
 const css = isolated(
   await text({
     stdin: {
       contents: styles.map((name) => `@import "./${name}";`).join("\n"),
-      resolveDir: join(root, "src", "style"),
+      resolveDir: join(root, "src"),
       loader: "css",
     },
   }),

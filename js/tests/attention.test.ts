@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, describe, expect, test } from "vitest";
 import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";

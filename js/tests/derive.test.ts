@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { describe, expect, test } from "vitest";
 import { giveWay, pickLabels } from "../src/draw/heatmap/axis";
 import { imagePixels } from "../src/draw/heatmap/cells";

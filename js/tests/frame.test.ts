@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listenForKeys } from "../src/frame/keys";
 import { createMessages } from "../src/frame/messages";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { CATEGORIES } from "../src/draw/color/category";
 import { luminance } from "../src/draw/color/ramp";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { fillWhenAnswered } from "../src/draw/wait";
 import { SliceFailure } from "../src/protocol/failure";

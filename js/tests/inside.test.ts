@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { length } from "../src/figures/derive/dimensions";
 import { held } from "../src/figures/format";

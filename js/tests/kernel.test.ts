@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteCache } from "../src/protocol/cache";
 import { SliceFailure } from "../src/protocol/failure";

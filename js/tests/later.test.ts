@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Slice } from "../src/protocol/types";
 import { createState } from "../src/state/state";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, describe, expect, test } from "vitest";
 import { rampIndex } from "../src/draw/color/scale";
 import { eachBeyond } from "../src/draw/heatmap/cells";

@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { describe, expect, test } from "vitest";
 import { PackError, readPack, writePack } from "../src/protocol/pack";
 import type { Meta, NdArray } from "../src/protocol/types";

@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { expect, test } from "vitest";
 import type { Matrix } from "../src/figures/matrix";
 import { createPairNumbers } from "../src/figures/pairs";

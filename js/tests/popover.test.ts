@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createPopover, type Popover } from "../src/draw/popover";
 

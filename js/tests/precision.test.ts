@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { describe, expect, test } from "vitest";
 import { precisionOf, roundedUp } from "../src/protocol/precision";
 import { nearest } from "../src/state/saved";

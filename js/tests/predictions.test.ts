@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../src/views/predictions/data";
 import { predictions } from "../src/views/predictions/view";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { measureNow, onResize } from "../src/draw/resize";
 import { pointByTouch, tapTwice } from "../src/draw/touch";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildLine, directionOf, firstUnits } from "../src/draw/text-line";
 import { unitsOf } from "../src/figures/derive/units";

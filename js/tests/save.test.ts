@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 import { captionLines, captionOf, cut, fileName } from "../src/export/caption";
 import { toCsv } from "../src/export/csv";

@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { describe, expect, test, vi } from "vitest";
 import { acceptSelection, bindState, type Model, readActivity } from "../src/state/binding";
 import { createState, fit, withHeight } from "../src/state/state";

@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMatrix } from "../src/figures/matrix";
 import type { Table } from "../src/figures/table";
