@@ -4,7 +4,7 @@ Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentiment`` (again to go on;
 what is there). For each seed the data is split anew, all three learn from the same training split
 and answer for the same test split; the embedded model, the defaults of `fit_classifier`. Results go
 to ``benchmarks/results/sentiment.json`` and the table to ``sentiment.md`` beside it; ``--documents``
-puts it in the place of the tables of README.md, docs/tasks.md and the tutorial.
+puts it in the place of the tables of docs/tasks.md and the tutorial.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from attn_widget.tasks import training_loop
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "sentiment.json"
 CHECKPOINTS = ROOT / "build" / "sentiment"
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "tasks.md")
+DOCUMENTS = (ROOT / "docs" / "tasks.md",)
 TUTORIAL = ROOT / "notebooks" / "sentiment-and-stars.ipynb"
 LOADERS: dict[str, Callable[..., Any]] = {"amazon": tasks.load_amazon, "films": tasks.load_films}
 METHODS = ("lexicon", "linear", "cnn")

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import NDArray
 
 from attn_widget.errors import AttnWidgetError, SliceError
-from attn_widget.protocol import slices, slices_inside
+# They declare what they answer.
+from attn_widget.protocol import slices, slices_inside  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.built import later_views
+from attn_widget.protocol.handlers import HANDLERS, TAGGED
 from attn_widget.protocol.pack import checked, describe, to_json
 from attn_widget.protocol.request import Request
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.protocol.slices import Answer
+    from attn_widget.protocol.handlers import Answer
 
 log = logging.getLogger("attn_widget")
 
 MAX_REPLY_BYTES = 8_000_000
 LATER_MS = 200
-# of kinds that read tags of words: the tagger takes seconds to load
-TAGGED = frozenset(["language", "specialization", "roles", "sentences", "drill", "beside"])
 MAX_SAID = 500  # characters of an error, which may repeat what was asked
 Asked = TypeVar("Asked")
 
@@ -112,34 +112,3 @@ def check_size(arrays: Mapping[str, NDArray[Any]]) -> None:
             f"The answer has {total:,} bytes, more than {MAX_REPLY_BYTES:,}.",
             f"Ask for at most {fits} rows at a time.",
         )
-
-
-HANDLERS: dict[str, Callable[[Analysis, Request], Answer]] = {
-    function.__name__: function
-    for function in (
-        slices.weights,
-        slices.scores,
-        slices.qkv,
-        slices.metrics,
-        slices.predictions,
-        slices.softmax,
-        slices.language,
-        slices.rollout,
-        slices.flow,
-        slices.layer_change,
-        slices.specialization,
-        slices.patterns,
-        slices.roles,
-        slices.sentences,
-        slices.drill,
-        slices.classification,
-        slices.next_sentence,
-        slices.first_token,
-        slices.class_gradient,
-        slices.beside,
-        slices_inside.tensor,
-        slices_inside.hidden_path,
-        slices_inside.residuals,
-        slices_inside.architecture,
-    )
-}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from attn_widget.protocol.handlers import Answer
     from attn_widget.protocol.request import Request
-    from attn_widget.protocol.slices import Answer
 
 
 def bundle(name: str) -> str:

@@ -13,9 +13,10 @@ from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.roles import Roles
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
+from attn_widget.protocol.handlers import Answer, Arrays
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer
-from attn_widget.protocol.slices import MAX_SEED, Answer, Arrays, describe_roles
+from attn_widget.protocol.slices import MAX_SEED, describe_roles
 from attn_widget.protocol.source import Source
 
 TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")

@@ -13,6 +13,7 @@ from attn_widget.analysis.beside import beside_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
+from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.paint import describe_predictions, prediction_arrays
 from attn_widget.protocol.request import (
     Request,
@@ -36,10 +37,8 @@ MAX_TOKEN_IDS = 1000
 MAX_SEED = LARGEST_SEED + 1
 MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
 
-Arrays = dict[str, NDArray[Any]]
-Answer = tuple[dict[str, Any], Arrays]
 
-
+@answers("weights")
 def weights(analysis: Analysis, request: Request) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
     found = analysis.attention(layer, head_of(analysis, request), rows=rows)
@@ -50,11 +49,13 @@ def weights(analysis: Analysis, request: Request) -> Answer:
     return {}, arrays
 
 
+@answers("scores")
 def scores(analysis: Analysis, request: Request) -> Answer:
     layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
     return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
 
 
+@answers("qkv")
 def qkv(analysis: Analysis, request: Request) -> Answer:
     layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
     rows = rows_of(analysis, request)
@@ -67,6 +68,7 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
     return {"scaling": analysis.trace.scaling(layer)}, arrays
 
 
+@answers("metrics")
 def metrics(analysis: Analysis, request: Request) -> Answer:
     tau = request.get("tau", 0.01)
     figures = analysis.metrics_at(tau)
@@ -76,6 +78,7 @@ def metrics(analysis: Analysis, request: Request) -> Answer:
     return {"tau": figures.tau, "keys": list(figures.keys)}, arrays
 
 
+@answers("predictions")
 def predictions(analysis: Analysis, request: Request) -> Answer:
     top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
     rows = rows_of(analysis, request)
@@ -87,6 +90,7 @@ def mode_of(request: Request) -> Mode:
     return cast("Mode", one_of({"mode": "as_is", **request}, "mode", ("as_is", "masked")))
 
 
+@answers("softmax")
 def softmax(analysis: Analysis, request: Request) -> Answer:
     position = integer(request, "position", 0, analysis.n_tokens)
     ids = request.get("token_ids")
@@ -99,6 +103,7 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
     return opened, {}
 
 
+@answers("language", needs_tagger=True)
 def language(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.language
     tokens = found.tokens
@@ -115,11 +120,13 @@ def language(analysis: Analysis, _request: Request) -> Answer:
     return data, {}
 
 
+@answers("rollout")
 def rollout(analysis: Analysis, request: Request) -> Answer:
     rows = rows_of(analysis, request)
     return {}, {"weights": analysis.rollout(layer_of(analysis, request))[rows]}
 
 
+@answers("flow")
 def flow(analysis: Analysis, request: Request) -> Answer:
     token = integer(request, "token", 0, analysis.n_tokens)
     edges = analysis.n_layers * analysis.n_tokens**2
@@ -133,10 +140,12 @@ def flow(analysis: Analysis, request: Request) -> Answer:
     return {}, {"flow": analysis.flow(token)}
 
 
+@answers("layer_change")
 def layer_change(analysis: Analysis, _request: Request) -> Answer:
     return {}, {"change": analysis.layer_change}
 
 
+@answers("specialization", needs_tagger=True)
 def specialization(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.specialization
     forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
@@ -148,12 +157,14 @@ def specialization(analysis: Analysis, _request: Request) -> Answer:
     return {**data, "notes": notes}, arrays
 
 
+@answers("patterns")
 def patterns(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.patterns.as_dict()
     arrays: Arrays = {f"pattern:{key}": values for key, values in found.items()}
     return {"keys": list(found), "chance": 1 / analysis.n_tokens}, arrays
 
 
+@answers("roles", needs_tagger=True)
 def roles(analysis: Analysis, request: Request) -> Answer:
     seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
     return describe_roles(analysis.roles(seed))
@@ -181,6 +192,7 @@ def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, d
     return kind, {"layer": layer, "head": optional(request, "head", analysis.n_heads)}
 
 
+@answers("sentences", needs_tagger=True)
 def sentences(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
     found = analysis.sentences
@@ -199,6 +211,7 @@ def sentences(analysis: Analysis, request: Request) -> Answer:
     return data, arrays
 
 
+@answers("drill", needs_tagger=True)
 def drill(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
     found = analysis.sentences
@@ -226,6 +239,7 @@ def opened_classes(found: ClassProbabilities) -> Arrays:
     }
 
 
+@answers("classification")
 def classification(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.classification
     if found is None:
@@ -241,16 +255,19 @@ def describe_classes(found: ClassProbabilities) -> dict[str, Any]:
     return {"labels": list(found.labels), **{name: getattr(found, name) for name in names}}
 
 
+@answers("next_sentence")
 def next_sentence(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.next_sentence
     return {"labels": list(found.labels)}, opened_classes(found)
 
 
+@answers("first_token")
 def first_token(analysis: Analysis, request: Request) -> Answer:
     found = analysis.first_token(head_of(analysis, request), words=False)
     return {"layers": list(found.layers)}, {"weights": found.weights}
 
 
+@answers("class_gradient")
 def class_gradient(analysis: Analysis, request: Request) -> Answer:
     found = analysis.classification
     label = integer(request, "label", 0, 1 if found is None else len(found.labels))
@@ -262,6 +279,7 @@ def class_gradient(analysis: Analysis, request: Request) -> Answer:
     }
 
 
+@answers("beside", needs_tagger=True)
 def beside(analysis: Analysis, _request: Request) -> Answer:
     """The text itself and those beside it: rows of words one after the other."""
     own = beside_of(analysis)

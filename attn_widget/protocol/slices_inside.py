@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures.hidden import sinusoidal_positions
+from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer, layer_of, span
 from attn_widget.trace.embeddings import EmbeddingParts
 from attn_widget.trace.inside import LayerParts
@@ -17,7 +18,6 @@ from attn_widget.trace.inside import LayerParts
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.model.encoder import Encoder
-    from attn_widget.protocol.slices import Answer
 
 EMBEDDINGS = tuple(f.name for f in fields(EmbeddingParts) if f.name != "reasons")
 LAYER = tuple(f.name for f in fields(LayerParts) if f.name not in ("layer", "pre_norm", "notes"))
@@ -26,6 +26,7 @@ TABLES = ("position_table", "sinusoid")
 TENSORS = (*EMBEDDINGS, *LAYER, *HEAD, "hidden", *TABLES)
 
 
+@answers("tensor")
 def tensor(analysis: Analysis, request: Request) -> Answer:
     """One tensor by name, or the rows and columns of it that are asked for."""
     name = request.get("name")
@@ -53,17 +54,20 @@ def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.
     return table if name == "position_table" else sinusoidal_positions(*table.shape)
 
 
+@answers("hidden_path")
 def hidden_path(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.hidden_path
     names = ("norms", "cosines", "points", "explained")
     return {}, {name: getattr(found, name) for name in names}
 
 
+@answers("residuals")
 def residuals(analysis: Analysis, _request: Request) -> Answer:
     found = analysis.residuals
     return {}, {"attention": found.attention, "ffn": found.ffn}
 
 
+@answers("architecture")
 def architecture(analysis: Analysis, _request: Request) -> Answer:
     if analysis.run is None:
         raise NotAvailableError(

@@ -1,0 +1,48 @@
+"""What the page can ask of a run: each kind of slice is declared where it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from attn_widget.protocol.request import Request
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+Arrays = dict[str, NDArray[Any]]
+Answer = tuple[dict[str, Any], Arrays]
+Handler = Callable[["Analysis", Request], Answer]
+
+HANDLERS: dict[str, Handler] = {}
+# Kinds that read tags of words: the tagger takes seconds to load.
+TAGGED: set[str] = set()
+
+
+def answers(kind: str, *, needs_tagger: bool = False) -> Callable[[Handler], Handler]:
+    """Declare the function below as the answer to slices of a kind.
+
+    Parameters
+    ----------
+    kind : str
+        As the page says it: ``{"kind": "weights", ...}``.
+    needs_tagger : bool
+        Until the tagger is loaded, the page is told to ask again later.
+
+    Examples
+    --------
+    >>> sorted(TAGGED & {"language", "weights"})
+    ['language']
+    """
+
+    def declare(handler: Handler) -> Handler:
+        if kind in HANDLERS:
+            raise ValueError(f"two functions answer slices of the kind {kind!r}")
+        HANDLERS[kind] = handler
+        if needs_tagger:
+            TAGGED.add(kind)
+        return handler
+
+    return declare
