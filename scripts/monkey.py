@@ -121,7 +121,7 @@ def run(notebook: Notebook, seconds: float, seed: int) -> int:
     name = widget.part("head-name")
     deadline = time.monotonic() + 60
     # Told again until it holds: the last click may reach the kernel after the first time.
-    while name.text_content() != "L1 · H2" or not name.is_visible():
+    while name.all_inner_texts() != ["L1 · H2"]:
         check(time.monotonic() < deadline, f"L1 · H2 does not come: {widget.element.inner_text()}")
         notebook.python(ASK)
         page.wait_for_timeout(500)
