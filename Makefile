@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint types units python-tests gallery tutorials bench clean
+.PHONY: help setup build demo test quick quick-page quick-python watch lint types units python-tests gallery tutorials bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -12,7 +12,7 @@ WORKERS ?= 2
 # Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
 export OMP_WAIT_POLICY := passive
 # No test asks a model hub for anything; without a network such a question takes 46 s to fail.
-test python-tests: export HF_HUB_OFFLINE := 1
+test python-tests quick-python: export HF_HUB_OFFLINE := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help:  ## What can be made
@@ -29,6 +29,21 @@ demo: setup  ## Predictions on the command line, a rendered quickstart, and Jupy
 	@$(PY) -m scripts.demo
 
 test: lint types units python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
+
+# The units that need no model, or a tiny one.
+QUICK := $(addprefix tests/unit/test_,layout.py analysis_*.py codec.py pack.py slices.py export_text.py tasks_metrics.py)
+
+quick: setup  ## The fast loop, under a minute: linters, types, vitest, units of figures and protocol
+	@$(MAKE) --no-print-directory -j 2 quick-page quick-python
+
+quick-page:
+	@npm run --silent lint && npm run --silent check && npm run --silent test -- --reporter=dot
+
+quick-python:
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check . && $(PY) -m pytest -q -p no:cacheprovider $(QUICK)
+
+watch: setup  ## The page again at every change in js/; a reloaded notebook shows it
+	@npm run --silent watch
 
 lint: setup  ## ruff and Biome
 	@echo "[test] ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import NDArray
 
 from attn_widget.errors import AttnWidgetError, SliceError
+
 # They declare what they answer.
 from attn_widget.protocol import slices, slices_inside  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.built import later_views

@@ -254,7 +254,7 @@ class Training:
         """One batch; its dropout depends on the seed and its place alone, so that it can be redone."""
         state, settings, device = self.state, self.settings, self.model.device
         place = np.random.SeedSequence((settings.seed, state.epoch, state.step))
-        torch.manual_seed(int(place.generate_state(1, np.uint64)[0] >> 1))
+        torch.manual_seed(int(place.generate_state(1, np.uint64)[0]) >> 1)
         labels = torch.from_numpy(self.train.labels[indices]).to(device)
         with precision(self.model):
             logits = self.model(**self.train.examples.batch(indices, device)).logits

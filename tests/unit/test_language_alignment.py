@@ -22,6 +22,7 @@ from attn_widget.language.align import Part, align
 from attn_widget.language.words import split_words
 from attn_widget.model.tokens import Token
 from tests.hard_texts import HARD_TEXTS
+from tests.unit.needs import needs_spacy
 
 KINDS = ("wordpiece", "byte-level", "unigram", "sentencepiece-bpe")
 PROSE = (
@@ -144,6 +145,7 @@ def test_each_text_of_a_pair_is_tagged_by_itself(tokenizer: Tokenizer) -> None:
         ]
 
 
+@needs_spacy
 @pytest.mark.parametrize("kind", ["wordpiece", "byte-level", "unigram"])
 def test_tags_of_plain_words_are_those_of_spacy(kind: str) -> None:
     text = "The first officials of the town did not know that the café was closed."
@@ -183,6 +185,7 @@ def test_the_first_part_wins_a_tie() -> None:
     assert words == [Part(0, 4, "ADP")]
 
 
+@needs_spacy
 def test_a_special_token_has_no_word_no_sentence_and_no_tag() -> None:
     tokens = [
         Token("[CLS]", 1, 0, 0, "[CLS]", special=True),
@@ -201,6 +204,7 @@ def test_words_and_sentences_beyond_a_truncated_text_are_left_out() -> None:
     assert [(s.text, s.tokens) for s in language.sentences] == [("Cats purr.", (0, 2))]
 
 
+@needs_spacy
 def test_a_mask_in_the_text_has_no_tag() -> None:
     text = "The [MASK] sleeps."
     tokens = [

@@ -13,6 +13,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.paint import first_paint
 from tests.unit import tiny_models
+from tests.unit.needs import needs_spacy
 
 TEXT = "The cat sat on the mat. It slept."
 CAT, SAT = 2, 3
@@ -55,6 +56,7 @@ def test_the_token_is_the_mask_token_and_its_place_that_of_the_text(
     assert analysis.masked == ()
 
 
+@needs_spacy
 def test_words_sentences_and_tags_are_those_of_the_text(
     analysis: Analysis, masked: Analysis
 ) -> None:

@@ -16,6 +16,7 @@ from attn_widget.corpus.profile import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.loading import load
+from tests.unit.needs import needs_spacy
 
 TEXTS = [
     "The cat sat on the mat, and the dog saw it.",
@@ -50,6 +51,7 @@ def test_the_order_of_the_texts_does_not_matter(done: Profile) -> None:
     assert np.allclose(turned.figures[::-1], done.figures, atol=1e-5, equal_nan=True)
 
 
+@needs_spacy
 def test_what_is_na_on_a_text_is_left_out_and_counted(done: Profile) -> None:
     count = {key: int(done.count[key][0, 0]) for key in KEYS}
     assert count["confidence_max"] == count["self"] == 5
@@ -112,6 +114,7 @@ def test_an_interrupted_profile_goes_on_where_it_was(
     assert len(read) == len(TEXTS)
 
 
+@needs_spacy
 def test_the_work_of_another_run_is_not_mixed_in(tmp_path: Path) -> None:
     profile(TEXTS[:1], progress=False, resume=tmp_path)
     for other in ({"texts": TEXTS[1:2]}, {"texts": TEXTS[:1], "tagger": None}):

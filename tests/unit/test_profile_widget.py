@@ -21,6 +21,7 @@ from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.page.output import outputs
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget.profile import ProfileWidget
+from tests.unit.needs import needs_spacy
 
 TEXTS = [
     "The cat sat on the mat, and the dog saw it.",
@@ -77,6 +78,7 @@ def test_the_pack_has_every_figure_of_the_profile_and_no_text(
         assert arrays[f"count:{key}"].dtype == np.int32
 
 
+@needs_spacy
 def test_specialisation_is_scaled_from_the_means_without_a_chance_level(
     widget: ProfileWidget, profile: Profile
 ) -> None:

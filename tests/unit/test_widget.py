@@ -22,6 +22,7 @@ from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget import widget as module
 from scripts.probe import sentiment
+from tests.unit.needs import needs_spacy
 
 TEXT = "the cat sat on the mat"
 
@@ -166,6 +167,7 @@ def test_closing_frees_the_run_and_is_said() -> None:
         _ = shown.analysis
 
 
+@needs_spacy
 def test_a_tagger_that_is_not_loaded_keeps_no_cell_waiting(
     widget: aw.AttentionWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,11 @@
+"""What some tests need and a small installation lacks."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+needs_spacy = pytest.mark.skipif(
+    find_spec("spacy") is None, reason="the extra `linguistics` is not installed"
+)
