@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
+from attn_widget.checks import shown
 from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
@@ -92,7 +93,7 @@ def respond(
     except AttnWidgetError as error:
         return {"ok": False, "error": said(error.message), "hint": said(error.hint)}, []
     except Exception as error:
-        log.exception("a slice could not be answered: %r", request)
+        log.exception("a slice could not be answered: %s", shown(request))
         return {
             "ok": False,
             "error": said(f"{type(error).__name__}: {error}"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks import shown
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.protocol.handlers import Answer, answers
@@ -30,8 +31,8 @@ TENSORS = (*EMBEDDINGS, *LAYER, *HEAD, "hidden", *TABLES)
 def tensor(analysis: Analysis, request: Request) -> Answer:
     """One tensor by name, or the rows and columns of it that are asked for."""
     name = request.get("name")
-    if name not in TENSORS:
-        raise SliceError(f"Unknown tensor {str(name)[:80]!r}.", f"Known: {', '.join(TENSORS)}.")
+    if not isinstance(name, str) or name not in TENSORS:
+        raise SliceError(f"Unknown tensor {shown(name)}.", f"Known: {', '.join(TENSORS)}.")
     whole = named_tensor(analysis, name, request)
     part = whole[span(request, "rows", whole.shape[0]), span(request, "cols", whole.shape[1])]
     return {"shape": list(whole.shape)}, {"tensor": part}

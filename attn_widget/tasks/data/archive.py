@@ -40,8 +40,8 @@ def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
     >>> cache_folder("~/data") == Path.home() / "data"
     True
     """
-    given = cache if cache is not None else os.environ.get(CACHE_VARIABLE)
-    if given:
+    given = cache if cache is not None else os.environ.get(CACHE_VARIABLE) or None
+    if given is not None:
         return check_path(given, "cache")
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
