@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import agree, values
+from scripts.lab import agree
 from scripts.page import mount
 from scripts.probe import sentiment
 from tests.e2e.views import choose, part
@@ -128,9 +128,11 @@ def test_the_next_sentence_has_the_probability_of_python(page: Page) -> None:
     panel = choose(page, "predictions")
     opened = panel.locator('[data-aw-part="next-sentence-terms"] [data-aw-value]')
     expect(opened.nth(2)).to_be_visible()
-    shown = values(opened)
-    for probability in widget.analysis.next_sentence.probabilities:
-        assert any(value == pytest.approx(float(probability), rel=1e-4) for value in shown)
+    found = widget.analysis.next_sentence
+    # By class: the logit, its exponential, the probability; then the sums of the last two.
+    terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
+    sums = [found.exponentials.sum(), 1.0]
+    agree(opened, [*terms.ravel(), *sums], rtol=1e-4)
     widget.close()
 
 
@@ -140,9 +142,11 @@ def test_classes_have_the_probabilities_of_python(page: Page) -> None:
     panel = choose(page, "task")
     found = widget.analysis.classification
     assert found is not None
-    shown = values(panel.locator('[data-aw-part="classes"] [data-aw-value]'))
-    for expected in (*found.logits, *found.probabilities):
-        assert any(value == pytest.approx(float(expected), rel=1e-5) for value in shown)
+    terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
+    terms = terms[np.argsort(-found.logits)]  # the likeliest first
+    sums = [found.exponentials.sum(), 1.0]
+    cells = panel.locator('[data-aw-part="classes"] [data-aw-value]')
+    agree(cells, [*terms.ravel(), *sums], rtol=1e-5)
     panel.locator('[data-first-unit="tokens"]').click()
     cells = part(page, "first-layers").locator(".aw-first-token")
     weights = np.stack([widget.analysis.attention(layer, 3)[0] for layer in range(6)])
@@ -171,7 +175,6 @@ def test_cards_and_grid_have_the_metrics_of_python(page: Page) -> None:
         "uniformity",
     ):  # fmt: skip
         card = panel.locator(f'[data-metric="{key}"]').first
-        shown = values(card.locator("[data-aw-value]"))
         expected = float(getattr(metrics, key)[3, 5])
-        assert any(value == pytest.approx(expected, rel=1e-5) for value in shown), key
+        agree(card.locator(".aw-card-value"), [expected], rtol=1e-5)
     widget.close()
