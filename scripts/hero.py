@@ -22,7 +22,6 @@ def main() -> None:
                 token=11,
                 pair=[11, 14],
                 theme=theme,
-                scale="sqrt",
                 progress=False,
             )
             page = browser.new_page(
