@@ -72,10 +72,13 @@ def write_pages(options: argparse.Namespace) -> None:
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
     from attn_widget.page.page import write_page
-    from attn_widget.page.saved_run import Kept, saved_run
+    from attn_widget.page.saved_run import ExportOptions, saved_run
     from attn_widget.protocol.run_source import RunSource
 
-    target, kept = destination(options.output), Kept(title=options.title)  # before the model runs
+    target, kept = (
+        destination(options.output),
+        ExportOptions(title=options.title),
+    )  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
     if options.file is None:
         analysis = analyze(options.text, options.pair, **run)
@@ -115,7 +118,7 @@ def read_lines(name: str) -> list[str]:
 
 def print_analysis(options: argparse.Namespace) -> None:
     """Predictions as a table, or the whole analysis as JSON."""
-    from attn_widget.analysis.document import document
+    from attn_widget.analysis.report_json import document
     from attn_widget.analysis.texts import analyze
     from attn_widget.protocol.pack import to_json
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 from attn_widget.analysis.texts import analyze, run_text
 from attn_widget.checks import check_keywords
 from attn_widget.errors import InputTypeError
+from attn_widget.host.idle import activity
 from attn_widget.host.notice import loading_notice
-from attn_widget.host.quiet import quiet
 from attn_widget.protocol.selection import NAMES
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def show(
     from attn_widget.model.loading import is_loaded
 
     cold = not is_loaded(options.get("model"))
-    with quiet.broken(), loading_notice(cold and options.get("progress", True) is True):
+    with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
         analysis = analyze(text, text_pair, **options)
         from attn_widget.widget import AttentionWidget
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attn_widget.analysis.attention import AttentionFigures
-from attn_widget.analysis.kept import Origin
+from attn_widget.analysis.base import Origin
 from attn_widget.analysis.merge import MergedTrace, group_tokens
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
@@ -117,7 +117,7 @@ class Analysis(AttentionFigures, ModelFigures):
         >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
         (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
         """
-        run = self._running("another run", where="Masks are for the model's own tokens")
+        run = self._require_model("another run", where="Masks are for the model's own tokens")
         original = self._unmasked or self
         chosen = self.check_mask(tokens)
         if chosen == tuple(hidden.token for hidden in self.masked):
@@ -136,7 +136,7 @@ class Analysis(AttentionFigures, ModelFigures):
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""
         from attn_widget.model.tokenizing import check_mask
 
-        run = self._running("another run", where="Masks are for the model's own tokens")
+        run = self._require_model("another run", where="Masks are for the model's own tokens")
         return check_mask(run.encoder, self.trace.tokens, tokens)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attn_widget.analysis.kept import Kept
+from attn_widget.analysis.base import AnalysisBase
 from attn_widget.checks import (
     check_flag,
     check_seed,
@@ -37,7 +37,7 @@ from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
 
 
-class AttentionFigures(Kept):
+class AttentionFigures(AnalysisBase):
     """What is read off the attention matrices."""
 
     # Attention of one head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attn_widget.analysis.text_beside import TextBeside
+from attn_widget.analysis.comparison_text import ComparisonText
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MOST_BESIDE = 50  # texts; the oldest give way
 
 
-def beside_of(analysis: Analysis) -> TextBeside | None:
+def comparison_text_of(analysis: Analysis) -> ComparisonText | None:
     """What is kept of a run of a text classifier; None of any other, and of tensors from outside."""
     found = analysis.classification
     if found is None or found.task != "sequence" or analysis.base is not None:
@@ -27,12 +27,12 @@ def beside_of(analysis: Analysis) -> TextBeside | None:
         before.append(texts[segment][ends[segment] : tokens[first].start])
         segments.append(segment)
         ends[segment] = tokens[end - 1].end
-    return TextBeside(
+    return ComparisonText(
         analysis.text or "", analysis.text_pair, found, looks, tuple(before), tuple(segments)
     )
 
 
-def carried(earlier: Analysis, analysis: Analysis) -> tuple[TextBeside, ...]:
+def carry_over(earlier: Analysis, analysis: Analysis) -> tuple[ComparisonText, ...]:
     """What stands beside ``analysis`` when it takes the place of ``earlier`` in a widget.
 
     The texts that stood beside ``earlier``, and ``earlier`` itself where its text is another one.
@@ -40,6 +40,6 @@ def carried(earlier: Analysis, analysis: Analysis) -> tuple[TextBeside, ...]:
     place = (analysis.text, analysis.text_pair)
     known = [one for one in earlier.beside if (one.text, one.text_pair) != place]
     if (earlier.text, earlier.text_pair) != place and not earlier.masked:
-        found = beside_of(earlier)
+        found = comparison_text_of(earlier)
         known += [] if found is None else [found]
     return tuple(known[-MOST_BESIDE:])

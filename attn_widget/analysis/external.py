@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.analysis import Analysis
-from attn_widget.analysis.detokenize import PADDING, place
+from attn_widget.analysis.locate_tokens import PADDING, locate_tokens
 from attn_widget.analysis.tensors import (
     ROW_SUM_HALF,
     as_layer,
@@ -161,11 +161,11 @@ def _place(
 ) -> tuple[tuple[Token, ...], str | None, str | None]:
     chosen = [tokens[i] for i in kept]
     if not isinstance(chosen[0], Token):
-        return place([str(token) for token in chosen], text, text_pair)
+        return locate_tokens([str(token) for token in chosen], text, text_pair)
     if text is None and any(token.end for token in chosen):
         raise InputError("Token objects have offsets into a text.", "Pass text=.")
     if text is None:
-        return place([token.text for token in chosen])
+        return locate_tokens([token.text for token in chosen])
     return tuple(chosen), text, text_pair
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
-from attn_widget.analysis.kept import Kept
 from attn_widget.checks import check_flag, index_in, nearest, shown
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from attn_widget.model.predictions import Mode, Predictions, Softmax
     from attn_widget.trace.embeddings import EmbeddingParts
     from attn_widget.trace.forward import Progress
-    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.layer_activations import LayerParts
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
 
 
-class ModelFigures(Kept):
+class ModelFigures(AnalysisBase):
     """What the model is asked for, or has left beside its attention."""
 
     @property
@@ -52,7 +52,7 @@ class ModelFigures(Kept):
     @property
     def embeddings(self) -> EmbeddingParts:
         """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
-        run = self._running("embeddings", of_tokens=True)
+        run = self._require_model("embeddings", of_tokens=True)
         return self._once("embeddings", run.embeddings)
 
     def inside(self, layer: int) -> LayerParts:
@@ -63,7 +63,7 @@ class ModelFigures(Kept):
         layer : int
             0 to L - 1.
         """
-        run = self._running("layers", of_tokens=True)
+        run = self._require_model("layers", of_tokens=True)
         layer = index_in(layer, self.n_layers, "layer")
         with self.lock:
             found = self._layers.pop(layer, None)
@@ -80,7 +80,7 @@ class ModelFigures(Kept):
     @property
     def residuals(self) -> Residuals:
         """How much attention and FFN change each token in every layer, ``||out - in|| / ||in||``."""
-        run = self._running("layers", of_tokens=True)
+        run = self._require_model("layers", of_tokens=True)
 
         def find() -> Residuals:
             bars: list[tuple[Float32, Float32]] = []
@@ -92,12 +92,12 @@ class ModelFigures(Kept):
     @property
     def parameters(self) -> dict[str, int]:
         """How many trained numbers each part of the model has."""
-        return self._once("parameters", self._running("parameters").parameters)
+        return self._once("parameters", self._require_model("parameters").parameters)
 
     @property
     def positions(self) -> Float32:
         """The model's learned position embeddings, float32 [max_length, e]."""
-        return self._once("positions", self._running("position embeddings").positions)
+        return self._once("positions", self._require_model("position embeddings").positions)
 
     def predictions(
         self,
@@ -108,7 +108,7 @@ class ModelFigures(Kept):
         progress: Progress | None = None,
     ) -> Predictions:
         """What the masked-LM head says at every position, or at ``rows``; see `Run.predictions`."""
-        run = self._running("predictions", of_tokens=True)
+        run = self._require_model("predictions", of_tokens=True)
         return run.predictions(top_k, mode, rows=rows, progress=progress)
 
     def softmax(
@@ -119,7 +119,7 @@ class ModelFigures(Kept):
         top_k: int = 20,
     ) -> Softmax:
         """The softmax over the vocabulary at one position, opened up; see `Run.softmax`."""
-        run = self._running("predictions", of_tokens=True)
+        run = self._require_model("predictions", of_tokens=True)
         return run.softmax(position, token_ids, mode, top_k)
 
     @property
@@ -191,7 +191,7 @@ class ModelFigures(Kept):
         Wiegreffe & Pinter (2019), Attention is not not Explanation, EMNLP. Chefer, Gur & Wolf (2021),
         Transformer Interpretability Beyond Attention Visualization, CVPR.
         """
-        run = self._running("class gradients", of_tokens=True)
+        run = self._require_model("class gradients", of_tokens=True)
         found = self.classification
         if found is None or found.task != "sequence":
             raise NotAvailableError(
@@ -215,7 +215,7 @@ class ModelFigures(Kept):
     @property
     def next_sentence(self) -> ClassProbabilities:
         """Whether ``text_pair`` follows ``text``, by the model's next-sentence head."""
-        return self._running("a next-sentence head").next_sentence
+        return self._require_model("a next-sentence head").next_sentence
 
 
 def class_index(label: int | str, labels: Sequence[str]) -> int:

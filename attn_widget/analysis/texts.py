@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_flag, is_iterable, listed, shown
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.idle import activity
 from attn_widget.host.notice import tell
-from attn_widget.host.quiet import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,11 +85,11 @@ def analyze(
         )
     analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
     if others:
-        from attn_widget.analysis.beside import beside_of
-        from attn_widget.analysis.kept import with_beside
+        from attn_widget.analysis.base import with_beside
+        from attn_widget.analysis.beside import comparison_text_of
 
         runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
-        analysis = with_beside(analysis, filter(None, map(beside_of, runs)))
+        analysis = with_beside(analysis, filter(None, map(comparison_text_of, runs)))
     return analysis.mask(masked)
 
 
@@ -136,7 +136,7 @@ def run_text(
     from attn_widget.trace.capture import capture
     from attn_widget.trace.run import Run
 
-    with quiet.broken():
+    with activity.busy():
         encoding = encoder.encode(text, text_pair, truncation=truncation)
         tell("Running the model")
         trace = capture(encoder, encoding, progress=progress)

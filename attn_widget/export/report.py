@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.page.page import TITLE, write_page
-from attn_widget.page.room import Room, Share
-from attn_widget.page.saved_run import Kept, SavedRun, check_views, saved_run
+from attn_widget.page.saved_run import ExportOptions, SavedRun, check_views, saved_run
+from attn_widget.page.size_budget import Share, SizeBudget
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import NAMES, Selection
 
@@ -105,7 +105,7 @@ def report(
     progress = check_flag(progress, "progress")
     # The title is the page's; texts have their own.
     check_title(title)
-    kept = Kept(layers, heads, views)
+    kept = ExportOptions(layers, heads, views)
     check_views(kept.views)
 
     def runs() -> Iterator[SavedRun]:
@@ -114,7 +114,7 @@ def report(
         chosen.check(encoder.n_layers, encoder.n_heads)
         tokens = [count_tokens(encoder, *one, options) for one in enumerate(every)]
         known = {**options, "model": encoder}
-        room = Room(tokens)
+        room = SizeBudget(tokens)
         for number, given in enumerate(tqdm(every, desc="report", disable=not progress)):
             run = run_of(number, given, chosen, known, kept, room.of_one)
             room.take(run)
@@ -144,7 +144,7 @@ def run_of(
     given: object,
     selection: Selection,
     options: dict[str, Any],
-    kept: Kept,
+    kept: ExportOptions,
     room: Share,
 ) -> SavedRun:
     """One text of a report."""

@@ -123,7 +123,7 @@ class Residuals:
 
 
 class _Halves(Protocol):
-    """What `residual_bars` reads of a layer; see `attn_widget.trace.inside.LayerParts`."""
+    """What `residual_bars` reads of a layer; see `attn_widget.trace.layer_activations.LayerParts`."""
 
     @property
     def pre_norm(self) -> bool: ...

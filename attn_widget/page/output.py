@@ -14,7 +14,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.analysis.kept import untagged
+from attn_widget.analysis.base import untagged
 from attn_widget.page.compress import deflate
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of

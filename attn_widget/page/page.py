@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
-from attn_widget.page.room import Room
-from attn_widget.page.saved_run import Kept, SavedRun, check_kept, saved_run
+from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
 from attn_widget.protocol.selection import Selection
@@ -67,20 +67,22 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 
 def save(
-    path: str | os.PathLike[str], shown: Sequence[tuple[Source, Selection]], kept: Kept
+    path: str | os.PathLike[str], shown: Sequence[tuple[Source, Selection]], kept: ExportOptions
 ) -> Path:
     """Write one page with what is shown of one or several sources, one below the other."""
     for source, _ in shown:
-        check_kept(source, kept)
+        check_options_of(source, kept)
     return write_page(path, packed(shown, kept), kept.title or TITLE, "stack")
 
 
-def packed(shown: Sequence[tuple[Source, Selection]], kept: Kept) -> Iterator[SavedRun]:
+def packed(shown: Sequence[tuple[Source, Selection]], kept: ExportOptions) -> Iterator[SavedRun]:
     """One after the other; several share the room of a page."""
     if len(shown) == 1:
         yield saved_run(*shown[0], kept)
         return
-    room = Room([source.size for source, _ in shown], "widgets", " report() makes texts smaller.")
+    room = SizeBudget(
+        [source.size for source, _ in shown], "widgets", " report() makes texts smaller."
+    )
     for source, selection in shown:
         run = saved_run(source, selection, kept, **room.of_one)
         room.take(run)

@@ -97,7 +97,7 @@ def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered
 def widths(analysis: Analysis) -> dict[str, int]:
     """Columns of three tensors, whatever the text: found with a very short one. Empty where unknown."""
     from attn_widget.trace.embeddings import embedding_parts
-    from attn_widget.trace.inside import inside
+    from attn_widget.trace.layer_activations import inside
 
     if analysis.run is None:
         return {}

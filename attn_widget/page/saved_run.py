@@ -14,7 +14,7 @@ from attn_widget.protocol.source import Source
 
 
 @dataclass(frozen=True)
-class Kept:
+class ExportOptions:
     """Which part goes along: layers and heads (None: all), tabs, and a title.
 
     Attributes
@@ -48,7 +48,7 @@ class Kept:
             object.__setattr__(self, name, kept)
         check_title(self.title)
 
-    def check(self, n_layers: int, n_heads: int) -> Kept:
+    def check(self, n_layers: int, n_heads: int) -> ExportOptions:
         """The same, sorted and each once.
 
         Raises
@@ -56,7 +56,7 @@ class Kept:
         InputError
             A layer, head or view that is not there, or none that is left.
         """
-        return Kept(
+        return ExportOptions(
             check_indices("layers", self.layers, n_layers),
             check_indices("heads", self.heads, n_heads),
             check_views(self.views),
@@ -64,7 +64,7 @@ class Kept:
         )
 
 
-def check_kept(source: Source, kept: Kept) -> Kept:
+def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
     """What can be kept of ``source``, sorted and each once.
 
     Raises
@@ -96,7 +96,7 @@ class SavedRun:
 def saved_run(
     source: Source,
     selection: Selection | None = None,
-    kept: Kept = Kept(),
+    kept: ExportOptions = ExportOptions(),
     *,
     tensors: float = 1.0,
     most: float | None = None,
@@ -114,7 +114,7 @@ def saved_run(
     InputError
         A layer, head or view that is not there.
     """
-    checked, title = check_kept(source, kept), kept.title or ""
+    checked, title = check_options_of(source, kept), kept.title or ""
     selection = Selection() if selection is None else selection
     if source.analysis is None:
         found = profile_snapshot(source, selection, title)

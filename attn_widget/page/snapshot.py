@@ -16,16 +16,16 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
-from attn_widget.page.coding.chunks import (
-    WAYS,
+from attn_widget.page.encodings.chunks import (
+    ENCODINGS,
     Code,
-    best_way,
-    code_heads,
+    best_encoding,
+    encode_heads,
     layer_arrays,
     weight_arrays,
 )
-from attn_widget.page.coding.codec import MOST_LEVELS, CodedFactors, code_weights
-from attn_widget.page.coding.threads import one_blas_thread
+from attn_widget.page.encodings.codec import MOST_LEVELS, EncodedFactors, encode_weights
+from attn_widget.page.encodings.threads import one_blas_thread
 from attn_widget.page.recorded import LIGHT, Answered, Asked, record, replied, wanted
 from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
@@ -118,19 +118,19 @@ def snapshot(
     if chosen["head"] not in (*kept_heads, "mean"):
         chosen["head"] = kept_heads[0]
     with analysis.lock, one_blas_thread():
-        ways = WAYS[-2:] if light else WAYS
-        way = best_way(analysis, kept_layers, kept_heads, code=code, ways=ways, most=most)
+        ways = ENCODINGS[-2:] if light else ENCODINGS
+        way = best_encoding(analysis, kept_layers, kept_heads, code=code, ways=ways, most=most)
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []
         means: list[Float32] = []
         for layer in kept_layers:
-            coded = code_heads(analysis, layer, kept_heads, way)
+            coded = encode_heads(analysis, layer, kept_heads, way)
             errors += [one.error for one in coded]
-            score_errors += [one.score_error for one in coded if isinstance(one, CodedFactors)]
+            score_errors += [one.score_error for one in coded if isinstance(one, EncodedFactors)]
             arrays = layer_arrays(analysis, layer, kept_heads, coded)
             if len(kept_heads) < analysis.n_heads:
-                mean = code_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
+                mean = encode_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
                 arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
                 means.append(mean.shown)
                 errors.append(mean.error)

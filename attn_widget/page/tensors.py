@@ -17,7 +17,7 @@ from attn_widget.trace import QKVTrace
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.figures.arrays import Float32
-    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.layer_activations import LayerParts
 
 LEAST_POSITIONS, MOST_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
-from attn_widget.analysis.kept import once
+from attn_widget.analysis.base import once
 from attn_widget.analysis.opening import (
     Opening,
     choose_opening,

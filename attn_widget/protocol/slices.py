@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.beside import beside_of
+from attn_widget.analysis.beside import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
@@ -282,7 +282,7 @@ def class_gradient(analysis: Analysis, request: Request) -> Answer:
 @answers("beside", needs_tagger=True)
 def beside(analysis: Analysis, _request: Request) -> Answer:
     """The text itself and those beside it: rows of words one after the other."""
-    own = beside_of(analysis)
+    own = comparison_text_of(analysis)
     if own is None:
         raise SliceError("This model does not classify texts.")
     every = (own, *analysis.beside)

@@ -14,7 +14,7 @@ from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer, layer_of, span
 from attn_widget.trace.embeddings import EmbeddingParts
-from attn_widget.trace.inside import LayerParts
+from attn_widget.trace.layer_activations import LayerParts
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

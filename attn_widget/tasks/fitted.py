@@ -105,7 +105,7 @@ class FittedClassifier:
         """
         from attn_widget.tasks.batches import check_texts, tokenize
         from attn_widget.tasks.training_loop import predict, softmax
-        from attn_widget.trace.forward import running
+        from attn_widget.trace.forward import inference_mode
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -123,7 +123,7 @@ class FittedClassifier:
                 "This model gives values and no probabilities: its problem_type is 'regression'.",
                 "Values of a text: analyze(text, model=fitted).classification.logits.",
             )
-        with running(encoder):
+        with inference_mode(encoder):
             logits = predict(self.model, examples)
         if activation == "softmax":
             return softmax(logits)

@@ -31,7 +31,7 @@ class Outputs:
     hidden_states : sequence of arrays or tensors [n, d], length L + 1
         The first is the embeddings' output. Stacked when it is first asked for.
     logits : tensor [n, vocabulary]
-        Of the masked-LM head; None without one, and where they are not kept (`KeptLogits`).
+        Of the masked-LM head; None without one, and where they are not kept (`LogitsCache`).
     compute_logits : callable, optional
         ``rows -> tensor [r, vocabulary]``, for logits that are not kept.
     classifier_logits : float32 [classes], [n, classes] (token) or [n, 2] (start and end of an answer)

@@ -18,7 +18,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.model import bert
 from attn_widget.trace import LayerQKV, QKVTrace, Trace
 from attn_widget.trace.finite import check_scores
-from attn_widget.trace.forward import Progress, forward, running, unseen
+from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 from attn_widget.trace.softmax_tap import capture_softmax
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress
     if not isinstance(encoder.network, bert.BertForPreTraining):
         _register()
     recorder = _Recorder(encoder.n_layers, progress)
-    with running(encoder, ATTENTION):
+    with inference_mode(encoder, ATTENTION):
         _active.recorder = recorder
         try:
             outputs = forward(encoder, encoding)

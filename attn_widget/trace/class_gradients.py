@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.trace.forward import on_device, running
+from attn_widget.trace.forward import inference_mode, on_device
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -90,7 +90,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
             "Load a checkpoint for sequence classification.",
         )
     tap = _Scores(encoding.n_tokens)
-    with running(encoder, "eager"), torch.enable_grad(), tap:
+    with inference_mode(encoder, "eager"), torch.enable_grad(), tap:
         logits = encoder.network(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
         if len(tap.seen) != encoder.n_layers or len({one.shape for one in tap.seen}) != 1:
             raise NotAvailableError(

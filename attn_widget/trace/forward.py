@@ -11,7 +11,7 @@ import torch
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.model.families import layer_modules
-from attn_widget.trace import KeptLogits, Outputs
+from attn_widget.trace import LogitsCache, Outputs
 from attn_widget.trace.finite import check_head, check_states
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ Progress = Callable[[int, int], None]
 
 # Bytes of logits that all traces keep together (512 tokens of 32,768 entries), where the head of the
 # model can run by itself.
-KEPT_LOGITS = KeptLogits(64 * 2**20)
+LOGITS_CACHE = LogitsCache(64 * 2**20)
 
 
 @contextmanager
-def running(encoder: Encoder, attention: str | None = None) -> Generator[None]:
+def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[None]:
     """The model in evaluation mode, without gradients; afterwards everything is as it was.
 
     Parameters
@@ -89,7 +89,7 @@ def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
 
 def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     model = encoder.network
-    large = encoding.n_tokens * encoder.vocab_size * 4 > KEPT_LOGITS.limit
+    large = encoding.n_tokens * encoder.vocab_size * 4 > LOGITS_CACHE.limit
     again = encoder.has_mlm and encoder.family.mlm is not None
     later = large and again
     known = layer_modules(encoder.family, model) is not None
@@ -108,7 +108,7 @@ def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     if encoder.has_mlm and not later:
         outputs.logits = _mlm_output(found)[0]
         if again:
-            KEPT_LOGITS.add(outputs)
+            LOGITS_CACHE.add(outputs)
     if encoder.has_nsp:
         outputs.nsp_logits = _array(found.get("seq_relationship_logits", found.get("logits")))
     if encoder.classifier == "question_answering":
@@ -154,7 +154,7 @@ def mlm_logits(encoder: Encoder, hidden: Any) -> Any:
     head = encoder.family.mlm
     if not encoder.has_mlm or head is None:
         raise NotAvailableError(f"{encoder.name} has no masked-LM head that can run by itself.")
-    with running(encoder):
+    with inference_mode(encoder):
         return head(encoder.network, hidden)
 
 
@@ -190,7 +190,7 @@ def forward_ids(
     extra = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
     inputs = {"input_ids": input_ids}
     inputs.update({name: t.expand_as(input_ids) for name, t in extra.items() if t is not None})
-    with running(encoder):
+    with inference_mode(encoder):
         inputs = on_device(encoder, inputs)
         picked = slice(None)
         if positions is not None:

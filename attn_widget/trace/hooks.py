@@ -28,9 +28,9 @@ def unknown_layers(encoder: Encoder) -> NotAvailableError:
 
 
 def run_base(encoder: Encoder, encoding: Encoding) -> None:
-    from attn_widget.trace.forward import on_device, running
+    from attn_widget.trace.forward import inference_mode, on_device
 
-    with running(encoder):
+    with inference_mode(encoder):
         encoder.network.base_model(**on_device(encoder, encoding.inputs))
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from attn_widget.trace import Trace
     from attn_widget.trace.embeddings import EmbeddingParts
     from attn_widget.trace.forward import Progress
-    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.layer_activations import LayerParts
 
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
 KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no second pass
@@ -230,14 +230,14 @@ class Run:
         return class_gradients(self.encoder, self.encoding, classes)
 
     def inside(self, layer: int) -> LayerParts:
-        """What a layer computes, in a pass of its own; see `attn_widget.trace.inside.inside`."""
-        from attn_widget.trace.inside import inside
+        """What a layer computes, in a pass of its own; see `attn_widget.trace.layer_activations.inside`."""
+        from attn_widget.trace.layer_activations import inside
 
         return inside(self.encoder, self.encoding, layer)
 
     def visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
-        """Every layer's parts in one pass; see `attn_widget.trace.inside.visit_layers`."""
-        from attn_widget.trace.inside import visit_layers
+        """Every layer's parts in one pass; see `attn_widget.trace.layer_activations.visit_layers`."""
+        from attn_widget.trace.layer_activations import visit_layers
 
         visit_layers(self.encoder, self.encoding, visit)
 

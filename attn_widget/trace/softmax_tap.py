@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from attn_widget.errors import NotAvailableError
 from attn_widget.model.families import layer_modules
 from attn_widget.trace import Trace, WeightsTrace
-from attn_widget.trace.forward import Progress, forward, running, unseen
+from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -50,7 +50,7 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
             f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
         )
     tap = _SoftmaxTap(encoding.n_tokens, encoder.n_layers, progress)
-    with running(encoder, "eager"), _projections(encoder) as parts, tap:
+    with inference_mode(encoder, "eager"), _projections(encoder) as parts, tap:
         outputs = forward(encoder, encoding)
     if len({scores.shape for scores, _ in tap.seen}) != 1 or len(tap.seen) != encoder.n_layers:
         raise unseen(encoder)

@@ -13,14 +13,14 @@ from attn_widget.errors import InputError, NotPickled
 from attn_widget.protocol.answer import Reply
 from attn_widget.protocol.selection import LARGEST_HEIGHT, THEMES
 from attn_widget.protocol.source import Source
+from attn_widget.widget.batched_traits import BatchedTraitsWidget
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.exports import Exports
-from attn_widget.widget.together import TogetherWidget
 from attn_widget.widget.traits import CheckedTraits
 
 
-class SourceWidget(CheckedTraits, Exports, NotPickled, TogetherWidget):
+class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     """A widget over a `Source`; subclasses say which, and what can be selected in it."""
 
     # Declared, because a path on the class would be read when the package is imported.

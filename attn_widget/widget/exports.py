@@ -303,9 +303,11 @@ class Exports:
         >>> w.close()
         """
         from attn_widget.page.page import save
-        from attn_widget.page.saved_run import Kept
+        from attn_widget.page.saved_run import ExportOptions
 
-        return save(path, [(self.source, self.selection)], Kept(layers, heads, views, title))
+        return save(
+            path, [(self.source, self.selection)], ExportOptions(layers, heads, views, title)
+        )
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
@@ -336,10 +338,10 @@ class Exports:
         >>> w.close()
         """
         from attn_widget.page.page import frame
-        from attn_widget.page.saved_run import Kept, saved_run
+        from attn_widget.page.saved_run import ExportOptions, saved_run
 
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-        run = saved_run(self.source, self.selection, Kept(title=title))
+        run = saved_run(self.source, self.selection, ExportOptions(title=title))
         return frame(run, height, title)
 
     # -- how -----------------------------------------------------------------------------------

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import traitlets as t
 from anywidget.experimental import command
 
-from attn_widget.analysis.beside import carried
-from attn_widget.analysis.kept import with_beside
+from attn_widget.analysis.base import with_beside
+from attn_widget.analysis.beside import carry_over
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.protocol.paint import first_paint
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
-from attn_widget.widget.together import TogetherWidget
+from attn_widget.widget.batched_traits import BatchedTraitsWidget
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -27,7 +27,7 @@ SHOWN = ("text", "text_pair", "history", "first_paint")  # of the run: nothing e
 RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is of
 
 
-class RunningWidget(TogetherWidget):
+class RunningWidget(BatchedTraitsWidget):
     """What is shown, and how another run takes its place.
 
     A run works on the thread that asked for it (`run`, setting `masked`), or on one of its own (the
@@ -210,7 +210,7 @@ class RunningWidget(TogetherWidget):
             analysis = work(job.step(RUNNING))
             before = self._analysis
             if before is not None:
-                analysis = with_beside(analysis, carried(before, analysis))
+                analysis = with_beside(analysis, carry_over(before, analysis))
             same = before is not None and same_positions(before, analysis)
             opened = self._open_in(analysis, same, job.step(DRAWING))
             paint = first_paint(analysis, opened.layer, opened.head, job.step(DRAWING))

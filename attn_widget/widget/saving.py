@@ -9,7 +9,7 @@ from pathlib import Path
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.page import save
-from attn_widget.page.saved_run import Kept
+from attn_widget.page.saved_run import ExportOptions
 from attn_widget.widget.exports import Exports
 
 
@@ -59,7 +59,7 @@ def to_html(
     True
     >>> w.close()
     """
-    kept = Kept(layers, heads, views, title)
+    kept = ExportOptions(layers, heads, views, title)
     if isinstance(widgets, Exports):
         return widgets.to_html(path, kept.layers, kept.heads, kept.views, title)
     if not is_iterable(widgets):

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.page.coding.chunks import layer_arrays
-from attn_widget.page.coding.codec import (
-    WORST_SCORE,
-    CodedFactors,
-    CodedWeights,
-    code_weights,
-    decode_scores,
-)
-from attn_widget.page.coding.factors import code_factors
 from attn_widget.page.compress import deflate
+from attn_widget.page.encodings.chunks import layer_arrays
+from attn_widget.page.encodings.codec import (
+    WORST_SCORE,
+    EncodedFactors,
+    EncodedWeights,
+    decode_scores,
+    encode_weights,
+)
+from attn_widget.page.encodings.factors import encode_factors
 from attn_widget.protocol.pack import pack
 from tests.golden.make import analysis
 
@@ -33,11 +33,11 @@ def golden() -> list[dict[str, Any]]:
     """One entry a code: the compressed chunk, and weights (and scores) of both heads."""
     run = analysis()
     allowed = run.trace.allowed(LAYER)
-    coded: dict[str, list[CodedWeights | CodedFactors]] = {
-        "weights": [code_weights(run.attention(LAYER, head)) for head in HEADS],
-        "fine": [code_weights(run.attention(LAYER, head), 65535) for head in HEADS],
+    coded: dict[str, list[EncodedWeights | EncodedFactors]] = {
+        "weights": [encode_weights(run.attention(LAYER, head)) for head in HEADS],
+        "fine": [encode_weights(run.attention(LAYER, head), 65535) for head in HEADS],
         "qk": [  # as of a long text: pages of short ones are in page.json
-            code_factors(
+            encode_factors(
                 run.queries(LAYER, head),
                 run.keys(LAYER, head),
                 run.trace.scaling(LAYER),
@@ -57,7 +57,7 @@ def golden() -> list[dict[str, Any]]:
             "chunk": deflate(pack({}, layer_arrays(run, LAYER, HEADS, heads))).decode(),
         }
         for head, one in zip(HEADS, heads, strict=True):
-            if isinstance(one, CodedWeights):
+            if isinstance(one, EncodedWeights):
                 entry.setdefault("weights", []).append(one.shown.ravel().tolist())
             else:
                 bias = run.trace.bias(LAYER, head)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from attn_widget.analysis.detokenize import place
 from attn_widget.analysis.external import from_attentions
+from attn_widget.analysis.locate_tokens import locate_tokens
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.model.tokens import Token
 from tests.reference.samples import attention, layers
@@ -194,7 +194,7 @@ def test_what_needs_a_model_is_na() -> None:
 
 
 def test_tokens_spell_a_text_of_two_segments() -> None:
-    tokens, text, pair = place(["[CLS]", "the", "cat", "##s", "[SEP]", "sat", "!", "[SEP]"])
+    tokens, text, pair = locate_tokens(["[CLS]", "the", "cat", "##s", "[SEP]", "sat", "!", "[SEP]"])
     assert (text, pair) == ("the cats", "sat !")
     assert [token.segment for token in tokens] == [0, 0, 0, 0, 0, 1, 1, 1]
     assert [(t.start, t.end) for t in tokens if not t.special] == [
@@ -203,16 +203,16 @@ def test_tokens_spell_a_text_of_two_segments() -> None:
 
 
 def test_marked_spaces_are_read() -> None:
-    tokens, text, _ = place(["<s>", "The", "Ġcat", "s", ".", "</s>"])
+    tokens, text, _ = locate_tokens(["<s>", "The", "Ġcat", "s", ".", "</s>"])
     assert text == "The cats."
     assert [token.surface for token in tokens] == ["<s>", "The", "cat", "s", ".", "</s>"]
-    assert place(["▁The", "▁ca", "ts"])[1] == "The cats"
+    assert locate_tokens(["▁The", "▁ca", "ts"])[1] == "The cats"
 
 
 def test_tokens_are_found_in_the_text_they_came_from() -> None:
     text = "The  UNFORTUNATE cat, Søren!"
     names = ["[CLS]", "the", "unfortunate", "cat", ",", "[UNK]", "!", "[SEP]"]
-    tokens, _, _ = place(names, text)
+    tokens, _, _ = locate_tokens(names, text)
     assert [token.surface for token in tokens[1:-1]] == [
         "The",
         "UNFORTUNATE",
@@ -222,7 +222,7 @@ def test_tokens_are_found_in_the_text_they_came_from() -> None:
         "!",
     ]
     with pytest.raises(InputError, match="'dog', was not found after character 3"):
-        place(["the", "dog"], text)
+        locate_tokens(["the", "dog"], text)
 
 
 def test_tokens_with_offsets_need_their_text() -> None:

@@ -21,7 +21,7 @@ from attn_widget.model.tokenizing import mask
 from attn_widget.trace.capture import capture
 from attn_widget.trace.embeddings import embedding_parts, parameter_counts
 from attn_widget.trace.forward import forward_ids, mlm_logits
-from attn_widget.trace.inside import inside
+from attn_widget.trace.layer_activations import inside
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
 TEXTS: dict[str, tuple[str, str | None]] = {

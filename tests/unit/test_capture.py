@@ -13,7 +13,7 @@ import transformers as tf
 import attn_widget as aw
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
 from attn_widget.model.encoder import Encoder
-from attn_widget.trace import KeptLogits, QKVTrace, Trace, WeightsTrace
+from attn_widget.trace import LogitsCache, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import forward_ids, mlm_logits
 from tests.unit import tiny_models
@@ -139,7 +139,7 @@ def test_logits_too_large_to_keep_are_computed_when_asked_for(
 ) -> None:
     encoding = encoder.encode(TEXT)
     kept = capture(encoder, encoding)
-    monkeypatch.setattr("attn_widget.trace.forward.KEPT_LOGITS.limit", 0)
+    monkeypatch.setattr("attn_widget.trace.forward.LOGITS_CACHE.limit", 0)
     later = capture(encoder, encoding)
     assert later.nbytes < kept.nbytes
     np.testing.assert_allclose(later.logits, kept.logits, **LOGITS)
@@ -149,8 +149,8 @@ def test_logits_too_large_to_keep_are_computed_when_asked_for(
 def test_later_runs_take_the_room_of_earlier_logits_which_are_computed_anew(
     encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = KeptLogits(2**20)
-    monkeypatch.setattr("attn_widget.trace.forward.KEPT_LOGITS", room)
+    room = LogitsCache(2**20)
+    monkeypatch.setattr("attn_widget.trace.forward.LOGITS_CACHE", room)
     encoding = encoder.encode(TEXT)
     first = capture(encoder, encoding)
     size, expected = first.nbytes, np.array(first.logits)

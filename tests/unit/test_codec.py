@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import attn_widget as aw
-from attn_widget.page.coding.codec import (
+from attn_widget.page.encodings.codec import (
     WORST_SCORE,
-    code_weights,
     decode_scores,
+    encode_weights,
     error_of_weight,
     weight_error,
 )
-from attn_widget.page.coding.factors import code_factors
-from attn_widget.page.coding.scores import code_scores
+from attn_widget.page.encodings.factors import encode_factors
+from attn_widget.page.encodings.scores import encode_scores
 from attn_widget.page.snapshot import Snapshot, snapshot
 from attn_widget.protocol.pack import unpack
 from tests.golden.make import analysis as causal_analysis
@@ -58,7 +58,7 @@ def test_no_decoded_weight_is_off_by_more_than_is_said(
     # From flat to almost one-hot.
     scores = np.random.default_rng(seed).normal(size=(n, n)) * spread
     weights = softmax(scores).astype(np.float32)
-    coded = code_weights(weights, levels)
+    coded = encode_weights(weights, levels)
     off = np.abs(coded.shown - weights)
     assert off.max() <= coded.error <= {255: STATED, 1023: 1e-3, 4095: 3e-4, 65535: 2e-5}[levels]
     # Each weight by itself, whichever of the two values a reader starts from.
@@ -106,10 +106,10 @@ def test_no_score_or_weight_is_off_by_more_than_is_said(
     weights = np.stack([softmax(one) for one in scores]).astype(np.float32)
     shown: dict[str, Any] = {"scores": scores, "weights": weights, "bias": bias}
     if as_scores:
-        coded = code_scores(q, k, d**-0.5, **shown, worst_score=worst_score)
+        coded = encode_scores(q, k, d**-0.5, **shown, worst_score=worst_score)
     else:
         coded = [
-            code_factors(q[h], k[h], d**-0.5, **part_of(shown, h), worst_score=worst_score)
+            encode_factors(q[h], k[h], d**-0.5, **part_of(shown, h), worst_score=worst_score)
             for h in range(heads)
         ]
     for head, one in enumerate(coded):
@@ -138,12 +138,12 @@ def test_a_head_is_coded_in_company_as_it_is_alone() -> None:
         "scores": trace.layer_scores(2),
         "weights": trace.layer_weights(2),
     }
-    together = code_scores(q, k, trace.scaling(2), **shown)
+    together = encode_scores(q, k, trace.scaling(2), **shown)
     assert len({one.step for one in together}) > 1
     for head, one in enumerate(together):
         part = slice(head, head + 1)
         cut = part_of(shown, part)
-        (alone,) = code_scores(q[part], k[part], trace.scaling(2), **cut)
+        (alone,) = encode_scores(q[part], k[part], trace.scaling(2), **cut)
         assert alone.step == one.step
         np.testing.assert_array_equal(alone.queries, one.queries)
 
@@ -161,7 +161,7 @@ def test_weights_move_by_no_more_than_their_scores_allow(
 
 def test_factors_of_equal_keys_need_no_direction_at_all() -> None:
     q = np.ones((4, 3), dtype=np.float32)
-    coded = code_factors(
+    coded = encode_factors(
         q, q, 1.0, scores=np.full((4, 4), 3, np.float32), weights=np.full((4, 4), 0.25, np.float32)
     )
     assert coded.queries.shape == (4, 0)
@@ -347,8 +347,8 @@ def test_codes_are_whole_numbers_that_three_bytes_hold() -> None:
     scores = q @ k.T * np.float32(scaling)
     weights = softmax(scores).astype(np.float32)
     both = [
-        code_factors(q, k, scaling, scores=scores, weights=weights),
-        *code_scores(q[None], k[None], scaling, scores=scores[None], weights=weights[None]),
+        encode_factors(q, k, scaling, scores=scores, weights=weights),
+        *encode_scores(q[None], k[None], scaling, scores=scores[None], weights=weights[None]),
     ]
     for coded in both:
         assert coded.queries.dtype == coded.keys.dtype == np.int32

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.analysis.document import document
+from attn_widget.analysis.report_json import document
 from attn_widget.protocol.pack import to_json
 
 EDGES = {

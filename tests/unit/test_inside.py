@@ -14,7 +14,7 @@ from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
 from attn_widget.trace.capture import capture
 from attn_widget.trace.embeddings import embedding_parts, parameter_counts, position_table
-from attn_widget.trace.inside import inside
+from attn_widget.trace.layer_activations import inside
 from tests.unit import tiny_models
 
 TEXT = "The cat sat, and naïve Dr. Smith's dog ran."

@@ -97,9 +97,9 @@ def test_saved_pages_of_short_texts_keep_masked_predictions() -> None:
 
 
 def test_a_page_without_the_view_runs_nothing_for_it() -> None:
-    from attn_widget.page.saved_run import Kept
+    from attn_widget.page.saved_run import ExportOptions
 
     analysis = aw.analyze(TEXT, progress=False)
-    assert recorded(analysis, kept=Kept(views=["attention"])) == ["as_is"]
+    assert recorded(analysis, kept=ExportOptions(views=["attention"])) == ["as_is"]
     assert analysis.run is not None
     assert not analysis.run.masked_known

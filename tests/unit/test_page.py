@@ -203,7 +203,7 @@ def test_many_widgets_share_the_room_of_a_page_and_too_many_are_refused(
     five = aw.to_html([widget] * 5, tmp_path / "five.html").stat().st_size
     code = len(bundle("standalone.js")) + len(bundle("widget.css"))
     assert five - code < 4 * (one - code)  # tensors share; the rows of the focus tokens do not
-    monkeypatch.setattr("attn_widget.page.room.MOST_BYTES", 1e6)
+    monkeypatch.setattr("attn_widget.page.size_budget.MOST_BYTES", 1e6)
     with pytest.raises(InputError, match=r"these 20 widgets would .* report\(\)"):
         aw.to_html([widget] * 20, tmp_path / "many.html")
     assert not (tmp_path / "many.html").exists()

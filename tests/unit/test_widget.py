@@ -16,7 +16,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.host.quiet import quiet
+from attn_widget.host.idle import activity
 from attn_widget.language import taggers
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.pack import unpack
@@ -182,7 +182,7 @@ def test_a_tagger_that_is_not_loaded_keeps_no_cell_waiting(
 
     monkeypatch.setattr(taggers, "_load_default", hold)
     switch = sys.getswitchinterval()
-    with quiet.broken():
+    with activity.busy():
         for kind in ("language", "specialization", "language"):
             reply, buffers = widget.slice({"kind": kind}, [])
             assert (reply["ok"], buffers) == (False, []) and 50 <= reply["later"] <= 1000

@@ -1,4 +1,4 @@
-/** Attention out of the codes of a saved page (docs/protocol.md, "Saved pages"; attn_widget/page/coding/codec.py). */
+/** Attention out of the codes of a saved page (docs/protocol.md, "Saved pages"; attn_widget/page/encodings/codec.py). */
 
 import { PackError } from "./pack";
 import type { NdArray } from "./types";

@@ -1,4 +1,4 @@
-/** How far the numbers of a saved page may be off (attn_widget/page/coding/codec.py). */
+/** How far the numbers of a saved page may be off (attn_widget/page/encodings/codec.py). */
 
 import type { Precision } from "./types";
 

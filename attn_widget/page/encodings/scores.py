@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.page.coding.codec import (
+from attn_widget.page.encodings.codec import (
     AIM,
     COARSEST,
     FINEST,
@@ -22,7 +22,7 @@ from attn_widget.page.coding.codec import (
     SMALLEST,
     WORST,
     WORST_SCORE,
-    CodedFactors,
+    EncodedFactors,
     softmax,
     weight_error,
 )
@@ -30,7 +30,7 @@ from attn_widget.page.coding.codec import (
 LIKELY = 4  # a weight is rarely off by more than a quarter of what the scores of its row are
 
 
-def code_scores(
+def encode_scores(
     queries: Float32,
     keys: Float32,
     scaling: float,
@@ -40,7 +40,7 @@ def code_scores(
     bias: Float32 | None = None,
     worst: float = WORST,
     worst_score: float = WORST_SCORE,
-) -> list[CodedFactors]:
+) -> list[EncodedFactors]:
     """The scores of every head, each with the coarsest step that keeps both errors.
 
     Parameters
@@ -58,10 +58,10 @@ def code_scores(
 
     Examples
     --------
-    >>> from attn_widget.page.coding.codec import decode_scores
+    >>> from attn_widget.page.encodings.codec import decode_scores
     >>> q, k = np.random.default_rng(0).normal(size=(2, 3, 5, 8)).astype(np.float32)
     >>> scores = q @ k.transpose(0, 2, 1) * np.float32(8**-0.5)
-    >>> coded = code_scores(q, k, 8**-0.5, scores=scores, weights=softmax(scores))
+    >>> coded = encode_scores(q, k, 8**-0.5, scores=scores, weights=softmax(scores))
     >>> [bool(np.abs(decode_scores(coded[h]) - scores[h]).max() <= WORST_SCORE) for h in range(3)]
     [True, True, True]
     """
@@ -114,11 +114,11 @@ def code_scores(
     off = np.subtract(read, scores, out=np.zeros_like(scores), where=~impossible)
     score_error = worst_by_head(off) + MARGIN * reach
     identity = np.eye(exact.shape[-1], dtype=np.int32)
-    coded: list[CodedFactors] = []
+    coded: list[EncodedFactors] = []
     for head, codes in enumerate(whole):
         used = np.flatnonzero(np.abs(codes).max(axis=0, initial=0))
         coded.append(
-            CodedFactors(
+            EncodedFactors(
                 codes[:, used].astype(np.int32),
                 identity[:, used],
                 float(step[head]),

@@ -1,4 +1,4 @@
-"""When nobody waits for a run: the time for work that can be done later."""
+"""Idle detection: defers background work until no run is active."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 CHECK_S = 0.1
 
 
-class Quiet:
-    """Counts the runs in hand, of all threads.
+class KernelActivity:
+    """Counts the active runs of all threads.
 
     Examples
     --------
-    >>> quiet = Quiet()
-    >>> with quiet.broken():
-    ...     quiet.wait(0.0, at_most=0.05)
+    >>> activity = KernelActivity()
+    >>> with activity.busy():
+    ...     activity.wait_until_idle(0.0, at_most=0.05)
     False
-    >>> quiet.wait(0.0, at_most=60)
+    >>> activity.wait_until_idle(0.0, at_most=60)
     True
     """
 
@@ -29,8 +29,8 @@ class Quiet:
         self._ended = time.monotonic()
 
     @contextmanager
-    def broken(self) -> Generator[None]:
-        """Somebody waits for what is done in here."""
+    def busy(self) -> Generator[None]:
+        """Counts as an active run."""
         with self._lock:
             self._runs += 1
         try:
@@ -40,8 +40,8 @@ class Quiet:
                 self._runs -= 1
                 self._ended = time.monotonic()
 
-    def wait(self, seconds: float, *, at_most: float) -> bool:
-        """Until it has been quiet for ``seconds``; False where that did not come ``at_most`` seconds from now."""
+    def wait_until_idle(self, seconds: float, *, at_most: float) -> bool:
+        """Block until no run was active for ``seconds``; False if that takes longer than ``at_most`` seconds."""
         until = time.monotonic() + at_most
         while True:
             with self._lock:
@@ -54,4 +54,4 @@ class Quiet:
             time.sleep(min(left, CHECK_S))
 
 
-quiet = Quiet()
+activity = KernelActivity()

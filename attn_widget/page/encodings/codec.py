@@ -35,7 +35,7 @@ SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
-class CodedWeights:
+class EncodedWeights:
     """One head: ``weight = largest * (code / levels)^2``.
 
     Attributes
@@ -58,7 +58,7 @@ class CodedWeights:
 
 
 @dataclass(frozen=True)
-class CodedFactors:
+class EncodedFactors:
     """One head: ``scores = step^2 * queries @ keys.T + shift[:, None]``; weights are its softmax by row.
 
     Attributes
@@ -85,7 +85,7 @@ class CodedFactors:
     score_error: float
 
 
-def code_weights(weights: Float32, levels: int = 255) -> CodedWeights:
+def encode_weights(weights: Float32, levels: int = 255) -> EncodedWeights:
     """One byte a cell, or two above 255 levels.
 
     Parameters
@@ -97,9 +97,9 @@ def code_weights(weights: Float32, levels: int = 255) -> CodedWeights:
     Examples
     --------
     >>> weights = np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32)
-    >>> [bool(code_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
+    >>> [bool(encode_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
     [True, True]
-    >>> coded = code_weights(weights)
+    >>> coded = encode_weights(weights)
     >>> bool(np.abs(coded.shown - weights).max() <= coded.error)
     True
     """
@@ -107,7 +107,7 @@ def code_weights(weights: Float32, levels: int = 255) -> CodedWeights:
     share = weights / largest if largest > 0 else weights
     codes = np.rint(np.sqrt(share) * levels).astype(np.uint16)
     shown = (largest * (codes / levels) ** 2).astype(np.float32)
-    return CodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
+    return EncodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
 
 
 def worst_of(shown: Float32, exact: Float32) -> float:
@@ -142,7 +142,7 @@ def weight_error(score_error: float) -> float:
     return math.tanh(score_error / 2)
 
 
-def decode_scores(coded: CodedFactors, bias: Float32 | None = None) -> Float32:
+def decode_scores(coded: EncodedFactors, bias: Float32 | None = None) -> Float32:
     """The scores that a reader sees where the mask forbids nothing, float32 [n, n]."""
     product = coded.queries.astype(np.float64) @ coded.keys.astype(np.float64).T
     scores = product * coded.step**2 + coded.shift[:, None]

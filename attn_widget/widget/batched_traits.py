@@ -9,7 +9,7 @@ import anywidget
 import traitlets as t
 
 
-class TogetherWidget(anywidget.AnyWidget):
+class BatchedTraitsWidget(anywidget.AnyWidget):
     """A widget some of whose traits change together, from whatever thread.
 
     `ipywidgets.Widget.hold_sync` is no help here: what it holds back is kept on the widget, for all

@@ -22,7 +22,7 @@ class Share(TypedDict):
     most: float
 
 
-class Room:
+class SizeBudget:
     """What is left of a page for many runs.
 
     Parameters

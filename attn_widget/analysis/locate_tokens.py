@@ -45,7 +45,7 @@ def spell(token: str, *, marked: bool) -> Piece:
     return Piece(bare, bare != token)
 
 
-def place(
+def locate_tokens(
     tokens: Sequence[str], text: str | None = None, text_pair: str | None = None
 ) -> tuple[tuple[Token, ...], str, str | None]:
     """Tokens with segments and offsets, and the texts that they lie in.
@@ -70,7 +70,7 @@ def place(
 
     Examples
     --------
-    >>> tokens, text, pair = place(["[CLS]", "The", "cat", "##s", ".", "[SEP]"])
+    >>> tokens, text, pair = locate_tokens(["[CLS]", "The", "cat", "##s", ".", "[SEP]"])
     >>> text, [(token.surface, token.start) for token in tokens[1:-1]]
     ('The cats .', [('The', 0), ('cat', 4), ('s', 7), ('.', 9)])
     """

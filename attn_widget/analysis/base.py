@@ -13,16 +13,16 @@ from attn_widget.errors import NotAvailableError, NotPickled
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from attn_widget.analysis.text_beside import TextBeside
+    from attn_widget.analysis.comparison_text import ComparisonText
     from attn_widget.language import Language, Word
     from attn_widget.model.encoding import Masked
     from attn_widget.model.tokens import Token
     from attn_widget.trace import Trace
-    from attn_widget.trace.inside import LayerParts
+    from attn_widget.trace.layer_activations import LayerParts
     from attn_widget.trace.run import Run
 
 Value = TypeVar("Value")
-Made = TypeVar("Made", bound="Kept")
+Made = TypeVar("Made", bound="AnalysisBase")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Origin:
         The run of the text itself.
     find_language : callable, optional
         Its words, sentences and tags; by default the text is tagged.
-    beside : tuple of TextBeside
+    beside : tuple of ComparisonText
     known : mapping
         Figures that hold for it as well.
     """
@@ -45,11 +45,11 @@ class Origin:
     base: Any = None
     unmasked: Any = None
     find_language: Callable[[], Language] | None = None
-    beside: tuple[TextBeside, ...] = ()
+    beside: tuple[ComparisonText, ...] = ()
     known: Mapping[object, Any] = field(default_factory=lambda: {})
 
 
-class Kept(NotPickled):
+class AnalysisBase(NotPickled):
     """A trace, the run and the language behind it, and the figures found so far."""
 
     INSTEAD = "Keep its text and call analyze() again, or its figures: to_dataframe(), attention()."
@@ -132,7 +132,7 @@ class Kept(NotPickled):
     @property
     def vocab_size(self) -> int:
         """Entries in the model's vocabulary."""
-        return self._running("a vocabulary").encoder.vocab_size
+        return self._require_model("a vocabulary").encoder.vocab_size
 
     @property
     def language(self) -> Language:
@@ -190,7 +190,7 @@ class Kept(NotPickled):
             return "Ask the analysis that this view was made from: its base."
         return "Use analyze(text, model=...)."
 
-    def _running(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
+    def _require_model(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
         """The run, where it can be asked for ``what``; ``where`` is said of a view instead."""
         if self.run is None:
             raise NotAvailableError(
@@ -203,12 +203,12 @@ class Kept(NotPickled):
         return self.run
 
 
-def once(kept: Kept, key: object, compute: Callable[[], Value]) -> Value:
+def once(kept: AnalysisBase, key: object, compute: Callable[[], Value]) -> Value:
     """What ``compute`` gives, computed when it is first asked for and then kept with the analysis."""
     return kept._once(key, compute)  # pyright: ignore[reportPrivateUsage]
 
 
-def with_beside(kept: Made, texts: Iterable[TextBeside]) -> Made:
+def with_beside(kept: Made, texts: Iterable[ComparisonText]) -> Made:
     """The same run with other texts beside it; what was computed is kept."""
     beside = tuple(texts)
     return kept if beside == kept.beside else kept._again(beside=beside)  # pyright: ignore[reportPrivateUsage]

@@ -8,7 +8,7 @@ import weakref
 from attn_widget.trace.base import Outputs
 
 
-class KeptLogits:
+class LogitsCache:
     """Lets go of the oldest logits when all together pass a limit; they are then computed anew.
 
     Parameters
@@ -20,7 +20,7 @@ class KeptLogits:
     --------
     >>> import torch
     >>> from attn_widget.trace import Outputs
-    >>> kept, runs = KeptLogits(1000), [Outputs(logits=torch.zeros(100)) for _ in range(3)]
+    >>> kept, runs = LogitsCache(1000), [Outputs(logits=torch.zeros(100)) for _ in range(3)]
     >>> for run in runs:
     ...     kept.add(run)
     >>> [run.logits is None for run in runs]

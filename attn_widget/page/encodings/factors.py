@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.page.coding.codec import (
+from attn_widget.page.encodings.codec import (
     AIM,
     COARSEST,
     FINEST,
@@ -22,7 +22,7 @@ from attn_widget.page.coding.codec import (
     SMALLEST,
     WORST,
     WORST_SCORE,
-    CodedFactors,
+    EncodedFactors,
     softmax,
     weight_error,
     worst_of,
@@ -32,7 +32,7 @@ SPREAD = 4.5  # standard deviations that the largest of some 10^5 errors reaches
 NEGLIGIBLE = 1e-15  # squared length of a direction, as a share of the longest
 
 
-def code_factors(
+def encode_factors(
     queries: Float32,
     keys: Float32,
     scaling: float,
@@ -42,7 +42,7 @@ def code_factors(
     bias: Float32 | None = None,
     worst: float = WORST,
     worst_score: float = WORST_SCORE,
-) -> CodedFactors:
+) -> EncodedFactors:
     """The factors of the scores, with the coarsest step that keeps both errors.
 
     Parameters
@@ -60,11 +60,11 @@ def code_factors(
 
     Examples
     --------
-    >>> from attn_widget.page.coding.codec import decode_scores
+    >>> from attn_widget.page.encodings.codec import decode_scores
     >>> rng = np.random.default_rng(0)
     >>> q, k = rng.normal(size=(2, 20, 8)).astype(np.float32)
     >>> scores = q @ k.T * np.float32(8**-0.5)
-    >>> coded = code_factors(q, k, 8**-0.5, scores=scores, weights=softmax(scores))
+    >>> coded = encode_factors(q, k, 8**-0.5, scores=scores, weights=softmax(scores))
     >>> bool(np.abs(decode_scores(coded) - scores).max() <= coded.score_error <= WORST_SCORE)
     True
     """
@@ -110,7 +110,7 @@ def code_factors(
     read_scores, shown = read(found.product)
     used = np.flatnonzero(np.abs(found.queries).max(axis=0) * np.abs(found.keys).max(axis=0))
     reach = np.abs(scores[~impossible]).max(initial=1)
-    return CodedFactors(
+    return EncodedFactors(
         found.queries[:, used].astype(np.int32),
         found.keys[:, used].astype(np.int32),
         step,

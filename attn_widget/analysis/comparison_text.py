@@ -9,7 +9,7 @@ from attn_widget.model.classification import ClassProbabilities
 
 
 @dataclass(frozen=True)
-class TextBeside:
+class ComparisonText:
     """The figures of another text, without its tensors.
 
     Attributes

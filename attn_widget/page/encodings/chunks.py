@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.page.coding.codec import MOST_LEVELS, CodedFactors, CodedWeights, code_weights
-from attn_widget.page.coding.factors import code_factors
-from attn_widget.page.coding.scores import code_scores
+from attn_widget.page.encodings.codec import (
+    MOST_LEVELS,
+    EncodedFactors,
+    EncodedWeights,
+    encode_weights,
+)
+from attn_widget.page.encodings.factors import encode_factors
+from attn_widget.page.encodings.scores import encode_scores
 from attn_widget.protocol.pack import pack
 from attn_widget.trace import QKVTrace
 
@@ -24,12 +29,12 @@ if TYPE_CHECKING:
 
 Code = Literal["weights", "qk"]
 Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
-Coded = CodedWeights | CodedFactors
+Coded = EncodedWeights | EncodedFactors
 Arrays = dict[str, NDArray[Any]]
 
 # The best first: scores, and with them the arithmetic of a pair, are worth more than further digits of
 # weights. The last two are the smallest for short and for long texts.
-WAYS: tuple[Way, ...] = (
+ENCODINGS: tuple[Way, ...] = (
     ("qk", 0.0002),  # three digits of every weight
     ("qk", 0.001),
     ("qk", 0.005),
@@ -53,13 +58,13 @@ def budget(n: int) -> float:
     return BYTES_A_TOKEN * n + BYTES_A_CELL * n**2
 
 
-def best_way(
+def best_encoding(
     analysis: Analysis,
     layers: Sequence[int],
     heads: Sequence[int],
     *,
     code: Code | None = None,
-    ways: Sequence[Way] = WAYS,
+    ways: Sequence[Way] = ENCODINGS,
     most: float | None = None,
 ) -> Way:
     """Code a few heads in every way; the best that fits the budget, else the smallest."""
@@ -74,7 +79,8 @@ def best_way(
     for way in ways:
         chunks = (
             pack(
-                {}, layer_arrays(analysis, layer, [head], code_heads(analysis, layer, [head], way))
+                {},
+                layer_arrays(analysis, layer, [head], encode_heads(analysis, layer, [head], way)),
             )
             for layer, head in sample
         )
@@ -85,11 +91,11 @@ def best_way(
     return min(sizes, key=lambda way: sizes[way])
 
 
-def code_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -> list[Coded]:
+def encode_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -> list[Coded]:
     """Heads of a layer, each coded in one way."""
     code, fineness = way
     if code == "weights":
-        return [code_weights(analysis.attention(layer, head), int(fineness)) for head in heads]
+        return [encode_weights(analysis.attention(layer, head), int(fineness)) for head in heads]
     scaling = analysis.trace.scaling(layer)
     queries = [analysis.queries(layer, head) for head in heads]
     keys = [analysis.keys(layer, head) for head in heads]
@@ -98,7 +104,7 @@ def code_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -
     if n <= SCORES_UP_TO * head_dim:
         chosen = list(heads)
         return [
-            *code_scores(
+            *encode_scores(
                 np.stack(queries),
                 np.stack(keys),
                 scaling,
@@ -109,7 +115,7 @@ def code_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -
             )
         ]
     return [
-        code_factors(
+        encode_factors(
             queries[at],
             keys[at],
             scaling,
@@ -138,8 +144,8 @@ def layer_arrays(
 ) -> Arrays:
     """The arrays of a layer's chunk."""
     arrays: Arrays = {}
-    plain = [one for one in coded if isinstance(one, CodedWeights)]
-    factors = [one for one in coded if isinstance(one, CodedFactors)]
+    plain = [one for one in coded if isinstance(one, EncodedWeights)]
+    factors = [one for one in coded if isinstance(one, EncodedFactors)]
     if plain:
         arrays |= weight_arrays(plain)
     if factors:
@@ -157,7 +163,7 @@ def layer_arrays(
     return arrays
 
 
-def weight_arrays(coded: Sequence[CodedWeights]) -> Arrays:
+def weight_arrays(coded: Sequence[EncodedWeights]) -> Arrays:
     """One plane of bytes, or the high and the low bytes apart: they compress better so."""
     codes = np.stack([one.codes for one in coded])
     arrays: Arrays = {"largest": np.array([one.largest for one in coded])}
