@@ -45,9 +45,10 @@ quick-python:
 watch: setup  ## The page again at every change in js/; a reloaded notebook shows it
 	@npm run --silent watch
 
-lint: setup  ## ruff and Biome
+lint: setup  ## ruff, Biome, and phrases to avoid
 	@echo "[test] ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
 	@echo "[test] biome" && npm run --silent lint
+	@echo "[test] words" && $(PY) -m scripts.words
 
 types: lint  ## tsc and pyright
 	@echo "[test] tsc" && npm run --silent check

@@ -83,7 +83,7 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
 
 
 def interval(records: list[dict[str, Any]]) -> tuple[float, float]:
-    """95% bootstrap interval of % correct: test sentences drawn anew within each seed's split."""
+    """95% bootstrap interval of % correct: test sentences resampled within each seed's split."""
     random = np.random.default_rng(0)
     means = np.mean(
         [

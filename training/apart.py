@@ -2,7 +2,7 @@
 
 `prepare --apart` drops every paragraph that holds a whole evaluation text of 4 to 7 words, or 8 words in a row of a
 longer one: prompts with each accepted answer, rated sentences, and what the tests' strings say. Proverbs are the exception:
-nobody knows a proverb without having heard it, so the prompts tell which of them the text holds.
+a proverb cannot be known without having been read, so the prompts tell which of them the text holds.
 """
 
 from __future__ import annotations

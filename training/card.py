@@ -185,7 +185,7 @@ def evaluation_section(figures: dict[str, Any]) -> str:
     pair = masked["next_sentence"]
     lines += [
         "",
-        "*Hidden* counts the words that stand behind a [MASK], which is what somebody asks who types one: of the chosen "
+        "*Hidden* counts the words that stand behind a [MASK], as when a user types one: of the chosen "
         "words 10% are replaced by another and 10% are left for the model to see.",
         "",
         f"Next sentence: {pair['accuracy']:.1%} of {pair['n_pairs']:,} pairs (chance 50%). Minimal pairs of "

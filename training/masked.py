@@ -26,7 +26,7 @@ class MaskedFigures:
     top1: float
     top5: float
     n_chosen: int
-    hidden_top1: float  # of the words that a [MASK] hides: what somebody who types one asks for
+    hidden_top1: float  # of the words hidden by a [MASK], as when a user types one
     hidden_top5: float
     n_hidden: int
 

@@ -1,4 +1,4 @@
-"""What an analysis is made of, and how it keeps what was computed once."""
+"""Base of `Analysis`: the trace, its inputs, and a cache of computed figures."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AnalysisBase(NotPickled):
         self._tagger = tagger
         self._find_language: Callable[[], Language] = origin.find_language or self._annotate
         self._cache: dict[object, Any] = {**origin.known}
-        self._layers: dict[int, LayerParts] = {}  # asked for last; the latest one stands last
+        self._layers: dict[int, LayerParts] = {}  # least recently used first
         if language is not None:
             self._cache["language"] = language
 
@@ -141,7 +141,7 @@ class AnalysisBase(NotPickled):
 
     @property
     def has_tagger_ready(self) -> bool:
-        """Whether `language` comes at once; if not, its tagger is being loaded aside from now on."""
+        """Whether `language` comes at once; if not, its tagger starts loading in the background."""
         from attn_widget.language.taggers import is_ready
 
         return "language" in self._cache or self.text is None or is_ready(self._tagger)

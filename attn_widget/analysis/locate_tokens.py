@@ -143,7 +143,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _fill(spans: list[tuple[int, int]], waiting: list[int], text: str, end: int) -> None:
-    """Give one waiting token the text before ``end``; of several nobody knows who spells what."""
+    """Give the text before ``end`` to a single waiting token; among several it cannot be divided."""
     if len(waiting) == 1:
         start = _skip(text, spans[waiting[0]][0])
         spans[waiting[0]] = (start, max(start, len(text[:end].rstrip())))

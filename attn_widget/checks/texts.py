@@ -70,7 +70,7 @@ def check_path(value: Any, name: str) -> Path:
     InputTypeError
         No str and no path.
     InputError
-        Characters that no name can have, a name that is too long, ``~`` of nobody.
+        Characters that no name can have, a name that is too long, ``~`` of an unknown user.
     """
     try:
         given = os.fspath(value)
@@ -92,7 +92,7 @@ def check_path(value: Any, name: str) -> Path:
         raise InputError(f"The path {shown(given)} has a NUL character.", "Leave it out.")
     try:
         path = Path(given).expanduser()
-    except RuntimeError as error:  # ~name of nobody
+    except RuntimeError as error:  # ~name of an unknown user
         raise InputError(
             f"The home folder in {shown(given)} is not known.", "Write it out."
         ) from error

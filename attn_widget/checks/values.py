@@ -11,7 +11,7 @@ from attn_widget.checks.words import MOST_NAMED, nearest, shown
 from attn_widget.errors import InputError, InputTypeError
 
 LARGEST_SEED = 2**32 - 1  # numpy and scikit-learn take no larger one
-LARGEST_COUNT = 1_000_000  # of anything that somebody counts by hand
+LARGEST_COUNT = 1_000_000  # of anything that a user counts
 
 
 def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint: str = "") -> int:

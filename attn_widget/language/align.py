@@ -95,7 +95,7 @@ def align(text: str, parts: Sequence[Part], spans: Sequence[Span]) -> Aligned:
         if part is not None:
             token_word.append(word_of_part[part])
             continue
-        # White space inside a word ("New York" as one) is the word's; elsewhere it is nobody's.
+        # White space inside a word ("New York" as one) belongs to the word; elsewhere it belongs to none.
         word = bisect_right(word_starts, start) - 1
         inside = word >= 0 and start < end <= words[word].end
         token_word.append(word if inside else None)

@@ -19,8 +19,8 @@ from attn_widget.model.tokens import Token
 
 Segmenter = Literal["nupunkt", "tagger"]
 
-# Of a truncated text, the words after the last token are nobody's; this much of them is read all
-# the same, so that the last tagged words and the last sentence have their context.
+# Words after the last token of a truncated text belong to no token. This many of their characters are
+# tagged all the same, as context for the last words and the last sentence.
 CONTEXT_AFTER = 1000  # code points
 
 # "[MASK]", "<mask>", "[SEP]" typed by the user stand for a word or for nothing: no tag is right.

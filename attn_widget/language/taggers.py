@@ -58,7 +58,7 @@ class Tagging(NamedTuple):
     sentence_starts : list of int or None
         Code points; None when the tagger does not divide sentences.
     finds_entities : bool
-        False: nobody looked for entities.
+        Whether the tagger looks for entities.
     """
 
     words: list[TaggedWord]
@@ -211,7 +211,7 @@ def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
 
 
 def is_ready(tagger: TaggerLike) -> bool:
-    """Whether `resolve` answers at once; if not, the tagger is loaded aside from now on.
+    """Whether `resolve` answers at once; if not, the tagger starts loading in the background.
 
     Parameters
     ----------

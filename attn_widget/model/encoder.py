@@ -120,7 +120,7 @@ class Encoder(NotPickled):
     def _fill(self) -> None:
         """Put the objects of `transformers` in the place of what stood for them.
 
-        From then on they run: somebody may change their weights.
+        They run from then on, because the caller may change their weights.
         """
         if self._full is None:
             return

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOADED: dict[tuple[Any, ...], Encoder] = {}
 
 
-# Encoders of models that somebody else loaded live as long as someone uses them.
+# Encoders of models that the caller loaded live as long as they are in use.
 _PAIRED: weakref.WeakValueDictionary[tuple[int, int], Encoder] = weakref.WeakValueDictionary()
 
 

@@ -40,7 +40,7 @@ LIGHT: tuple[Asked, ...] = (
 def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
     """Slices that no reader can compute from attention, and small ones that he need not.
 
-    ``masked``: with masked predictions of a text of at most `MASKED_TOKENS`, also if nobody asked for them.
+    ``masked``: include masked predictions of texts up to `MASKED_TOKENS`, even if they were not computed before.
     """
     kinds = (
         "language", "specialization", "layer_change", "hidden_path", "residuals", "architecture",

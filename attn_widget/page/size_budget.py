@@ -1,4 +1,4 @@
-"""How many runs one page can hold, and how they share it."""
+"""The page's size budget, and each run's share of it."""
 
 from __future__ import annotations
 

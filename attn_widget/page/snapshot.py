@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.figures.arrays import Float32
 
-# What a page of a short text may hold, compressed, the widget's own script left aside; tensors of the
+# Size budget of a short text's page, compressed, without the widget's own script; tensors of the
 # view Inside take what attention leaves of it.
 SHORT_BYTES = 720_000
 ROUNDING = 1e-6  # rollout in float32 and another order

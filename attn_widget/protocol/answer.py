@@ -1,8 +1,8 @@
 """Questions from the page, checked and answered: ``invoke("slice", request)``.
 
 Every reply is ``{ok: true, data, arrays}`` with buffers, or ``{ok: false, error, hint}``; no
-exception leaves `answer`, because the page would see it only as a time-out. ``{ok: false, later: ms}`` bids
-the page ask again: the kernel has its hands free for the next cell while something is loaded aside.
+exception leaves `answer`, because the page would see it only as a time-out. ``{ok: false, later: ms}`` tells
+the page to retry, while the tagger loads in the background: loading never blocks the kernel.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Store:
         _remove(self.folder, keep=(name,) if state.finished else (name, f"best-{state.best}"))
 
     def _write(self, name: str, write: Callable[[Path], None]) -> None:
-        """A folder that is there is whole."""
+        """The folder appears only once complete (atomic rename)."""
         part = self.folder / f".{secrets.token_hex(4)}.part"
         try:
             part.mkdir()

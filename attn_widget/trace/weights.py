@@ -1,4 +1,4 @@
-"""WeightsTrace: attention weights as somebody else computed them. Needs no torch."""
+"""WeightsTrace: attention weights computed elsewhere. Needs no torch."""
 
 from __future__ import annotations
 

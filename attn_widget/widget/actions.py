@@ -47,7 +47,7 @@ class Analyze(Protocol):
 
 
 class Job:
-    """One run in hand: how far it is, and whether somebody still wants it."""
+    """One active run: its progress, and whether it was canceled."""
 
     def __init__(self) -> None:
         self.progress: dict[str, Any] = {}
@@ -59,7 +59,7 @@ class Job:
         self._cancelled.set()
 
     def step(self, label: str) -> Progress:
-        """What a stage of the run calls with ``(done, total)``; raises `CancelledError` when nobody waits."""
+        """Progress callback of one stage; raises `CancelledError` once the run is canceled."""
 
         def report(done: int, total: int) -> None:
             if self._cancelled.is_set():

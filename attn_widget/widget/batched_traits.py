@@ -1,4 +1,4 @@
-"""Traits that several threads change: one message to the page for what belongs together."""
+"""Batches trait changes from several threads into one message to the page."""
 
 from __future__ import annotations
 

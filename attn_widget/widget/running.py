@@ -31,7 +31,7 @@ class RunningWidget(BatchedTraitsWidget):
     """What is shown, and how another run takes its place.
 
     A run works on the thread that asked for it (`run`, setting `masked`), or on one of its own (the
-    page). There is one at a time; a new one cancels the one in hand. It is shown all at once; until
+    page). There is one at a time; a new run cancels the active one. It is shown all at once; until
     then, and when it fails, what was shown stays.
 
     Parameters
@@ -172,7 +172,7 @@ class RunningWidget(BatchedTraitsWidget):
     # -- one run -------------------------------------------------------------------------------
 
     def _begin(self) -> Job:
-        """A new job, which takes the place of the one in hand."""
+        """Start a new job; it replaces the active one."""
         with self._changing:
             if self._job is not None:
                 self._job.cancel()
@@ -236,7 +236,7 @@ class RunningWidget(BatchedTraitsWidget):
     def _finish(
         self, job: Job, analysis: Analysis, opened: Opening, paint: bytes, *earlier: Any
     ) -> None:
-        """Show what a job has found, in one message to the page, unless nobody wants it any more.
+        """Show the result of a job in one message to the page, unless the job was canceled.
 
         ``earlier`` are changes of traits that neither the page nor the observers know of yet.
         """

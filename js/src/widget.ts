@@ -11,7 +11,7 @@ import { bindState, type Model, readActivity } from "./state/binding";
 import { fit } from "./state/state";
 import { acceptCode, CODE, type Link, linkWith } from "./views/lazy-views";
 
-/** The first picture comes first; then the code of the other views, before somebody wants it (ms). */
+/** Delay after the first picture before the other views are preloaded, ms. */
 const FETCH_MS = 1500;
 /** Whether a widget of this page is at it. */
 let fetching = false;

@@ -36,7 +36,7 @@ export interface BandsData {
   readonly root: boolean;
   /** What an index is called on the axis. */
   name(index: number): string;
-  /** What the numbers at an index say, for readers who listen. */
+  /** What the numbers at an index say, for screen readers. */
   spoken(index: number): string;
   readonly axis: string;
 }

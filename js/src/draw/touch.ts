@@ -80,7 +80,7 @@ export function tapTwice(
     held = setTimeout(() => {
       const place = placeOf(event);
       const click = { bubbles: true, cancelable: true, clientX, clientY, ctrlKey: place === null };
-      // What was touched may have been drawn anew since.
+      // What was touched may have been redrawn since.
       const root = element.getRootNode() as Document | ShadowRoot;
       const under = root.elementFromPoint?.(clientX, clientY) ?? target;
       under?.dispatchEvent(new MouseEvent("click", click));

@@ -1,4 +1,4 @@
-/** How heads and units are called on screen. */
+/** Display names of heads and tokens. */
 
 import type { HeadIndex, TokenColumns } from "../protocol/types";
 import type { Unit } from "./derive/units";
@@ -23,13 +23,13 @@ export function matrixName({ layer, head, quantity }: MatrixKey): string {
   return layer === 0 ? "rollout, layer 0" : `rollout, layers 0–${layer}`;
 }
 
-/** A matrix for readers who listen. */
+/** A matrix for screen readers. */
 export function spokenMatrix({ layer, head, quantity }: MatrixKey): string {
   if (quantity !== "rollout") return spokenHead(layer, head);
   return layer === 0 ? "rollout over layer 0" : `rollout over layers 0 to ${layer}`;
 }
 
-/** `layer 3, head 5`, for readers who listen. */
+/** `layer 3, head 5`, for screen readers. */
 export function spokenHead(layer: number, head: HeadIndex): string {
   return head === "mean" ? `layer ${layer}, mean of its heads` : `layer ${layer}, head ${head}`;
 }
@@ -50,5 +50,5 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   focus_per_row: "Focus per row",
 };
 
-/** A figure's name as its card or its axis has it. */
+/** The figure's name, as shown on its card or axis. */
 export const metricName = (key: string): string => figureName(key) ?? COMPANIONS[key] ?? key;

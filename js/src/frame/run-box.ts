@@ -1,4 +1,4 @@
-/** A text, typed here and run in the kernel; quiet until somebody uses it. */
+/** Input for another text, which runs in the kernel; unobtrusive until it is used. */
 
 import { h } from "../draw/dom";
 import { icon } from "../draw/icon";

@@ -1,4 +1,4 @@
-/** Where the reader is: keyboard focus and scroll positions, found again after everything was drawn anew. */
+/** Restores keyboard focus and scroll positions after a redraw. */
 
 /** What tells one element of a part from another. */
 const NAMES = [

@@ -15,6 +15,6 @@ export function explain(error: unknown): { message: string; hint: string } {
   return { message: error instanceof Error ? error.message : String(error), hint: "" };
 }
 
-/** Whether an error only says that nobody waits any more. */
+/** Whether an error only reports a canceled request. */
 export const isAbort = (error: unknown): boolean =>
   error instanceof DOMException && error.name === "AbortError";

@@ -75,7 +75,7 @@ export class SnapshotSource implements Source {
   readonly #rollouts = new Map<number, Promise<Float64Array>>();
   readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
 
-  /** Read the chunk `paint`; the layers' chunks are inflated when somebody looks at them. */
+  /** Read the chunk `paint`; the layers' chunks are inflated on first use. */
   static async open(chunks: Chunks): Promise<SnapshotSource> {
     const text = chunks("paint");
     if (text === null) throw new PackError("This page holds no run.");

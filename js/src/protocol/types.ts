@@ -109,7 +109,7 @@ export interface Precision {
   readonly note: string;
 }
 
-/** Answers questions about one run; nobody knows from where. */
+/** Answers slice requests of one run, from a kernel or from a saved page. */
 export interface Source {
   readonly meta: Meta;
   /** The arrays of the first paint by name. */
@@ -135,7 +135,7 @@ export type Action =
   | { readonly kind: "mask"; readonly tokens: readonly number[] }
   | { readonly kind: "cancel" };
 
-/** How far a run has come; `total` 0 where nobody counts. */
+/** How far a run has come; `total` is 0 when it is unknown. */
 export interface Progress {
   readonly label: string;
   readonly done: number;

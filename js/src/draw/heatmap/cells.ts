@@ -1,4 +1,4 @@
-/** Cells as one image, drawn anew only when the numbers, the colours or the level of detail change. */
+/** Cells as one image, redrawn only when the numbers, the colors or the level of detail change. */
 
 import { maxPool } from "../../figures/derive/matrix";
 import { hatching, heatImage, pixelRatio } from "../canvas";

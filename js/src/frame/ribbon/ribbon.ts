@@ -138,7 +138,7 @@ export function ribbon(
     else if (box.bottom > frame.bottom - LINE) line.scrollTop += box.bottom - frame.bottom + LINE;
   }
 
-  /** Names and titles are written when somebody comes to read them: hundreds at every head would be slow. */
+  /** Accessible names and titles are written on focus or hover: writing hundreds at every head change is slow. */
   function describe(event: Event): void {
     const from = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
     const index = from === null ? -1 : buttons.indexOf(from);

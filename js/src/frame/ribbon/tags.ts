@@ -1,4 +1,4 @@
-/** Parts of speech and entities of the words, asked for when nobody waits for anything else. */
+/** Parts of speech and entities of the words; requested once nothing else is pending. */
 
 import type { Tag, Tags } from "../../draw/text-line";
 import { isAbort } from "../../protocol/failure";
@@ -8,7 +8,7 @@ import type { ViewContext } from "../../views/contract";
 const text = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-/** Null when nobody tagged anything. */
+/** Null when there are no tags. */
 export function readTags({ data }: Slice): Tags | null {
   const { words, token_word, tagger } = data;
   if (!Array.isArray(words) || !Array.isArray(token_word)) return null;
@@ -81,7 +81,7 @@ export function askForTags(
         ready(readTags(slice), said || "Nobody tagged this text.");
       },
       (error: unknown) => {
-        if (!isAbort(error)) ready(null, "The tags could not be had.");
+        if (!isAbort(error)) ready(null, "Tags are unavailable.");
       },
     );
   });

@@ -6,7 +6,7 @@ import { h } from "../../draw/dom";
 export interface RibbonMemory {
   /** The reader's own wish; null while there is none. */
   tags: boolean | null;
-  /** Whether the last run had tags, so that room is kept for the next one's; null: nobody asked. */
+  /** Whether the last run had tags, so that space is reserved for the next tags; null: not asked yet. */
   tagged: boolean | null;
   /** A click masks instead of choosing. */
   masking: boolean;

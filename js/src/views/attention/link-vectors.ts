@@ -67,7 +67,7 @@ const summary = (length: number): string =>
 const dimension = (q: Float32Array, k: Float32Array, i: number): string =>
   `dimension ${i}: ${formatNumber(q[i]!)} × ${formatNumber(k[i]!)} = ${formatNumber(q[i]! * k[i]!)}`;
 
-/** All values as a table, built when somebody opens it. */
+/** All values as a table, built when it is opened. */
 function valueTable(
   rows: readonly { readonly name: string; readonly values: Float32Array }[],
 ): HTMLElement {

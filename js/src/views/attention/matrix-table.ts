@@ -5,7 +5,7 @@ import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import type { ViewContext } from "../contract";
 
-/** A table of this many rows and columns is still one that somebody reads. */
+/** Beyond this many rows and columns a table is not readable. */
 const MOST = 40;
 
 /** What the cells are, as the table's name has it. */

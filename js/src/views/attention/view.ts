@@ -36,7 +36,7 @@ const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
 const HEIGHT = { least: 240, most: 520 } as const;
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
-/** More lines than this are a carpet. */
+/** Beyond this many links the drawing is illegible. */
 const LINKS_MOST = 240;
 
 /** Scores as a heatmap takes them: what is impossible is hatched and has no number. */
@@ -172,7 +172,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     if (cursor !== null || state.get().pair !== null) loadNumbers();
   }
 
-  /** Scores, queries and keys are asked for when somebody looks at a pair, not for every head passed by. */
+  /** Scores, queries and keys are requested for a pair under inspection, not for every head on the way. */
   function loadNumbers(): void {
     const asked = matrix;
     if (asked === null) return;

@@ -26,7 +26,7 @@ function cell({ mean, min, max }: Summary, key: string): HTMLTableCellElement {
   );
 }
 
-/** Closed until somebody opens it. */
+/** Closed at first. */
 export function createLayersTable(nLayers: number, nHeads: number): LayersTable {
   const table = h("table", { class: "aw-heads-table aw-layers-table" });
   const element = h(

@@ -45,7 +45,7 @@ export interface Content {
   readonly first: number;
   name(index: number): string;
   terms(index: number): readonly Term[];
-  /** Below the strips; drawn anew with the cursor where it is a function. */
+  /** Below the strips; redrawn with the cursor where it is a function. */
   readonly below: readonly HTMLElement[];
   atCursor?(index: number): HTMLElement | null;
   /** Rows that are not strips. */

@@ -38,7 +38,7 @@ export interface MapEvents {
   point(at: StageBox | number | null): void;
 }
 
-/** A sentence about numbers that the bars show, for readers who listen. */
+/** A sentence about numbers that the bars show, for screen readers. */
 function spokenLayer(layer: number, bars: MapData["bars"]): string {
   if (bars === null) return `L${layer}`;
   const change = bars.change[layer];

@@ -286,7 +286,7 @@ export class SentenceGrid {
     });
   }
 
-  /** Names and titles are written when somebody comes to read them: for a thousand cells it takes long. */
+  /** Accessible names and titles are written on focus or hover: writing a thousand takes long. */
   #describe(event: Event): void {
     const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
     const matrix = this.#matrix;

@@ -338,7 +338,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     void fill(drill, unasked);
   }
 
-  /** `unasked`: nobody has to be told that it could not be had. */
+  /** `unasked`: a failure is not reported. */
   async function fill(into: Drill, unasked = false): Promise<void> {
     if (matrix === null) return;
     const of = matrix;

@@ -48,7 +48,7 @@ interface Place {
 
 const CHEVRON = { open: "M2,-4L-2,0L2,4", closed: "M-2,-4L2,0L-2,4" } as const;
 
-// Where nobody says whether motion is welcome (a test), there is none.
+// Without a motion preference (in tests) nothing is animated.
 const still = (): boolean =>
   window.matchMedia?.("(prefers-reduced-motion: reduce)").matches ?? true;
 

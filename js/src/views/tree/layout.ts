@@ -64,7 +64,7 @@ export interface TreeLabel {
   readonly textWidth: number;
   /** Position in the text, where the name alone does not tell which token is meant. */
   readonly index: string | null;
-  /** Of both, px. */
+  /** Width of both, px. */
   readonly width: number;
 }
 

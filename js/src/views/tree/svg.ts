@@ -40,7 +40,7 @@ function inlined(original: Element): Element {
   return copy;
 }
 
-/** `picture` above `legend` on `ground`, titled for readers who listen. */
+/** `picture` above `legend` on `ground`, titled for screen readers. */
 export function standaloneTree(
   picture: SVGSVGElement,
   legend: SVGSVGElement,

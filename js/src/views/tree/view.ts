@@ -144,7 +144,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     return { text: label.text, textWidth: label.width, index, width: label.width + more };
   }
 
-  /** Where the tree starts when nobody has said: the first word. */
+  /** Default root of the tree: the first word. */
   function firstWord({ units }: Matrix): number {
     const word = units.findIndex((unit) => !unit.special && /[\p{L}\p{N}]/u.test(unit.surface));
     if (word >= 0) return word;

@@ -224,7 +224,7 @@ function ringLabels(scale: RadarScale, radius: number): SVGElement[] {
   });
 }
 
-/** `L3 · H5: syntax 0.31, semantics 0.42 …; entities not available`, for readers who listen. */
+/** `L3 · H5: syntax 0.31, semantics 0.42 …; entities not available`, for screen readers. */
 export function spokenRadar(
   layer: number,
   head: number,
