@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -51,6 +51,8 @@ def mask_of(kind: str, n: int) -> Bools | None:
 
 
 @settings(max_examples=60, deadline=None)
+@example(seed=2, n=200, spread=6.0, levels=65535)  # off by 0.04% more than stated, coded in float32
+@example(seed=0, n=200, spread=5.0, levels=65535)
 @given(st.integers(0, 10**6), SIZES, st.floats(0, 60), st.sampled_from([255, 1023, 4095, 65535]))
 def test_no_decoded_weight_is_off_by_more_than_is_said(
     seed: int, n: int, spread: float, levels: int

@@ -104,7 +104,8 @@ def encode_weights(weights: Float32, levels: int = 255) -> EncodedWeights:
     True
     """
     largest = float(weights.max(initial=0))
-    share = weights / largest if largest > 0 else weights
+    # In float32 a root times 65,535 is off by some thousandths of a step, and so beyond the stated bound.
+    share = weights.astype(np.float64) / (largest or 1.0)
     codes = np.rint(np.sqrt(share) * levels).astype(np.uint16)
     shown = (largest * (codes / levels) ** 2).astype(np.float32)
     return EncodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
