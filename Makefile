@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick quick-page quick-python watch lint types units python-tests gallery tutorials bench clean
+.PHONY: help setup build demo test quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -41,6 +41,9 @@ quick-page:
 
 quick-python:
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check . && $(PY) -m pytest -q -p no:cacheprovider $(QUICK)
+
+catalog: setup  ## js/src/figures/catalog from the figures declared in attn_widget/figures/catalog
+	@$(PY) -m attn_widget.figures.catalog.manifest | node js/catalog.mjs
 
 watch: setup  ## The page again at every change in js/; a reloaded notebook shows it
 	@npm run --silent watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,9 @@ import numpy as np
 from attn_widget.checks import shown
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32, Tau
-from attn_widget.figures.quartiles import quartiles
+from attn_widget.figures.catalog.head_matrix import HeadMatrix
+from attn_widget.figures.catalog.metrics import METRICS
+from attn_widget.figures.catalog.registry import Counts
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
 
@@ -18,19 +21,7 @@ if TYPE_CHECKING:
     from attn_widget.trace import Trace
 
 TAU = 0.01  # as published
-KEYS = (
-    "confidence_max",
-    "confidence_avg",
-    "focus_entropy",
-    "sparsity",
-    "distribution_median",
-    "uniformity",
-    "q25",
-    "q75",
-    "focus_normalized",
-    "focus_per_row",
-)
-_SMALLEST = np.finfo(np.float32).tiny
+KEYS = tuple(METRICS)
 
 
 def threshold(tau: Tau, n: int) -> np.float32:
@@ -118,39 +109,12 @@ def layer_metrics(
     tau32 = threshold(tau, n)
     most = n * np.log(n) if allowed is None else _largest_entropy(allowed)
     figures = np.empty((len(KEYS), weights.shape[0]), dtype=np.float32)
-    logs = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
-    for head, matrix in enumerate(weights):
-        row_max = matrix.max(axis=1)
-        largest = row_max.max()
-        if np.isnan(largest):
-            figures[:, head] = np.nan
-            continue
-        np.maximum(matrix, _SMALLEST, out=logs)  # 0 ln 0 = 0
-        np.log(logs, out=logs)
-        np.multiply(logs, matrix, out=logs)
-        entropy = max(0.0, -float(logs.sum()))
-        cells = matrix.reshape(-1) if allowed is None else matrix[allowed]
-        q25, median, q75 = quartiles(cells)
-        figures[:, head] = (
-            largest,
-            row_max.mean(dtype=np.float64),
-            entropy,
-            np.count_nonzero(cells < tau32) / cells.size,
-            median,
-            _deviation(cells),
-            q25,
-            q75,
-            entropy / most if most > 0 else np.nan,
-            entropy / n,
-        )
+    buffer = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
+    for index, matrix in enumerate(weights):
+        head = HeadMatrix(matrix, allowed, tau32, most, buffer)
+        known = not np.isnan(head.row_max.max())
+        figures[:, index] = [m.value(head) for m in METRICS.values()] if known else np.nan
     return dict(zip(KEYS, figures, strict=True))
-
-
-def _deviation(cells: Float32) -> float:
-    """Population standard deviation, in two passes: one pass would cancel for even attention."""
-    distance = cells - np.float32(cells.mean(dtype=np.float64))
-    np.square(distance, out=distance)
-    return float(np.sqrt(distance.mean()))
 
 
 def _largest_entropy(allowed: Bool) -> float:
@@ -178,28 +142,26 @@ class Summary(NamedTuple):
 
 @dataclass(frozen=True)
 class Metrics:
-    """The metrics of `layer_metrics` for every head of every layer.
+    """The metrics of `layer_metrics` for every head of every layer: ``metrics.sparsity`` and so on.
 
     Attributes
     ----------
-    confidence_max, confidence_avg, focus_entropy, sparsity : float32 [L, H]
-    distribution_median, uniformity, q25, q75, focus_normalized, focus_per_row : float32 [L, H]
-        NaN = N/A.
+    values : mapping of str to float32 [L, H]
+        By the keys of `KEYS`, each of which is an attribute too; NaN = N/A.
     tau : float or "uniform"
         What ``sparsity`` was counted with.
     """
 
-    confidence_max: Float32
-    confidence_avg: Float32
-    focus_entropy: Float32
-    sparsity: Float32
-    distribution_median: Float32
-    uniformity: Float32
-    q25: Float32
-    q75: Float32
-    focus_normalized: Float32
-    focus_per_row: Float32
+    values: Mapping[str, Float32]
     tau: Tau = TAU
+
+    def __getattr__(self, key: str) -> Float32:
+        if key in KEYS:
+            return self.values[key]
+        raise AttributeError(f"Metrics has no {key!r}; it has {', '.join(KEYS)}.")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *KEYS]
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -208,7 +170,7 @@ class Metrics:
 
     def as_dict(self) -> dict[str, Float32]:
         """Every metric by name, each float32 [L, H]."""
-        return {key: getattr(self, key) for key in KEYS}
+        return dict(self.values)
 
     def summary(self) -> dict[str, Summary]:
         """Mean, minimum and maximum of the heads' figures, by layer and for the model.
@@ -280,4 +242,41 @@ def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) ->
 
 def stack_metrics(layers: list[dict[str, Float32]], tau: Tau) -> Metrics:
     """`Metrics` from the dicts of `layer_metrics`, in the order of the layers."""
-    return Metrics(**{key: np.stack([layer[key] for layer in layers]) for key in KEYS}, tau=tau)
+    return Metrics({key: np.stack([layer[key] for layer in layers]) for key in KEYS}, tau)
+
+
+Scale = dict[str, tuple[float, float, float]]
+
+
+def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
+    """What each metric with a card can be: least, most, and what uniform attention has.
+
+    Parameters
+    ----------
+    counts : sequence of int [n]
+        For each layer, how many keys each query may attend to.
+    tau : float or "uniform"
+        See `threshold`.
+
+    Returns
+    -------
+    list of dict of str to (float, float, float)
+        By layer; one entry where all layers are alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric_scale([np.array([4, 4, 4, 4])] * 12)[0]["focus_entropy"]
+    (0, 5.545177444479562, 5.545177444479562)
+    """
+    first, *others = counts
+    different = counts if any(not np.array_equal(first, other) for other in others) else [first]
+    threshold(tau, len(first))  # refuses what is no tau
+    return [
+        {
+            key: (*metric.card.bounds(row), metric.card.uniform(row, tau))
+            for key, metric in METRICS.items()
+            if metric.card is not None
+        }
+        for row in different
+    ]

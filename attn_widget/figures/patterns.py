@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from attn_widget.figures.arrays import Bool, Float32, Float64
+from attn_widget.figures.catalog.aims import PATTERNS
 from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
 
-KEYS: tuple[str, ...] = ("previous", "next")
+KEYS = tuple(aim.key for aim in PATTERNS)
 OFFSETS = {"previous": -1, "next": 1}
 
 

@@ -10,19 +10,12 @@ import numpy as np
 
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.figures.catalog.aims import SPECIALIZATIONS
 from attn_widget.figures.marginals import LONG_RANGE, Marginals
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
 
-KEYS: tuple[str, ...] = (
-    "syntax",
-    "semantics",
-    "cls",
-    "punctuation",
-    "entities",
-    "long_range",
-    "self",
-)
+KEYS = tuple(aim.key for aim in SPECIALIZATIONS)
 SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
 EQUAL = 1e-6  # figures closer than this differ by the rounding of float32 weights, not by the model
 

@@ -22,6 +22,7 @@ from attn_widget.analysis.opening import (
     word_pairs,
 )
 from attn_widget.errors import NotAvailableError
+from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ def first_paint(
         "head_max": found.head_max,
         "word_max": found.word_max,
     }
-    for key in metrics.keys:
-        arrays[f"metric:{key}"] = np.asarray(getattr(metrics, key), dtype=np.float32)
+    arrays.update({f"metric:{key}": values for key, values in metrics.as_dict().items()})
     selected = None
     if n * n <= WEIGHT_CELLS:
         selected = {"layer": layer, "head": head}
@@ -63,10 +63,8 @@ def first_paint(
         allowed = trace.allowed(layer)
         if allowed is not None:
             arrays["allowed"] = allowed.astype(np.uint8)
-    masks = [trace.allowed(index) for index in range(analysis.n_layers)]
-    if any(mask is not None for mask in masks):
-        counts = [np.full(n, n) if mask is None else mask.sum(axis=1) for mask in masks]
-        arrays["possible"] = np.stack(counts).astype(np.int32)
+    if any(trace.allowed(index) is not None for index in range(analysis.n_layers)):
+        arrays["possible"] = np.stack(possible_keys(trace)).astype(np.int32)
     predictions = predictions_or_none(analysis)
     if predictions is not None:
         arrays.update(prediction_arrays(predictions))
@@ -80,7 +78,7 @@ def first_paint(
         "masked": [asdict(hidden) for hidden in analysis.masked],
         "unknown": unknown_tokens(analysis),
         "profile": None,
-        "metrics": {"keys": list(metrics.keys), "tau": metrics.tau},
+        "metrics": describe_metrics(trace, metrics),
         "thumb": found.thumbs.shape[-1],
         "predictions": None
         if predictions is None

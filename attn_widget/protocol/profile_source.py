@@ -54,7 +54,7 @@ def profile_paint(profile: Profile) -> bytes:
             "tagger": profile.meta.get("tagger"),
             "keys": list(profile.keys),
         },
-        "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU},
+        "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU, "scale": []},
         "thumb": 0,
         "predictions": None,
         "selected": None,
@@ -127,7 +127,9 @@ class ProfileSource(Source):
                 "Sparsity with another threshold can be had of one text: analyze(text).metrics_at(tau).",
             )
         keys = _held(self.profile, metrics.KEYS)
-        return {"tau": tau, "keys": keys}, {f"metric:{key}": self.profile.mean[key] for key in keys}
+        return {"tau": tau, "keys": keys, "scale": []}, {
+            f"metric:{key}": self.profile.mean[key] for key in keys
+        }
 
     def specialization(self, _request: Request) -> Answer:
         keys = _held(self.profile, specialization.KEYS)

@@ -14,6 +14,7 @@ from attn_widget.analysis.first_token import last_layers
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.protocol.handlers import Answer, Arrays, answers
+from attn_widget.protocol.metrics import describe_metrics
 from attn_widget.protocol.paint import describe_predictions, prediction_arrays
 from attn_widget.protocol.request import (
     Request,
@@ -72,10 +73,8 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
 def metrics(analysis: Analysis, request: Request) -> Answer:
     tau = request.get("tau", 0.01)
     figures = analysis.metrics_at(tau)
-    arrays = {
-        f"metric:{key}": np.asarray(getattr(figures, key), dtype=np.float32) for key in figures.keys
-    }
-    return {"tau": figures.tau, "keys": list(figures.keys)}, arrays
+    arrays = {f"metric:{key}": values for key, values in figures.as_dict().items()}
+    return describe_metrics(analysis.trace, figures), arrays
 
 
 @answers("predictions")

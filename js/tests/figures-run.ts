@@ -113,6 +113,20 @@ export function metricArrays(tau: number): Map<string, NdArray> {
   );
 }
 
+/** Least, most and uniform attention's figure of each metric; the range of entropy alone is its own. */
+function scaleAt(tau: number): Record<string, readonly [number, number, number]> {
+  const uniform = figures(
+    TOKENS.map(() => TOKENS.map(() => 1 / N)),
+    tau,
+  );
+  return Object.fromEntries(
+    Object.entries(uniform).map(([key, value]) => [
+      key,
+      [0, key === "focus_entropy" ? N * Math.log(N) : 1, value] as const,
+    ]),
+  );
+}
+
 const logSumExp = (row: readonly number[]): number =>
   Math.max(...row) + Math.log(row.reduce((total, z) => total + Math.exp(z - Math.max(...row)), 0));
 
@@ -324,7 +338,11 @@ const META: Meta = {
     segment: IDS.map(() => 0),
     special: SPECIAL,
   },
-  metrics: { keys: [...metricArrays(0.01).keys()].map((name) => name.slice(7)), tau: 0.01 },
+  metrics: {
+    keys: [...metricArrays(0.01).keys()].map((name) => name.slice(7)),
+    tau: 0.01,
+    scale: [scaleAt(0.01)],
+  },
   thumb: N,
   predictions: describe("as_is", TOP_K),
   selected: null,
@@ -336,6 +354,7 @@ function profileMeta(names: readonly string[]): Meta {
   const empty = Object.fromEntries(Object.keys(META.tokens).map((column) => [column, []]));
   return {
     ...META,
+    metrics: { ...META.metrics, scale: [] },
     predictions: null,
     tokens: empty as unknown as Meta["tokens"],
     profile: { n_texts: 5, n_tokens: 1234, seed: 7, tagger: "spaCy", keys },
@@ -403,7 +422,8 @@ export function run(
         token_ids?: number[];
       };
       if (kind === "metrics") {
-        return { data: { tau }, arrays: metricArrays(tau === "uniform" ? 1 / N : tau) };
+        const limit = tau === "uniform" ? 1 / N : tau;
+        return { data: { tau, scale: [scaleAt(limit)] }, arrays: metricArrays(limit) };
       }
       if (kind === "predictions") {
         return { data: describe(mode, top_k), arrays: predictionArrays(mode, top_k) };

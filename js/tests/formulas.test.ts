@@ -1,75 +1,25 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 import { mathElement } from "../src/draw/math";
+import { METRICS, PATTERNS, SPECIALIZATIONS } from "../src/figures/catalog/cards";
 import { shown } from "../src/figures/format";
 import {
   closingDigits,
-  METRICS,
-  metricOf,
   SOFTMAX,
   SOFTMAX_SPOKEN,
   softmaxWithNumbers,
 } from "../src/figures/formulas";
-import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
 import { mi, mn, mtext, row } from "../src/figures/math";
-import { figures, random } from "./figures-run";
+import { random } from "./figures-run";
 
-/** Uniform attention over the first `count` keys of each row; the others are impossible. */
-const uniform = (counts: readonly number[]): number[][] =>
-  counts.map((count) =>
-    Array.from({ length: counts.length }, (_, key) => (key < count ? 1 / count : Number.NaN)),
-  );
-const oneHot = (counts: readonly number[]): number[][] =>
-  counts.map((count) =>
-    Array.from({ length: counts.length }, (_, key) =>
-      key < count ? Number(key === 0) : Number.NaN,
-    ),
-  );
-
-const SHAPES: [string, number[]][] = [
-  ["one token", [1]],
-  ["two tokens", [2, 2]],
-  ["nine tokens", new Array(9).fill(9)],
-  ["a hundred tokens", new Array(100).fill(100)],
-  ["more tokens than 1 / tau", new Array(128).fill(128)],
-  ["a causal mask", [1, 2, 3, 4, 5, 6, 7]],
-];
-
-describe.each(METRICS.map((metric) => [metric.key, metric] as const))("%s", (key, metric) => {
-  it.each(SHAPES)("has the figure of uniform attention as its reference: %s", (_, counts) => {
-    for (const tau of [0.01, "uniform"] as const) {
-      const limit = tau === "uniform" ? 1 / counts.length : tau;
-      expect(metric.uniform(counts, tau)).toBeCloseTo(figures(uniform(counts), limit)[key], 9);
-    }
-  });
-
-  it.each(SHAPES)("stays in its range from uniform to one-hot: %s", (_, counts) => {
-    const [least, most] = metric.range(counts);
-    for (const matrix of [uniform(counts), oneHot(counts)]) {
-      const value = figures(matrix, 0.01)[key];
-      // The reference adds n² numbers up one by one.
-      const rounding = counts.length ** 2 * Number.EPSILON * Math.max(1, most);
-      expect(value).toBeGreaterThanOrEqual(least - rounding);
-      expect(value).toBeLessThanOrEqual(most + rounding);
-    }
-  });
-
+describe.each(METRICS.map((metric) => [metric.key, metric] as const))("%s", (_, metric) => {
   it("has a formula, a reading and a source", () => {
-    const math = mathElement(metric.formula(0.01), metric.spoken);
+    const math = mathElement(metric.formula, metric.spoken);
     expect(math.namespaceURI).toBe("http://www.w3.org/1998/Math/MathML");
     expect(math.querySelectorAll("mi").length).toBeGreaterThan(2);
     expect(metric.high).not.toBe(metric.low);
     expect(metric.references.length).toBeGreaterThan(0);
   });
-});
-
-it("reaches the ends of the ranges that depend on n", () => {
-  const counts = new Array(9).fill(9);
-  expect(metricOf("focus_entropy")?.range(counts)[1]).toBeCloseTo(9 * Math.log(9), 12);
-  expect(metricOf("uniformity")?.range(counts)[1]).toBeCloseTo(
-    figures(oneHot(counts), 0.01).uniformity,
-    12,
-  );
 });
 
 it("warns where a name points the wrong way", () => {

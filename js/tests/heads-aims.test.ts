@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { CATEGORIES } from "../src/draw/color/category";
 import { luminance } from "../src/draw/color/ramp";
+import { PATTERNS, SPECIALIZATIONS } from "../src/figures/catalog/cards";
 import { exact, formatNumber } from "../src/figures/format";
-import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
 import { explainedByAxis } from "../src/figures/head-figures";
 import type { Table } from "../src/figures/table";
 import type { ViewHandle } from "../src/views/contract";

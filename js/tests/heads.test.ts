@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it } from "vitest";
 import { dodge } from "../src/draw/strip";
+import { METRICS } from "../src/figures/catalog/cards";
 import { formatNumber } from "../src/figures/format";
-import { METRICS } from "../src/figures/formulas";
-import { ascending, layerSummaries, rankOf, rowCounts } from "../src/views/heads/figures";
+import { ascending, layerSummaries, rankOf, scaleOf } from "../src/views/heads/figures";
 import { parseFilter, sortHeads } from "../src/views/heads/table";
 import { heads } from "../src/views/heads/view";
 import { ATTENTION, figures, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
@@ -236,11 +236,11 @@ describe("figures", () => {
     ]);
   });
   it("count only the keys that the mask allows", () => {
-    const n = TOKENS.length;
-    const causal = Array.from({ length: LAYERS * n }, (_, row) => 1 + (row % n));
-    const { source } = run({ possible: Int32Array.from(causal) });
-    expect(rowCounts(source, 1)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(rowCounts(run().source, 1)).toEqual([6, 6, 6, 6, 6, 6]);
+    const alike = [{ sparsity: [0, 1, 0.5] }] as const;
+    const each = [{ sparsity: [0, 1, 0.25] }, { sparsity: [0, 1, 0.75] }] as const;
+    expect(scaleOf(alike, 7, "sparsity")).toEqual([0, 1, 0.5]);
+    expect(scaleOf(each, 1, "sparsity")[2]).toBe(0.75);
+    expect(scaleOf([], 0, "sparsity")).toEqual([Number.NaN, Number.NaN, Number.NaN]);
   });
   it("read no filter from nothing, and everything from an empty one", () => {
     expect(parseFilter("", [], HEADS)?.(3)).toBe(true);

@@ -34,7 +34,7 @@ export function metaOf(texts: readonly string[], change: Partial<Meta> = {}): Me
     },
     masked: [],
     profile: null,
-    metrics: { keys: ["confidence_max"], tau: 0.01 },
+    metrics: { keys: ["confidence_max"], tau: 0.01, scale: [] },
     thumb: Math.min(texts.length, 24),
     predictions: null,
     selected: null,

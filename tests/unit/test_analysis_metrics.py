@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import pickle
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,7 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attn_widget.errors import InputError
-from attn_widget.figures.metrics import KEYS, layer_metrics, summarize, threshold
+from attn_widget.figures.metrics import (
+    KEYS,
+    METRICS,
+    Metrics,
+    layer_metrics,
+    metric_scale,
+    summarize,
+    threshold,
+)
 from attn_widget.figures.quartiles import quartiles
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
@@ -133,3 +144,83 @@ def test_a_summary_is_the_mean_of_the_figures_and_leaves_out_what_is_na() -> Non
     np.testing.assert_array_equal(summary.high, np.float32([2, 8, np.nan]))
     assert summary[3:] == (21 / 5, 1, 8)
     assert all(math.isnan(value) for value in summarize(values[2:])[3:])
+
+
+ROWS = {
+    "one token": [1],
+    "two tokens": [2, 2],
+    "nine tokens": [9] * 9,
+    "a hundred tokens": [100] * 100,
+    "more tokens than 1 / tau": [128] * 128,
+    "a causal mask": [1, 2, 3, 4, 5, 6, 7],
+}
+
+
+def over(counts: list[int], weight: Callable[[int], list[float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Attention over the first ``count`` keys of each query, and the mask that allows just these."""
+    n = len(counts)
+    allowed = np.arange(n) < np.array(counts)[:, None]
+    weights = np.zeros((1, n, n), dtype=np.float32)
+    for row, count in enumerate(counts):
+        weights[0, row, :count] = weight(count)
+    return weights, allowed
+
+
+def uniform(count: int) -> list[float]:
+    return [1 / count] * count
+
+
+def one_hot(count: int) -> list[float]:
+    return [1] + [0] * (count - 1)
+
+
+@pytest.mark.parametrize("tau", [0.01, "uniform"])
+@pytest.mark.parametrize("counts", ROWS.values(), ids=ROWS)
+def test_the_scale_has_the_figure_of_uniform_attention(
+    counts: list[int], tau: float | Literal["uniform"]
+) -> None:
+    # A threshold of 1/n is compared with cells of just that: in float64, as the scale does.
+    limit = 1 / len(counts) if tau == "uniform" else tau
+    weights, allowed = over(counts, uniform)
+    cells = np.where(allowed, 1 / np.array(counts)[:, None], 0)
+    expected = naive.metrics(cells.tolist(), limit, allowed.tolist())
+    [scale] = metric_scale([np.array(counts)], tau)
+    assert set(scale) == {key for key, metric in METRICS.items() if metric.card is not None}
+    for key, (_, _, chance) in scale.items():
+        assert chance == pytest.approx(expected[key], abs=1e-9), key
+    assert weights.shape == (1, len(counts), len(counts))
+
+
+@pytest.mark.parametrize("counts", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("kind", [uniform, one_hot])
+def test_figures_stay_in_their_range(counts: list[int], kind: Callable[[int], list[float]]) -> None:
+    weights, allowed = over(counts, kind)
+    found = layer_metrics(weights, allowed)
+    [scale] = metric_scale([np.array(counts)])
+    for key, (least, most, _) in scale.items():
+        rounding = 1e-6 * max(1, most)
+        assert least - rounding <= found[key][0] <= most + rounding, key
+
+
+def test_ranges_end_at_what_attention_can_be() -> None:
+    [scale] = metric_scale([np.full(9, 9)])
+    spread = layer_metrics(over([9] * 9, one_hot)[0])["uniformity"][0]
+    assert scale["focus_entropy"][1] == pytest.approx(9 * math.log(9))
+    assert scale["uniformity"][1] == pytest.approx(spread, abs=1e-7)
+
+
+def test_layers_that_differ_have_a_scale_each_and_others_one() -> None:
+    local, whole = np.array([1, 2, 3]), np.array([3, 3, 3])
+    assert len(metric_scale([whole, whole])) == 1
+    first, second = metric_scale([local, whole])
+    assert first["confidence_avg"][0] == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert second["confidence_avg"][0] == pytest.approx(1 / 3)
+
+
+def test_metrics_are_attributes_and_others_are_no_metric() -> None:
+    metrics = Metrics({key: np.zeros((2, 3), dtype=np.float32) for key in KEYS})
+    assert metrics.sparsity.shape == (2, 3)
+    assert set(KEYS) <= set(dir(metrics))
+    assert pickle.loads(pickle.dumps(metrics)).keys == KEYS
+    with pytest.raises(AttributeError, match="Metrics has no 'sparcity'; it has confidence_max"):
+        _ = metrics.sparcity

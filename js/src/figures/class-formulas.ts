@@ -1,8 +1,8 @@
 /** The softmax over classes in symbols, and where it comes from. */
 
+import type { Reference } from "./catalog/types";
 import { closingSigmoids, type SoftmaxColumn } from "./classes";
 import { formatNumber } from "./format";
-import type { Reference } from "./formulas";
 import {
   apply,
   frac,

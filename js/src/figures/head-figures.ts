@@ -1,7 +1,7 @@
 /** The slices about all heads: specialisations, patterns, roles. Equal questions are cached by the source. */
 
 import type { NdArray, Slice, Source } from "../protocol/types";
-import { PATTERNS } from "./formulas-heads";
+import { PATTERN_KEYS } from "./catalog/names";
 
 /** `raw`: as defined; `scaled`: 0 to 1 within the layer; `z`: in standard deviations, over all heads. */
 export type Form = "raw" | "scaled" | "z";
@@ -112,7 +112,7 @@ export async function askFigures(
 ): Promise<ArrayLike<number> | null> {
   const painted = source.arrays.get(`metric:${key}`);
   if (painted !== undefined) return painted.data;
-  if (PATTERNS.some((pattern) => pattern.key === key)) {
+  if (PATTERN_KEYS.includes(key)) {
     const found = await askPatterns(source, options);
     return found.keys.includes(key) ? found.values(key) : null;
   }

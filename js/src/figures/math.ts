@@ -1,7 +1,16 @@
 /** A formula as a small typed tree, in the terms of MathML; `draw/math.ts` makes elements of it. */
 
 /** Elements with a fixed number of children; `mrow` takes any. */
-type Layout = "mrow" | "mfrac" | "msub" | "msup" | "msubsup" | "munder" | "munderover" | "msqrt";
+type Layout =
+  | "mrow"
+  | "mfrac"
+  | "msub"
+  | "msup"
+  | "msubsup"
+  | "munder"
+  | "munderover"
+  | "msqrt"
+  | "mspace";
 type Leaf = "mi" | "mn" | "mo" | "mtext";
 
 export type MathNode =

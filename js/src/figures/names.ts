@@ -1,9 +1,9 @@
 /** Display names of heads and tokens. */
 
 import type { HeadIndex, TokenColumns } from "../protocol/types";
+import { NAMES } from "./catalog/names";
 import type { Unit } from "./derive/units";
 import { type TokenScheme, tokenLabel, tokenScheme } from "./format";
-import { figureName } from "./formulas-heads";
 
 /** Which matrix of a run. */
 export interface MatrixKey {
@@ -42,13 +42,5 @@ export function unitLabel(unit: Unit, scheme: TokenScheme): string {
   return tokenLabel(unit.text, scheme, unit.surface).text;
 }
 
-/** Figures that stand on a metric's card and have none of their own. */
-const COMPANIONS: Readonly<Record<string, string>> = {
-  q25: "Lower quartile",
-  q75: "Upper quartile",
-  focus_normalized: "Focus, normalised",
-  focus_per_row: "Focus per row",
-};
-
 /** The figure's name, as shown on its card or axis. */
-export const metricName = (key: string): string => figureName(key) ?? COMPANIONS[key] ?? key;
+export const metricName = (key: string): string => NAMES[key] ?? key;

@@ -40,6 +40,9 @@ export interface TokenColumns {
   readonly special: readonly boolean[];
 }
 
+/** By layer (one entry where all are alike) and metric: least, most, and the figure of uniform attention. */
+export type MetricScale = readonly Readonly<Record<string, readonly [number, number, number]>>[];
+
 export interface Meta {
   readonly version: 1;
   readonly model: ModelMeta;
@@ -73,7 +76,11 @@ export interface Meta {
     readonly layers: readonly number[];
     readonly heads: readonly number[];
   };
-  readonly metrics: { readonly keys: readonly string[]; readonly tau: number | "uniform" };
+  readonly metrics: {
+    readonly keys: readonly string[];
+    readonly tau: number | "uniform";
+    readonly scale: MetricScale;
+  };
   readonly thumb: number;
   readonly predictions: {
     readonly mode: "as_is" | "masked";

@@ -7,8 +7,8 @@ import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
+import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
-import { PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
@@ -49,15 +49,15 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
 
   const group = (label: string, options: readonly string[]): HTMLElement =>
     h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
-  const held = (aims: typeof PATTERNS): string[] =>
-    aims.map(({ key }) => key).filter((key) => profile?.keys.includes(key) ?? true);
+  const held = (aims: readonly string[]): string[] =>
+    aims.filter((key) => profile?.keys.includes(key) ?? true);
   const choice = h(
     "select",
     { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
     profile === null ? h("option", { value: "thumbnails" }, "Thumbnails") : null,
     group("Matrix", keys),
-    group("Where they look", held(SPECIALIZATIONS)),
-    group("Position", held(PATTERNS)),
+    group("Where they look", held(SPECIALIZATION_KEYS)),
+    group("Position", held(PATTERN_KEYS)),
     h("option", { value: "role" }, "Role"),
   );
   choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });

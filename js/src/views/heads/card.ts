@@ -2,8 +2,8 @@
 
 import { h } from "../../draw/dom";
 import { bandSparkline, type Domain, dotStrip, percent, share, svg } from "../../draw/strip";
+import type { Metric, Tau } from "../../figures/catalog/types";
 import { exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
-import type { Metric, Tau } from "../../figures/formulas";
 import { headName, spokenHead } from "../../figures/names";
 import type { HeadIndex } from "../../protocol/types";
 import { ascending, type HeadFigures, layerSummaries, rankOf, summarize } from "./figures";

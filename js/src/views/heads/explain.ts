@@ -2,23 +2,17 @@
 
 import { h } from "../../draw/dom";
 import { mathElement } from "../../draw/math";
+import type { Aim, Metric, Reference, Tau } from "../../figures/catalog/types";
 import { formatNumber } from "../../figures/format";
+import { VASWANI } from "../../figures/formulas";
 import {
-  type Metric,
-  type Reference,
-  type RowCounts,
-  type Tau,
-  VASWANI,
-} from "../../figures/formulas";
-import {
-  type Aim,
   EFRON,
   SCALED,
   SCALED_SPOKEN,
   STANDARD,
   STANDARD_SPOKEN,
 } from "../../figures/formulas-heads";
-import type { MathNode } from "../../figures/math";
+import { frac, type MathNode, mi, mn, mo, row } from "../../figures/math";
 
 const WEIGHTS =
   "weights of the head, softmax(QKᵀ / √d); rows i are queries, columns j keys, n tokens.";
@@ -46,15 +40,16 @@ function explanation(
 
 export interface MetricContext {
   readonly tau: Tau;
-  /** Possible keys of each query of the layer; null for a profile, whose texts have many lengths. */
-  readonly counts: RowCounts | null;
+  /** Least, most, and uniform attention's figure; null for a profile, whose texts have many lengths. */
+  readonly scale: readonly [number, number, number] | null;
+  readonly n: number;
   /** Whether the model's mask leaves cells out. */
   readonly masked: boolean;
 }
 
 export function metricExplanation(
   metric: Metric,
-  { tau, counts, masked }: MetricContext,
+  { tau, scale, n, masked }: MetricContext,
 ): HTMLElement {
   const unit = metric.unit === "" ? "" : ` ${metric.unit}`;
   const items: Item[] = [
@@ -62,26 +57,33 @@ export function metricExplanation(
     ["High", metric.high],
     ["Low", metric.low],
   ];
-  if (counts === null) items.push(["Range", metric.rangeText], OVER_TEXTS);
+  if (scale === null) items.push(["Range", metric.range], OVER_TEXTS);
   else {
-    const [least, most] = metric.range(counts);
+    const [least, most, uniform] = scale;
     const symbols = (text: string): string => (masked ? "" : ` (${text})`);
     items.push(
       [
         "Range",
-        `${formatNumber(least)} to ${formatNumber(most)}${unit} for these ${counts.length} tokens${symbols(metric.rangeText)}`,
+        `${formatNumber(least)} to ${formatNumber(most)}${unit} for these ${n} tokens${symbols(metric.range)}`,
       ],
-      [
-        "Uniform attention",
-        `${formatNumber(metric.uniform(counts, tau))}${unit}${symbols(metric.uniformText)}`,
-      ],
+      ["Uniform attention", `${formatNumber(uniform)}${unit}${symbols(metric.chance)}`],
     );
   }
   if (masked) items.push(["Mask", "Cells that the model’s mask forbids are left out."]);
   items.push(["Shown", SHOWN]);
-  const sources = [...metric.references, VASWANI, ...(counts === null ? [EFRON] : [])];
-  const formula = mathElement(metric.formula(tau), metric.spoken);
+  const sources = [...metric.references, VASWANI, ...(scale === null ? [EFRON] : [])];
+  const formula = mathElement(withTau(metric.formula, tau), metric.spoken);
   return explanation(metric.name, formula, metric.warning, items, sources);
+}
+
+const mentions = (node: MathNode, symbol: string): boolean =>
+  "text" in node ? node.text === symbol : node.children.some((child) => mentions(child, symbol));
+
+/** The formula, and the threshold in use where it has one. */
+function withTau(formula: MathNode, tau: Tau): MathNode {
+  if (!mentions(formula, "τ")) return formula;
+  const value = tau === "uniform" ? frac(mn("1"), mi("n")) : mn(String(tau));
+  return row(formula, mo(","), mi("τ"), mo("="), value);
 }
 
 const OVER_TEXTS: Item = [

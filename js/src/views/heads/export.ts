@@ -1,6 +1,6 @@
 /** What the heads view gives away: every head's figures with all their digits (docs/protocol.md). */
 
-import { SPECIALIZATIONS } from "../../figures/formulas-heads";
+import { SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { askSpecialization, type Specialization } from "../../figures/head-figures";
 import type { Table } from "../../figures/table";
 import type { NdArray, Source } from "../../protocol/types";
@@ -46,7 +46,7 @@ function ofOneText(
 ): Named[] {
   return [
     ...source.meta.metrics.keys.map((key): Named => [key, metrics.get(`metric:${key}`)?.data]),
-    ...SPECIALIZATIONS.map(({ key }): Named => [key, specialization?.values("raw", key)]),
+    ...SPECIALIZATION_KEYS.map((key): Named => [key, specialization?.values("raw", key)]),
   ];
 }
 

@@ -1,7 +1,6 @@
 /** Figures of all heads, `[L, H]` flat: where one stands among them, and what a layer adds up to. */
 
-import type { RowCounts } from "../../figures/formulas";
-import type { Source } from "../../protocol/types";
+import type { MetricScale, Source } from "../../protocol/types";
 
 export interface HeadFigures {
   /** `layer * nHeads + head`; NaN = N/A. */
@@ -58,12 +57,15 @@ export function ascending(values: ArrayLike<number>): number[] {
     .sort((a, b) => (all[a] as number) - (all[b] as number) || a - b);
 }
 
-/** Possible keys of every query of a layer; every key where the mask forbids none. */
-export function rowCounts(source: Source, layer: number): RowCounts {
-  const n = source.meta.tokens.text.length;
-  const possible = source.arrays.get("possible");
-  if (possible === undefined) return new Array<number>(n).fill(n);
-  return [...possible.data.subarray(layer * n, (layer + 1) * n)];
+const UNKNOWN = [Number.NaN, Number.NaN, Number.NaN] as const;
+
+/** Least and largest possible figure of a metric in a layer, and that of uniform attention. */
+export function scaleOf(
+  scale: MetricScale,
+  layer: number,
+  key: string,
+): readonly [least: number, most: number, uniform: number] {
+  return scale[Math.min(layer, scale.length - 1)]?.[key] ?? UNKNOWN;
 }
 
 /** 95% interval of a profile's mean, by head; null where the run is of one text or has none. */

@@ -1,8 +1,8 @@
 /** Sparsity's threshold: as published, or 1/n, because the fixed one is confounded with length. */
 
 import { h } from "../../draw/dom";
+import type { Tau } from "../../figures/catalog/types";
 import { formatNumber } from "../../figures/format";
-import type { Tau } from "../../figures/formulas";
 
 /** The threshold of Golshanrad & Faghih 2024, the other choice beside 1/n. */
 const PUBLISHED_TAU = 0.01;

@@ -1,20 +1,21 @@
-/** All heads: six metrics as cards, seven specialisations as a radar, roles as a map, everything as a table. */
+/** All heads: metrics as cards, seven specialisations as a radar, roles as a map, everything as a table. */
 
 import { h } from "../../draw/dom";
 import { createPopover } from "../../draw/popover";
+import { METRICS, PATTERNS, SPECIALIZATIONS } from "../../figures/catalog/cards";
+import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
+import type { Metric, Tau } from "../../figures/catalog/types";
 import { copyExactValues, formatCount, formatNumber } from "../../figures/format";
-import { METRICS, type Metric, type Tau } from "../../figures/formulas";
-import { aimOf, PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { roleName } from "../../figures/head-figures";
 import { spokenHead } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
-import type { HeadIndex, NdArray } from "../../protocol/types";
+import type { HeadIndex, MetricScale, NdArray } from "../../protocol/types";
 import type { DrawView, RunContext } from "../contract";
 import { createCard, entropyDetail } from "./card";
 import { metricExplanation } from "./explain";
 import { headsRows } from "./export";
-import { intervalOf, rowCounts } from "./figures";
+import { intervalOf, scaleOf } from "./figures";
 import { createLayersTable } from "./layers";
 import type { HeadsStage } from "./parts";
 import { rolesMap } from "./specialization/roles-map";
@@ -33,8 +34,6 @@ export const heads: DrawView<RunContext> = (
   const n = meta.tokens.text.length;
   const profile = meta.profile !== null;
   const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
-  const counts = Array.from({ length: nLayers }, (_, layer) => rowCounts(source, layer));
-  const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)]!;
   const masked = source.arrays.has("possible");
 
   // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
@@ -49,7 +48,7 @@ export const heads: DrawView<RunContext> = (
   copyExactValues(root, stop.signal);
 
   let arrays: Arrays = source.arrays;
-  let tau: Tau = meta.metrics.tau;
+  let { tau, scale }: { tau: Tau; scale: MetricScale } = meta.metrics;
 
   const stage: HeadsStage = {
     source,
@@ -93,7 +92,7 @@ export const heads: DrawView<RunContext> = (
     if (profile)
       return head === "mean" ? metric.summary : spread(metric.key, layer * nHeads + head);
     if (metric.key !== "focus_entropy") return metric.summary;
-    return entropyDetail(value, metric.range(countsOf(layer))[1], n);
+    return entropyDetail(value, scaleOf(scale, layer, metric.key)[1], n);
   }
 
   /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
@@ -111,13 +110,18 @@ export const heads: DrawView<RunContext> = (
   const built = metrics.map((metric) => {
     const card = createCard(
       metric,
-      (layer, threshold) => (profile ? Number.NaN : metric.uniform(countsOf(layer), threshold)),
+      (layer) => scaleOf(scale, layer, metric.key)[2],
       (value, layer, head) => detail(metric, value, layer, head),
       {
         choose(anchor) {
           const { layer } = state.get();
           stage.explain(metric.key, metric.name, anchor, () =>
-            metricExplanation(metric, { tau, counts: profile ? null : countsOf(layer), masked }),
+            metricExplanation(metric, {
+              tau,
+              scale: profile ? null : scaleOf(scale, layer, metric.key),
+              n,
+              masked,
+            }),
           );
         },
         select: stage.select,
@@ -142,9 +146,10 @@ export const heads: DrawView<RunContext> = (
     try {
       const same = wanted === meta.metrics.tau;
       const answer = same
-        ? source.arrays
-        : (await source.slice({ kind: "metrics", tau: wanted }, { signal: stop.signal })).arrays;
-      arrays = answer;
+        ? { arrays: source.arrays, data: meta.metrics }
+        : await source.slice({ kind: "metrics", tau: wanted }, { signal: stop.signal });
+      arrays = answer.arrays;
+      scale = answer.data.scale as MetricScale;
       tau = wanted;
       fill();
     } catch (error) {
@@ -254,7 +259,7 @@ export const heads: DrawView<RunContext> = (
     const among = `among all ${nLayers * nHeads} heads (1st is the largest).`;
     return profile
       ? `Means over ${formatCount(meta.profile?.n_texts ?? 0)} texts, ${among}`
-      : `Six figures of its ${n} × ${n} weights, ${among}`;
+      : `Figures of its ${n} × ${n} weights, ${among}`;
   }
 
   // One head, wherever it is pointed at, is marked on every card.
@@ -267,7 +272,12 @@ export const heads: DrawView<RunContext> = (
   cards.addEventListener("pointerleave", () => pointAt(null), { signal: stop.signal });
 
   const sortable = (key: string): boolean =>
-    key === "role" || aimOf(key) !== undefined || metrics.some((metric) => metric.key === key);
+    [
+      "role",
+      ...SPECIALIZATION_KEYS,
+      ...PATTERN_KEYS,
+      ...metrics.map((metric) => metric.key),
+    ].includes(key);
   const { metric } = state.get();
   if (sortable(metric)) sort = { key: metric, descending: metric !== "role" };
   fill();

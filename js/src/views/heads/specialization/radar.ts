@@ -2,8 +2,8 @@
 
 import { setAttributes } from "../../../draw/dom";
 import { svg } from "../../../draw/strip";
+import type { Aim } from "../../../figures/catalog/types";
 import { formatNumber } from "../../../figures/format";
-import type { Aim } from "../../../figures/formulas-heads";
 import { headName } from "../../../figures/names";
 import {
   axisPoint,

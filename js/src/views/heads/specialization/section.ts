@@ -4,8 +4,9 @@ import { h } from "../../../draw/dom";
 import { onResize } from "../../../draw/resize";
 import { standalone } from "../../../draw/vector";
 import { fillWhenAnswered } from "../../../draw/wait";
+import { PATTERNS, SPECIALIZATIONS } from "../../../figures/catalog/cards";
+import type { Aim } from "../../../figures/catalog/types";
 import { formatNumber } from "../../../figures/format";
-import { type Aim, aimOf, PATTERNS, SPECIALIZATIONS } from "../../../figures/formulas-heads";
 import {
   askPatterns,
   askSpecialization,
@@ -13,7 +14,7 @@ import {
   type Patterns,
   type Specialization,
 } from "../../../figures/head-figures";
-import { headName } from "../../../figures/names";
+import { headName, metricName } from "../../../figures/names";
 import { isAbort } from "../../../protocol/failure";
 import { aimExplanation } from "../explain";
 import { summarize } from "../figures";
@@ -149,13 +150,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
     const reasons = new Set(Object.values(specialization.reasons));
     const said = specialization.notes
       .filter((note) => !reasons.has(note))
-      .map((note) =>
-        h(
-          "li",
-          {},
-          note.replace(/^[a-z_]+(?=:)/, (key) => aimOf(key)?.name ?? key),
-        ),
-      );
+      .map((note) => h("li", {}, note.replace(/^[a-z_]+(?=:)/, metricName)));
     return said.length === 0
       ? []
       : [h("ul", { class: "aw-aim-notes", "data-aw-part": "specialization-notes" }, ...said)];

@@ -1,8 +1,8 @@
 /** Beside the radar: every axis of the selected head in numbers, raw and on both scales. */
 
 import { h } from "../../../draw/dom";
+import type { Aim } from "../../../figures/catalog/types";
 import { ABSENT, exact, formatNumber } from "../../../figures/format";
-import type { Aim } from "../../../figures/formulas-heads";
 
 export interface AimRow {
   readonly aim: Aim;

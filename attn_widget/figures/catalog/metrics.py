@@ -1,0 +1,201 @@
+"""The metrics of a head (docs/definitions.md, section 2): add one by declaring it here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attn_widget.figures.arrays import Tau
+from attn_widget.figures.catalog.head_matrix import HeadMatrix
+from attn_widget.figures.catalog.references import CLARK, GOLSHANRAD, VOITA
+from attn_widget.figures.catalog.registry import METRICS, Card, Counts, metric
+
+__all__ = ["METRICS"]
+
+
+def _mean_share(counts: Counts) -> float:
+    return float((1 / counts).mean())
+
+
+def _largest_entropy(counts: Counts) -> float:
+    return float(np.log(counts[counts > 0]).sum())
+
+
+def _uniform_median(counts: Counts) -> float:
+    """Of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
+    return float(np.median(np.repeat(1 / counts, counts)))
+
+
+def _uniform_deviation(counts: Counts) -> float:
+    center = len(counts) / counts.sum()
+    return float(np.sqrt((counts * (1 / counts - center) ** 2).sum() / counts.sum()))
+
+
+def _one_hot_deviation(counts: Counts) -> float:
+    center = len(counts) / counts.sum()
+    return float(np.sqrt(center * (1 - center)))
+
+
+def _uniform_sparsity(counts: Counts, tau: Tau) -> float:
+    limit = 1 / len(counts) if tau == "uniform" else tau
+    return float(counts[1 / counts < limit].sum() / counts.sum())
+
+
+@metric(
+    "confidence_max",
+    "Confidence (max)",
+    Card(
+        short="Conf. max",
+        unit="",
+        summary="the sharpest single link",
+        formula=r"\max_{i,j} A_{ij}",
+        spoken="the largest weight of the whole matrix",
+        high="at least one query puts nearly all its attention on one key.",
+        low="no single link stands out anywhere.",
+        warning=None,
+        range="1/n to 1",
+        chance="1/n",
+        bounds=lambda counts: (float(1 / counts.min()), 1),
+        uniform=lambda counts, _: float(1 / counts.min()),
+        references=[GOLSHANRAD],
+    ),
+)
+def confidence_max(head: HeadMatrix) -> float:
+    return float(head.row_max.max())
+
+
+@metric(
+    "confidence_avg",
+    "Confidence (average)",
+    Card(
+        short="Conf. avg",
+        unit="",
+        summary="how sure a typical query is",
+        formula=r"\frac{1}{n} \sum_i \max_j A_{ij}",
+        spoken="the mean, over queries, of each row’s largest weight",
+        high="most queries settle on one key each: a sharp head.",
+        low="most queries spread their attention over many keys.",
+        warning=None,
+        range="1/n to 1",
+        chance="1/n",
+        bounds=lambda counts: (_mean_share(counts), 1),
+        uniform=lambda counts, _: _mean_share(counts),
+        references=[GOLSHANRAD, VOITA],
+    ),
+)
+def confidence_avg(head: HeadMatrix) -> float:
+    return float(head.row_max.mean(dtype=np.float64))
+
+
+@metric(
+    "focus_entropy",
+    "Focus (entropy)",
+    Card(
+        short="Entropy",
+        unit="nats",
+        summary="how diffuse the head is, summed over queries",
+        formula=r"-\sum_{i,j} A_{ij} \ln A_{ij}",
+        spoken="minus the sum over all cells of the weight times its natural logarithm",
+        high="diffuse: queries look at many keys alike.",
+        low="sharp: each query looks at few keys.",
+        warning="High is diffuse, not focused.",
+        range="0 to n\u00a0ln\u00a0n",
+        chance="n\u00a0ln\u00a0n",
+        bounds=lambda counts: (0, _largest_entropy(counts)),
+        uniform=lambda counts, _: _largest_entropy(counts),
+        references=[GOLSHANRAD, CLARK],
+    ),
+)
+def focus_entropy(head: HeadMatrix) -> float:
+    return head.entropy
+
+
+@metric(
+    "sparsity",
+    "Sparsity",
+    Card(
+        short="Sparsity",
+        unit="",
+        summary="share of weights below τ",
+        formula=r"\frac{1}{n^2} \sum_{i,j} 1(A_{ij} < \tau)",
+        spoken="the share of cells whose weight is strictly below tau",
+        high="most weights are close to zero: attention rests on few keys.",
+        low="hardly any weight is close to zero.",
+        warning=None,
+        range="0 to 1",
+        chance="0, or 1 where 1/n < τ",
+        bounds=lambda _: (0, 1),
+        uniform=_uniform_sparsity,
+        references=[GOLSHANRAD],
+    ),
+)
+def sparsity(head: HeadMatrix) -> float:
+    return np.count_nonzero(head.cells < head.tau) / head.cells.size
+
+
+@metric(
+    "distribution_median",
+    "Distribution (median)",
+    Card(
+        short="Median",
+        unit="",
+        summary="the weight in the middle",
+        formula=r"\operatorname*{median}_{i,j} A_{ij}",
+        spoken="the median of all cells",
+        high="attention is spread: half of the cells carry at least this much.",
+        low="half of the cells carry next to nothing: attention sits on few keys.",
+        warning=None,
+        range="0 to 1",
+        chance="1/n",
+        bounds=lambda _: (0, 1),
+        uniform=lambda counts, _: _uniform_median(counts),
+        references=[GOLSHANRAD],
+    ),
+)
+def distribution_median(head: HeadMatrix) -> float:
+    return head.quartiles[1]
+
+
+@metric(
+    "uniformity",
+    "Uniformity",
+    Card(
+        short="Uniformity",
+        unit="",
+        summary="standard deviation of the weights",
+        formula=r"\sqrt{\frac{1}{n^2} \sum_{i,j} (A_{ij} - \frac{1}{n})^2}",
+        spoken="the population standard deviation of all cells, whose mean is one over n",
+        high="weights differ much: a few large ones among many small ones.",
+        low="weights are alike: near-uniform attention.",
+        warning="High is less uniform.",
+        range="0 to √(n − 1) / n",
+        chance="0",
+        bounds=lambda counts: (0, _one_hot_deviation(counts)),
+        uniform=lambda counts, _: _uniform_deviation(counts),
+        references=[GOLSHANRAD],
+    ),
+)
+def uniformity(head: HeadMatrix) -> float:
+    """In two passes: one would cancel for even attention."""
+    distance = head.cells - np.float32(head.cells.mean(dtype=np.float64))
+    np.square(distance, out=distance)
+    return float(np.sqrt(distance.mean()))
+
+
+@metric("q25", "Lower quartile")
+def q25(head: HeadMatrix) -> float:
+    return head.quartiles[0]
+
+
+@metric("q75", "Upper quartile")
+def q75(head: HeadMatrix) -> float:
+    return head.quartiles[2]
+
+
+@metric("focus_normalized", "Focus, normalised")
+def focus_normalized(head: HeadMatrix) -> float:
+    return head.entropy / head.most if head.most > 0 else float("nan")
+
+
+@metric("focus_per_row", "Focus per row")
+def focus_per_row(head: HeadMatrix) -> float:
+    return head.entropy / head.n
