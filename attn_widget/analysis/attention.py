@@ -96,7 +96,7 @@ class AttentionFigures(AnalysisBase):
 
     @property
     def metrics(self) -> Metrics:
-        """The six attention metrics of every head, float32 [L, H] each; see `layer_metrics`."""
+        """The attention metrics of every head, float32 [L, H] each; see `layer_metrics`."""
         return self.metrics_at()
 
     def metrics_at(self, tau: Tau = TAU, *, mean_head: bool = False) -> Metrics:

@@ -1,4 +1,4 @@
-"""Six attention metrics of every head (docs/definitions.md, section 2; Golshanrad & Faghih 2024)."""
+"""Attention metrics of every head (docs/definitions.md, section 2)."""
 
 from __future__ import annotations
 
@@ -57,14 +57,15 @@ def threshold(tau: Tau, n: int) -> np.float32:
 def layer_metrics(
     weights: Float32, allowed: Bool | None = None, tau: Tau = TAU
 ) -> dict[str, Float32]:
-    """The six metrics of each head of a layer, with quartiles and the two scaled entropies.
+    """The metrics of each head of a layer, with quartiles and the two scaled entropies.
 
     With ``A`` one head's matrix: ``confidence_max = max A``; ``confidence_avg`` is the mean of the
     row maxima; ``focus_entropy = -sum A ln A`` in nats (high = diffuse); ``sparsity`` is the share
     of cells with ``A < tau``; ``q25``, ``distribution_median``, ``q75`` are quartiles of all cells,
     exact, interpolated linearly; ``uniformity`` is their population standard deviation (high = less
     uniform); ``focus_normalized`` is the entropy over the largest possible one, ``n ln n``;
-    ``focus_per_row = focus_entropy / n`` (Clark et al. 2019).
+    ``focus_per_row = focus_entropy / n`` (Clark et al. 2019); ``effective_keys`` is the mean over rows
+    of exp of the row's entropy: a query that attends to k keys alike counts k.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ def layer_metrics(
     for index, matrix in enumerate(weights):
         head = HeadMatrix(matrix, allowed, tau32, most, buffer)
         known = not np.isnan(head.row_max.max())
-        figures[:, index] = [m.value(head) for m in METRICS.values()] if known else np.nan
+        figures[:, index] = [METRICS[key].value(head) for key in KEYS] if known else np.nan
     return dict(zip(KEYS, figures, strict=True))
 
 

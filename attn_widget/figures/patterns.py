@@ -22,7 +22,7 @@ OFFSETS = {"previous": -1, "next": 1}
 class Patterns:
     """Mean weight on the neighbours of each query, for every head.
 
-    Descriptive figures beside the six metrics and the seven specialisations: roles do not use them.
+    Descriptive figures beside the metrics and the seven specialisations: roles do not use them.
 
     Attributes
     ----------

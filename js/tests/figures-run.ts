@@ -69,7 +69,7 @@ export const ATTENTION: number[][][][] = (() => {
   );
 })();
 
-/** The six metrics from their definition, of one matrix whose impossible cells are NaN. */
+/** The metrics from their definition, of one matrix whose impossible cells are NaN. */
 export function figures(
   matrix: readonly (readonly number[])[],
   tau: number,
@@ -88,6 +88,13 @@ export function figures(
     sparsity: cells.filter((cell) => cell < tau).length / cells.length,
     distribution_median:
       (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2,
+    effective_keys:
+      rows.reduce(
+        (total, row) =>
+          total +
+          Math.exp(-row.reduce((sum, cell) => sum + (cell > 0 ? cell * Math.log(cell) : 0), 0)),
+        0,
+      ) / rows.length,
     uniformity: Math.sqrt(
       cells.reduce((total, cell) => total + (cell - mean) ** 2, 0) / cells.length,
     ),

@@ -65,6 +65,17 @@ describe("cards", () => {
     expect(element.querySelector(".aw-dot.is-this")?.getAttribute("data-index")).toBe("8");
   });
 
+  it("say beside the entropy how many keys a query attends to", () => {
+    const { state } = draw();
+    const detail = (): string | null | undefined =>
+      card("focus_entropy").querySelector(".aw-card-sub")?.textContent;
+    const keysOf = (head: number): number => Math.fround(figureOf(1, head, "effective_keys"));
+    expect(detail()).toContain(` of max, ${formatNumber(keysOf(2))} keys a query`);
+    state.set({ head: "mean" });
+    const mean = [0, 1, 2, 3].reduce((total, head) => total + keysOf(head), 0) / HEADS;
+    expect(detail()).toContain(` of max, ${formatNumber(mean)} keys a query`);
+  });
+
   it("give the mean of the layer's heads for the mean head, and say that", () => {
     const { state } = draw();
     state.set({ head: "mean" });

@@ -48,6 +48,8 @@ def metrics(
         "sparsity": sum(1 for a in values if a < tau) / len(values),
         "distribution_median": quantile(values, 0.5),
         "uniformity": sqrt(sum((a - mean) ** 2 for a in values) / len(values)),
+        "effective_keys": sum(exp(-sum(float(a) * log(a) for a in row if a > 0)) for row in matrix)
+        / n,
         "q25": quantile(values, 0.25),
         "q75": quantile(values, 0.75),
         "focus_normalized": entropy / most if most > 0 else float("nan"),

@@ -1,4 +1,4 @@
-"""The six metrics beside float64 loops written from the definitions."""
+"""The metrics beside float64 loops written from the definitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from attn_widget.figures.quartiles import quartiles
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
 
-TOLERANCE = 1e-5  # absolute; relative for the raw entropy, which grows with n
+TOLERANCE = 1e-5  # absolute; relative for what grows with n
+GROWING = ("focus_entropy", "effective_keys")
 
 
 def assert_agrees(found: dict[str, np.ndarray], head: int, expected: dict[str, float]) -> None:
@@ -38,7 +39,7 @@ def assert_agrees(found: dict[str, np.ndarray], head: int, expected: dict[str, f
         if math.isnan(value):
             assert math.isnan(got), key
         else:
-            bound = TOLERANCE * max(1.0, value) if key == "focus_entropy" else TOLERANCE
+            bound = TOLERANCE * max(1.0, value) if key in GROWING else TOLERANCE
             assert abs(got - value) <= bound, key
 
 
@@ -81,6 +82,7 @@ def test_uniform_attention_has_the_largest_entropy_no_spread_and_no_sparse_cell(
     assert found["focus_normalized"][0] == pytest.approx(1, abs=1e-6)
     assert found["focus_per_row"][0] == pytest.approx(math.log(n), rel=1e-6)
     assert found["uniformity"][0] == pytest.approx(0, abs=1e-8)
+    assert found["effective_keys"][0] == pytest.approx(n, rel=1e-6)
     assert found["sparsity"][0] == 0
 
 

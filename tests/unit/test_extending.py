@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attn_widget.figures.catalog import registry
 from attn_widget.protocol.answer import HANDLERS  # with all handlers in it
 from attn_widget.protocol.handlers import answers
 
@@ -15,7 +16,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def as_before() -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    metrics = dict(registry.METRICS)
+    monkeypatch.setattr(registry, "_METRICS", metrics)
+    monkeypatch.setattr(registry, "METRICS", metrics)
     known = dict(HANDLERS)
     yield
     HANDLERS.clear()

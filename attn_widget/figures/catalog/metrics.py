@@ -199,3 +199,8 @@ def focus_normalized(head: HeadMatrix) -> float:
 @metric("focus_per_row", "Focus per row")
 def focus_per_row(head: HeadMatrix) -> float:
     return head.entropy / head.n
+
+
+@metric("effective_keys", "Effective keys")
+def effective_keys(head: HeadMatrix) -> float:
+    return float(np.exp(head.row_entropy).mean())

@@ -31,7 +31,3 @@ KOVALEVA = Reference(
     "Kovaleva, Romanov, Rogers & Rumshisky (2019), Revealing the Dark Secrets of BERT, EMNLP-IJCNLP",
     "10.18653/v1/D19-1445",
 )
-HILL = Reference(
-    "Hill (1973), Diversity and Evenness: A Unifying Notation and Its Consequences, Ecology 54",
-    "10.2307/1934352",
-)

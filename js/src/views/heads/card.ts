@@ -229,8 +229,8 @@ export function createCard(
   return { element, setFigures, setSelection, point };
 }
 
-/** What stands under the entropy: the raw sum grows with n, these do not (Clark et al. 2019). */
-export function entropyDetail(value: number, largest: number, queries: number): string {
+/** Stands under the entropy, whose raw sum grows with n: its share of the maximum, and effective keys. */
+export function entropyDetail(value: number, largest: number, keys: number): string {
   const normalised = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-  return `${normalised} of max, ${formatNumber(value / queries)} a query`;
+  return `${normalised} of max, ${formatNumber(keys)} keys a query`;
 }

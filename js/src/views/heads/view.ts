@@ -15,7 +15,7 @@ import type { DrawView, RunContext } from "../contract";
 import { createCard, entropyDetail } from "./card";
 import { metricExplanation } from "./explain";
 import { headsRows } from "./export";
-import { intervalOf, scaleOf } from "./figures";
+import { intervalOf, scaleOf, summarize } from "./figures";
 import { createLayersTable } from "./layers";
 import type { HeadsStage } from "./parts";
 import { rolesMap } from "./specialization/roles-map";
@@ -92,7 +92,13 @@ export const heads: DrawView<RunContext> = (
     if (profile)
       return head === "mean" ? metric.summary : spread(metric.key, layer * nHeads + head);
     if (metric.key !== "focus_entropy") return metric.summary;
-    return entropyDetail(value, scaleOf(scale, layer, metric.key)[1], n);
+    return entropyDetail(value, scaleOf(scale, layer, metric.key)[1], effectiveKeys(layer, head));
+  }
+
+  function effectiveKeys(layer: number, head: HeadIndex): number {
+    const all = [...(arrays.get("metric:effective_keys")?.data ?? [])];
+    const from = layer * nHeads + (head === "mean" ? 0 : head);
+    return summarize(all.slice(from, from + (head === "mean" ? nHeads : 1))).mean;
   }
 
   /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
