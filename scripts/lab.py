@@ -278,7 +278,9 @@ class Notebook:
         self.context.set_default_timeout(STEP_MS)
         self.context.route("**/*", self._let_through)
         self.page: Page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.errors.append(f"exception: {error}"))
+        self.page.on(
+            "pageerror", lambda error: self.errors.append(f"exception: {error}\n{error.stack}")
+        )
         self.page.on("console", self._listen)
         self.page.on("websocket", lambda socket: self._is_local(socket.url))
         self.page.goto(f"http://127.0.0.1:{lab.port}/{host}/{name}?token={lab.token}")

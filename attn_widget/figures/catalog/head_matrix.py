@@ -1,8 +1,6 @@
-"""One head's matrix, with what several metrics are made of, each computed once."""
+"""One head's matrix, and the quantities that several metrics share."""
 
 from __future__ import annotations
-
-from functools import cached_property
 
 import numpy as np
 
@@ -31,46 +29,33 @@ class HeadMatrix:
     entropy : float
         Of the whole matrix, in nats.
     quartiles : (float, float, float)
+        Of `cells`.
     """
+
+    __slots__ = (
+        "cells",
+        "entropy",
+        "most",
+        "n",
+        "quartiles",
+        "row_entropy",
+        "row_max",
+        "tau",
+        "weights",
+    )
 
     def __init__(
         self, weights: Float32, allowed: Bool | None, tau: np.float32, most: float, buffer: Float32
     ) -> None:
         self.weights = weights
+        self.n = len(weights)
         self.tau = tau
         self.most = most
-        self._allowed = allowed
-        self._buffer = buffer
-
-    @cached_property
-    def row_max(self) -> Float32:
-        return self.weights.max(axis=1)
-
-    @cached_property
-    def cells(self) -> Float32:
-        return self.weights.reshape(-1) if self._allowed is None else self.weights[self._allowed]
-
-    @cached_property
-    def _terms(self) -> Float32:
-        """``A ln A``, with ``0 ln 0 = 0``."""
-        terms = self._buffer
-        np.maximum(self.weights, _SMALLEST, out=terms)
-        np.log(terms, out=terms)
-        return np.multiply(terms, self.weights, out=terms)
-
-    @cached_property
-    def row_entropy(self) -> Float64:
-        entropy: Float64 = -self._terms.sum(axis=1, dtype=np.float64)
-        return np.maximum(entropy, 0)
-
-    @cached_property
-    def entropy(self) -> float:
-        return max(0.0, -float(self._terms.sum()))
-
-    @cached_property
-    def quartiles(self) -> tuple[float, float, float]:
-        return quartiles(self.cells)
-
-    @property
-    def n(self) -> int:
-        return self.weights.shape[0]
+        self.row_max: Float32 = weights.max(axis=1)
+        self.cells = weights.reshape(-1) if allowed is None else weights[allowed]
+        self.quartiles = quartiles(self.cells)
+        np.maximum(weights, _SMALLEST, out=buffer)  # 0 ln 0 = 0
+        np.log(buffer, out=buffer)
+        np.multiply(buffer, weights, out=buffer)
+        self.row_entropy: Float64 = -buffer.sum(axis=1, dtype=np.float64)
+        self.entropy = max(0.0, -float(buffer.sum()))
