@@ -23,7 +23,7 @@ from attn_widget.figures.metrics import (
     summarize,
     threshold,
 )
-from attn_widget.figures.quartiles import quartiles
+from attn_widget.figures.quartiles import order_statistics, quartiles
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
 
@@ -136,6 +136,44 @@ def test_quartiles_are_those_of_numpy(cells: np.ndarray) -> None:
     expected = np.quantile(cells.astype(np.float64), [0.25, 0.5, 0.75])
     np.testing.assert_allclose(quartiles(cells), expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(cells, before)
+
+
+@pytest.mark.parametrize("size", [2**15, 2**15 + 1, 2**18 + 2, 2**18 + 3])
+@pytest.mark.parametrize("kind", ["random", "sharp", "ties", "even", "half zero", "two values"])
+def test_quartiles_of_many_cells_are_those_of_a_full_sort(size: int, kind: str) -> None:
+    rng = np.random.default_rng(size)
+    cells = {
+        "random": lambda: rng.random(size),
+        "sharp": lambda: np.exp(-40 * rng.random(size)) ** 3,  # a third of them are subnormal or 0
+        "ties": lambda: rng.integers(0, 4, size) / 4,
+        "even": lambda: np.full(size, 0.25),
+        "half zero": lambda: np.where(np.arange(size) < size // 2, 0, rng.random(size)),
+        "two values": lambda: np.where(np.arange(size) <= size // 4, 0.1, 0.2),
+    }[kind]().astype(np.float32)
+    before = cells.copy()
+    expected = np.quantile(cells.astype(np.float64), [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(quartiles(cells), expected, rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(cells, before)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 49_999), min_size=1, max_size=5))
+def test_order_statistics_are_exact_however_unlucky_the_sample(seed: int, ranks: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    levels = int(rng.integers(1, 50_000))
+    cells = (rng.integers(0, levels, 50_000) / levels).astype(np.float32)
+    ranks = sorted(set(ranks))
+    assert order_statistics(cells, ranks) == dict(
+        zip(ranks, np.sort(cells)[ranks].tolist(), strict=True)
+    )
+
+
+def test_a_sample_that_misses_a_rank_costs_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Brackets of no width: nearly every rank lies outside.
+    monkeypatch.setattr("attn_widget.figures.quartiles.DEVIATIONS", 0)
+    cells = np.random.default_rng(3).random(60_000, dtype=np.float32)
+    expected = np.quantile(cells.astype(np.float64), [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(quartiles(cells), expected, rtol=1e-12)
 
 
 def test_a_summary_is_the_mean_of_the_figures_and_leaves_out_what_is_na() -> None:
