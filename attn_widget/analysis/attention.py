@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
+
+Visit: TypeAlias = Callable[[int, Float32], None]
 
 
 class AttentionFigures(AnalysisBase):
@@ -234,19 +236,25 @@ class AttentionFigures(AnalysisBase):
         n = self.n_tokens
         return slice_in(rows, n, "rows"), slice_in(cols, n, "cols")
 
-    def _walk(self) -> tuple[Metrics, Marginals]:
-        """All that is read off the matrices themselves, in one pass over them."""
+    def _walk(self, visit: Visit | None = None) -> tuple[Metrics, Marginals]:
+        """All figures of the matrices themselves, in one pass over them that ``visit`` can share."""
 
         def walk() -> tuple[Metrics, Marginals]:
             metrics: list[dict[str, Float32]] = []
             marginals: list[Marginals] = []
             for layer in range(self.n_layers):
                 weights = self.trace.layer_weights(layer)
+                if visit is not None:
+                    visit(layer, weights)
                 metrics.append(layer_metrics(weights, self.trace.allowed(layer)))
                 marginals.append(layer_marginals(weights))
             return stack_metrics(metrics, TAU), stack_marginals(marginals)
 
-        return self._once("walk", walk)
+        with self.lock:
+            if visit is not None and "walk" in self._cache:
+                for layer in range(self.n_layers):
+                    visit(layer, self.trace.layer_weights(layer))
+            return self._once("walk", walk)
 
     def _specialize(self) -> Specialization:
         from attn_widget.language import key_sets
@@ -262,3 +270,11 @@ class AttentionFigures(AnalysisBase):
             if token.sentence is not None and not token.special:
                 members[token.sentence].append(i)
         return SentenceAttention(self.trace, members, [s.text for s in found.sentences])
+
+
+def walk(analysis: AttentionFigures, visit: Visit) -> None:
+    """Call ``visit(layer, weights)`` with the matrices of each layer, float32 [H, n, n].
+
+    Metrics and marginals are computed in the same pass, so that no layer is computed twice.
+    """
+    analysis._walk(visit)  # pyright: ignore[reportPrivateUsage]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
+from attn_widget.analysis.attention import walk
 from attn_widget.analysis.base import once
 from attn_widget.analysis.opening import (
     Opening,
@@ -27,7 +29,7 @@ from attn_widget.protocol.pack import pack
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Head
+    from attn_widget.figures.arrays import Float32, Head
     from attn_widget.model.predictions import Mode, Predictions
     from attn_widget.model.tokens import Token
     from attn_widget.protocol.selection import Selection
@@ -128,19 +130,23 @@ def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     tokens = analysis.trace.tokens
     special = np.array([token.special for token in tokens])
     pairs = word_pairs(tokens)
-    for layer in range(analysis.n_layers):
+
+    def visit(layer: int, weights: Float32) -> None:
         if progress is not None:
             progress(layer, analysis.n_layers)
-        weights = analysis.trace.layer_weights(layer)
         pooled = weights
         if side < n:
-            pooled = np.maximum.reduceat(np.maximum.reduceat(weights, starts, axis=1), starts, 2)
+            # Rows by slices: `reduceat` along them takes four times as long.
+            bands = [weights[:, a:b].max(axis=1) for a, b in pairwise([*starts, n])]
+            pooled = np.maximum.reduceat(np.stack(bands, axis=1), starts, axis=2)
         largest = pooled.max(axis=(1, 2))
         head_max[layer] = largest
         word_max[layer] = largest_between_words(weights, special)
         links[layer] = links_beyond_chance(weights, pairs)
         safe = np.where(largest > 0, largest, 1)[:, None, None]
         thumbs[layer] = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255)
+
+    walk(analysis, visit)
     return Survey(thumbs, head_max, word_max, links)
 
 
