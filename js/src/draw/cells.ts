@@ -2,7 +2,7 @@
 
 import { largest, maxPool } from "../figures/derive/matrix";
 import type { Scale } from "../state/selection";
-import { fitCanvas, fitText, hatching, heatImage, pixelRatio } from "./canvas";
+import { fitCanvas, fitText, hatching, heatImage, penOf, pixelRatio } from "./canvas";
 import { type Mode, ramp } from "./color/ramp";
 import { type Palette, palette } from "./color/theme";
 import { h } from "./dom";
@@ -125,7 +125,7 @@ export class CellMap {
   }
 
   #layout(data: CellsData, font: string): Geometry {
-    const pen = this.#base.getContext("2d")!;
+    const pen = penOf(this.#base);
     pen.font = `600 ${FONT}px ${font}`;
     const longest = (labels: readonly string[]): number =>
       labels.reduce((most, label) => Math.max(most, pen.measureText(label).width), 0);

@@ -1,5 +1,6 @@
 /** A row of buttons that Tab enters once: arrows, Home and End move inside. */
 
+import { itemAt } from "../protocol/required";
 import { step } from "./dom";
 
 /** Give `buttons` one Tab stop among them, at `entry` (default: the first). */
@@ -20,7 +21,7 @@ export function rove(list: HTMLElement, signal: AbortSignal): void {
       const next = index < 0 ? null : step(event.key, index, buttons.length);
       if (next === null) return;
       setEntry(buttons, next);
-      buttons[next]!.focus();
+      itemAt(buttons, next).focus();
       event.preventDefault();
       event.stopPropagation();
     },

@@ -1,6 +1,7 @@
 /** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
 
 import { explain, isAbort } from "../protocol/failure";
+import { arrayOf } from "../protocol/required";
 import type { HeadIndex, Meta, SliceRequest, Source } from "../protocol/types";
 import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
@@ -94,11 +95,11 @@ function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "ma
   const max = maximum(weights);
   const { length } = units;
   let words = 0;
-  for (let i = 0; i < length; i++) {
-    if (units[i]!.special) continue;
-    for (let j = 0; j < length; j++) {
-      const weight = weights[i * length + j]!;
-      if (weight > words && !units[j]!.special) words = weight;
+  for (const [i, query] of units.entries()) {
+    if (query.special) continue;
+    for (const [j, key] of units.entries()) {
+      const weight = weights[i * length + j] as number;
+      if (weight > words && !key.special) words = weight;
     }
   }
   const several = units.filter(({ special }) => !special).length > 1;
@@ -195,7 +196,7 @@ export function createMatrix(
       }
       const { units } = known;
       const size = units.length;
-      const raw = weights.arrays.get("weights")!.data as Float32Array;
+      const raw = arrayOf(weights, "weights").data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
       const projected = project(raw, n, units);
       const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;

@@ -7,6 +7,7 @@ import { h, setAttributes } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { exact, formatNumber } from "../figures/format";
 import { beyondText, errorOf, topOf } from "../figures/matrix";
+import { itemAt } from "../protocol/required";
 import type { Scale, Selection, Theme } from "../state/selection";
 import type { ViewContext } from "../views/contract";
 
@@ -175,11 +176,13 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     "masked",
   );
 
+  const passed = h("span", { class: "aw-number" });
+  const tile = h("i", { "aria-hidden": "true" });
   const passing = h(
     "span",
     { class: "aw-ramp-hatched aw-ramp-beyond", "data-aw-part": "legend-beyond", hidden: true },
-    h("i", { "aria-hidden": "true" }),
-    h("span", { class: "aw-number" }),
+    tile,
+    passed,
   );
 
   function explain(): void {
@@ -191,9 +194,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const called = shown.quantity === "rollout" ? "rollout" : "weight";
     quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
-    const stopsOfRamp = Array.from(
-      { length: STOPS },
-      (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!,
+    const stopsOfRamp = Array.from({ length: STOPS }, (_, i) =>
+      itemAt(css, Math.round((i / (STOPS - 1)) * 255)),
     );
     gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
     const max = topOf(shown, scale);
@@ -209,10 +211,9 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     legend.title = SCALE_LABELS[scale];
     const beyond = legend.hidden ? "" : beyondText(shown, scale);
     passing.hidden = beyond === "";
-    passing.lastElementChild!.textContent = beyond;
+    passed.textContent = beyond;
     passing.title = `${beyond}: hatched, they pass the end of the ramp`;
-    const tile = passing.firstElementChild as HTMLElement;
-    tile.style.backgroundColor = css.at(-1)!;
+    tile.style.backgroundColor = css.at(-1) ?? "";
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }
 

@@ -6,6 +6,7 @@ import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { PackError, readPack, unpack } from "./pack";
 import { precisionOf } from "./precision";
+import { arrayOf, itemAt } from "./required";
 import { rolloutStep } from "./rollout";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
 import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
@@ -194,7 +195,7 @@ export class SnapshotSource implements Source {
           request.head === "mean" ? "What raises this class" : "What one head does to a class",
         );
       default:
-        throw needsKernel(NAMES[request.kind] ?? `"${request.kind}"`);
+        throw needsKernel(nameOf(request.kind));
     }
   }
 
@@ -230,7 +231,7 @@ export class SnapshotSource implements Source {
     const scaling = this.meta.snapshot.scaling[this.meta.snapshot.layers.indexOf(layer)] ?? null;
     const chunk = await this.#layer(layer);
     if (scaling === null || !chunk.arrays.has("rank") || chunk.arrays.has("bias")) {
-      throw needsKernel(NAMES.qkv!);
+      throw needsKernel(NAMES.qkv);
     }
     return { data: { scaling }, arrays: new Map() };
   }
@@ -248,21 +249,20 @@ export class SnapshotSource implements Source {
       if (row !== null) return row;
       const token = this.#row?.data.token as number | undefined;
       const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
-      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor!);
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor);
     }
-    const found = this.#replay(known.vectors).arrays.get(known.short)!;
+    const found = arrayOf(this.#replay(known.vectors), known.short);
     const [n, width] = found.shape as [number, number];
     let { data } = found;
     if (name === "head_output") {
-      const weights = (await this.slice({ kind: "weights", layer, head })).arrays.get("weights")!;
+      const weights = arrayOf(await this.slice({ kind: "weights", layer, head }), "weights");
       data = product(weights.data, found.data, n, width);
     }
     const { rows, cols } = request as { rows?: [number, number]; cols?: [number, number] };
     const [top, bottom] = rows ?? [0, n];
     const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
-    const part = Float32Array.from(
-      { length: (bottom - top) * (right - left) },
-      (_, i) => data[(top + Math.floor(i / (right - left))) * width + left + (i % (right - left))]!,
+    const part = Float32Array.from({ length: (bottom - top) * (right - left) }, (_, i) =>
+      itemAt(data, (top + Math.floor(i / (right - left))) * width + left + (i % (right - left))),
     );
     const tensor = f32(part, bottom - top, right - left);
     return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
@@ -305,7 +305,7 @@ export class SnapshotSource implements Source {
       const all = await gather(aggregation, saved, n, [0, n]);
       return matrix(aggregation, all, sentences, { texts, tokens, note });
     }
-    const [queries, keys] = [sentences[a]!, sentences[b]!];
+    const [queries, keys] = [itemAt(sentences, a), itemAt(sentences, b)];
     const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
     return drill(await gather(aggregation, saved, n, rows), queries, keys);
   }
@@ -324,9 +324,9 @@ export class SnapshotSource implements Source {
     const { data, arrays } = this.#replay(longest);
     const cut = [...arrays].map(([name, array]): [string, NdArray] => {
       const [n, k] = array.shape;
-      if (k === undefined || k <= top_k) return [name, array];
+      if (n === undefined || k === undefined || k <= top_k) return [name, array];
       const kept = array.data.filter((_, i) => i % k < top_k);
-      return [name, { data: kept, shape: [n!, top_k] }];
+      return [name, { data: kept, shape: [n, top_k] }];
     });
     return { data: { ...data, top_k }, arrays: new Map(cut) };
   }
@@ -345,7 +345,7 @@ export class SnapshotSource implements Source {
     const weights = new Float32Array(layers.length * n);
     for (const [row, layer] of layers.entries()) {
       const slice = await this.slice({ kind: "weights", layer, head });
-      weights.set((slice.arrays.get("weights")!.data as Float32Array).subarray(0, n), row * n);
+      weights.set((arrayOf(slice, "weights").data as Float32Array).subarray(0, n), row * n);
     }
     const arrays = new Map([["weights", f32(weights, layers.length, n)]]);
     return { data: { layers, coded: true }, arrays };
@@ -364,12 +364,13 @@ export class SnapshotSource implements Source {
     };
     const longest = this.#longestList(mode);
     if (longest === null) throw needsKernel("This softmax");
-    const { data, arrays } = this.#replay(longest);
-    const of = (name: string) => arrays.get(name)!;
-    const k = of("prediction_ids").shape[1]!;
+    const recorded = this.#replay(longest);
+    const { data } = recorded;
+    const of = (name: string) => arrayOf(recorded, name);
+    const k = itemAt(of("prediction_ids").shape, 1);
     const vocabulary = data.vocabulary as Record<string, string>;
-    const max = of("logit_max").data[position]!;
-    const logSumExp = of("log_sum_exp").data[position]!;
+    const max = itemAt(of("logit_max").data, position);
+    const logSumExp = itemAt(of("log_sum_exp").data, position);
     const entry = (id: number, token: string, logit: number, rank: number) => ({
       id,
       token,
@@ -379,20 +380,20 @@ export class SnapshotSource implements Source {
       rank,
     });
     const entries = Array.from({ length: k }, (_, i) => {
-      const id = of("prediction_ids").data[position * k + i]!;
+      const id = itemAt(of("prediction_ids").data, position * k + i);
       return entry(
         id,
         vocabulary[id] ?? "",
-        of("prediction_logits").data[position * k + i]!,
+        itemAt(of("prediction_logits").data, position * k + i),
         i + 1,
       );
     });
     const masked = this.meta.masked.find(({ token }) => token === position);
-    const original = masked?.id ?? this.meta.tokens.id[position]!;
+    const original = masked?.id ?? itemAt(this.meta.tokens.id, position);
     if (!entries.some(({ id }) => id === original)) {
-      const logit = Math.log(of("original_probability").data[position]!) + logSumExp;
-      const text = masked?.text ?? this.meta.tokens.text[position]!;
-      entries.push(entry(original, text, logit, of("original_rank").data[position]!));
+      const logit = Math.log(itemAt(of("original_probability").data, position)) + logSumExp;
+      const text = masked?.text ?? itemAt(this.meta.tokens.text, position);
+      entries.push(entry(original, text, logit, itemAt(of("original_rank").data, position)));
     }
     const wanted = token_ids == null ? entries.slice(0, k) : [];
     for (const id of token_ids ?? []) {
@@ -423,7 +424,7 @@ const VECTORS: Readonly<Record<string, string>> = {
   head_output: "v",
 };
 
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES = {
   qkv: "What a head computes as q, k and v",
   flow: "The attention flow",
   tensor: "This tensor",
@@ -440,7 +441,10 @@ const NAMES: Readonly<Record<string, string>> = {
   classification: "The classification",
   next_sentence: "The next-sentence probability",
   beside: "A text to set beside it",
-};
+} as const satisfies Readonly<Record<string, string>>;
+
+const nameOf = (kind: string): string =>
+  (NAMES as Readonly<Record<string, string>>)[kind] ?? `"${kind}"`;
 
 /** `weights [n, n] @ values [n, width]`. */
 function product(
@@ -452,8 +456,11 @@ function product(
   const sums = new Float64Array(n * width);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
-      const weight = weights[i * n + j]!;
-      for (let d = 0; d < width; d++) sums[i * width + d]! += weight * values[j * width + d]!;
+      const weight = weights[i * n + j] as number;
+      for (let d = 0; d < width; d++) {
+        const at = i * width + d;
+        sums[at] = (sums[at] as number) + weight * (values[j * width + d] as number);
+      }
     }
   }
   return Float32Array.from(sums);

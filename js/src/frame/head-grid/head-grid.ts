@@ -12,6 +12,7 @@ import { PATTERNS, SPECIALIZATIONS } from "../../figures/formulas-heads";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
 import { paintFigures, paintRoles, paintThumbnails } from "./paint";
 
@@ -45,7 +46,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const isSaved = (layer: number, head: number): boolean =>
     snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
   /** What is shown where nothing else can be. */
-  const plain = profile === null ? "thumbnails" : keys[0]!;
+  const plain = profile === null ? "thumbnails" : itemAt(keys, 0);
 
   const group = (label: string, options: readonly string[]): HTMLElement =>
     h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
@@ -118,7 +119,8 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     roleList,
   );
 
-  const at = (layer: number, head: number): HTMLButtonElement => buttons[layer * heads + head]!;
+  const at = (layer: number, head: number): HTMLButtonElement =>
+    itemAt(buttons, layer * heads + head);
   const focusOf = (): [number, number] => {
     const { layer, head } = state.get();
     return [layer, head === "mean" ? 0 : head];
@@ -126,7 +128,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
 
   let pressed: HTMLButtonElement[] = [];
   /** Where Tab enters the grid. */
-  let entry = buttons[0]!;
+  let entry = itemAt(buttons, 0);
   function mark(): void {
     const { layer, head } = state.get();
     const [row, column] = focusOf();

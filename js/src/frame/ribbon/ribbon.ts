@@ -19,6 +19,7 @@ import { exact, formatNumber } from "../../figures/format";
 import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { explain } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
 import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
@@ -86,9 +87,9 @@ export function ribbon(
     const top = topOf(shown, scale);
     const beyond = new Set(beyondOf(shown, scale));
     buttons.forEach((button, i) => {
-      const weight = focus < 0 ? null : shown.weights[focus * shown.size + i]!;
+      const weight = focus < 0 ? null : itemAt(shown.weights, focus * shown.size + i);
       const index = weight === null ? null : rampIndex(weight, top, scale);
-      const color = index === null ? "" : css[index]!;
+      const color = index === null ? "" : itemAt(css, index);
       if (weight === null) delete button.dataset.awValue;
       else button.dataset.awValue = exact(weight, errorOf(shown, weight));
       const passes = weight !== null && weight > top && beyond.has(i);
@@ -96,7 +97,7 @@ export function ribbon(
       if (colors[i] === color) return;
       colors[i] = color;
       button.style.backgroundColor = color;
-      button.style.color = index === null ? "" : inkOn(rgb[index]!);
+      button.style.color = index === null ? "" : inkOn(itemAt(rgb, index));
     });
     mark(shown);
   }
@@ -117,9 +118,10 @@ export function ribbon(
       });
     }
     marked = [focus, key, 0, ...gathered].flatMap((i) => buttons[i] ?? []);
-    if (focus >= 0) setAttributes(buttons[focus]!, { "aria-pressed": "true" });
-    if (key >= 0) setAttributes(buttons[key]!, { "data-aw-pair": true });
-    for (const i of gathered) if (i >= 0) setAttributes(buttons[i]!, { "data-aw-gathered": true });
+    if (focus >= 0) setAttributes(itemAt(buttons, focus), { "aria-pressed": "true" });
+    if (key >= 0) setAttributes(itemAt(buttons, key), { "data-aw-pair": true });
+    for (const i of gathered)
+      if (i >= 0) setAttributes(itemAt(buttons, i), { "data-aw-gathered": true });
     const entry = buttons[Math.max(focus, 0)];
     if (entry !== undefined) entry.tabIndex = 0;
   }
@@ -128,7 +130,7 @@ export function ribbon(
   function settle(): void {
     line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4);
     const focus = matrix.get()?.unitOf(state.get().token) ?? -1;
-    if (focus >= 0) reveal(buttons[focus]!);
+    if (focus >= 0) reveal(itemAt(buttons, focus));
   }
 
   /** Scroll the ribbon, and never the page, to a token. */
@@ -144,13 +146,13 @@ export function ribbon(
     const index = from === null ? -1 : buttons.indexOf(from);
     const shown = matrix.get();
     if (index < 0 || shown === null) return;
-    const unit = units[index]!;
+    const unit = itemAt(units, index);
     const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
-    const weight = focus < 0 ? null : shown.weights[focus * shown.size + index]!;
+    const weight = focus < 0 ? null : itemAt(shown.weights, focus * shown.size + index);
     const value = weight === null ? null : formatNumber(weight, undefined, errorOf(shown, weight));
     const word = tags?.wordOf(unit.token) ?? null;
-    const tag = word === null ? null : tags!.of(word);
+    const tag = word === null ? null : tags?.of(word);
     const tagged = [tag?.pos, tag?.entity].filter(Boolean).join(", ");
     const marks = [
       value === null ? "" : `weight ${value}`,
@@ -158,7 +160,7 @@ export function ribbon(
       isGathered(unit) ? "gathered" : "",
       tagged,
     ].filter((part) => part !== "");
-    setAttributes(buttons[index]!, {
+    setAttributes(itemAt(buttons, index), {
       "aria-label": [name, ...marks].join(", "),
       title:
         `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
@@ -170,8 +172,8 @@ export function ribbon(
   line.addEventListener("pointerover", describe, { signal });
 
   function focusUnit(index: number): void {
-    state.set({ token: units[index]!.token });
-    buttons[index]!.focus({ preventScroll: true });
+    state.set({ token: itemAt(units, index).token });
+    itemAt(buttons, index).focus({ preventScroll: true });
   }
 
   const tokensOf = ({ token, end }: Unit): number[] =>
@@ -234,7 +236,7 @@ export function ribbon(
     (event) => {
       const index = buttons.indexOf(event.target as HTMLElement);
       if (index < 0 || event.altKey) return;
-      const unit = units[index]!;
+      const unit = itemAt(units, index);
       const control = event.ctrlKey || event.metaKey;
       if ((event.key === "Enter" && control) || (event.key === " " && event.shiftKey)) gather(unit);
       else if (control || event.shiftKey) return;
@@ -244,7 +246,7 @@ export function ribbon(
         const key = line.dir === "rtl" && turned !== undefined ? turned : event.key;
         const next = step(key, index, buttons.length);
         if (next !== null) focusUnit(next);
-        else if (event.key === "Enter" || event.key === " ") buttons[index]!.click();
+        else if (event.key === "Enter" || event.key === " ") itemAt(buttons, index).click();
         else if (event.key === "Escape") state.set({ token: null });
         else if (event.key === "x" && act !== null) mask(unit);
         else return;

@@ -7,6 +7,7 @@ import { icon } from "../../draw/icon";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
 import type { Quantity } from "../../state/selection";
 import type { ViewContext } from "../contract";
 
@@ -95,7 +96,7 @@ export function attentionControls(
     for (const option of quantity.children) {
       const name = option.getAttribute("data-quantity");
       const disabled = name === "scores" && absent !== null;
-      const meaning = QUANTITIES.find(([other]) => other === name)![1];
+      const meaning = QUANTITIES.find(([other]) => other === name)?.[1] ?? null;
       setAttributes(option, {
         "aria-pressed": String(name === shown),
         "aria-disabled": disabled ? "true" : null,
@@ -219,9 +220,8 @@ export function attentionControls(
       legend.hidden = most === null;
       if (most === null) return;
       const { css } = ramp("signed", modeOf(host));
-      const stops = Array.from(
-        { length: LEGEND_STOPS },
-        (_, i) => css[Math.round((i / (LEGEND_STOPS - 1)) * 255)]!,
+      const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
+        itemAt(css, Math.round((i / (LEGEND_STOPS - 1)) * 255)),
       );
       gradient.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
       const text = formatNumber(most, undefined, error);

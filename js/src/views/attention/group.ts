@@ -7,6 +7,7 @@ import { largest } from "../../figures/derive/matrix";
 import { repeated } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext } from "../contract";
 
@@ -49,9 +50,9 @@ export function attendedList({ state, signal }: ViewContext): {
 
 function attendedItems(state: State, matrix: Matrix, labels: readonly string[]): HTMLElement[] {
   const chosen = largest(matrix.received, MOST.attended);
-  const twice = repeated(chosen.map((i) => labels[i]!));
+  const twice = repeated(chosen.map((i) => itemAt(labels, i)));
   return chosen.map((i) => {
-    const { token } = matrix.units[i]!;
+    const { token } = itemAt(matrix.units, i);
     const button = h(
       "button",
       {
@@ -60,9 +61,9 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
         "data-token": token,
         title: `position ${token}`,
       },
-      named(labels[i]!),
-      twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
-      number(matrix, matrix.received[i]!),
+      named(itemAt(labels, i)),
+      twice.has(itemAt(labels, i)) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
+      number(matrix, itemAt(matrix.received, i)),
     );
     button.addEventListener("click", () => state.set({ token }));
     return h("li", {}, button);
@@ -92,7 +93,7 @@ export function groupStrip(
     h("strong", {}, members.length === 1 ? "1 token: " : `${members.length} tokens: `),
     ...members
       .slice(0, MOST.named)
-      .flatMap((i, place) => [...(place > 0 ? [", "] : []), named(labels[i]!)]),
+      .flatMap((i, place) => [...(place > 0 ? [", "] : []), named(itemAt(labels, i))]),
     members.length > MOST.named ? ` and ${members.length - MOST.named} more` : null,
     clear,
   );
@@ -111,9 +112,9 @@ export function groupStrip(
     h(
       "span",
       {},
-      named(labels[i]!),
-      twice.has(labels[i]!)
-        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[i]!.token))
+      named(itemAt(labels, i)),
+      twice.has(itemAt(labels, i))
+        ? h("span", { class: "aw-muted aw-nth" }, String(itemAt(matrix.units, i).token))
         : null,
     );
   const line = (...content: (HTMLElement | string)[]): HTMLElement => h("p", {}, ...content);
@@ -143,7 +144,7 @@ export function groupStrip(
         ...(place > 0 ? [", "] : []),
         name(i),
         " ",
-        number(matrix, sums.given[i]!),
+        number(matrix, itemAt(sums.given, i)),
       ]),
       one ? "." : " (mean of their rows).",
     ),

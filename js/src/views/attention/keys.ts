@@ -3,6 +3,7 @@
 import type { Cell } from "../../draw/heatmap/types";
 import { largest, rowOf } from "../../figures/derive/matrix";
 import type { Matrix } from "../../figures/matrix";
+import { itemAt } from "../../protocol/required";
 
 /** The cell that a key leads to from `at` (null: no cursor yet), or null for a key that moves nothing. */
 export function moveCell(
@@ -24,7 +25,7 @@ export function moveCell(
     Home: () => ({ row, column: 0 }),
     End: () => ({ row, column: last }),
     // The strongest key of this row.
-    m: () => ({ row, column: largest(rowOf(scores ?? weights, row, size), 1)[0]! }),
+    m: () => ({ row, column: itemAt(largest(rowOf(scores ?? weights, row, size), 1), 0) }),
   };
   const move = moves[key];
   if (move === undefined) return null;

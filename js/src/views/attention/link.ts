@@ -4,6 +4,7 @@ import { h } from "../../draw/dom";
 import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
+import { itemAt } from "../../protocol/required";
 import { vectorStrips } from "./link-vectors";
 
 /** What a token is besides its text; null where nothing is known. */
@@ -42,7 +43,7 @@ function end(
   facts: TokenFacts,
   role: string,
 ): HTMLElement {
-  const unit = units[index]!;
+  const unit = itemAt(units, index);
   const readable = unit.surface !== label && !unit.special ? unit.surface : null;
   const pieces = unit.end - unit.token;
   const details = [
@@ -71,8 +72,8 @@ function ends(
   return h(
     "div",
     { class: "aw-link-ends" },
-    end(matrix, row, labels[row]!, facts, "query"),
-    end(matrix, column, labels[column]!, facts, "key"),
+    end(matrix, row, itemAt(labels, row), facts, "query"),
+    end(matrix, column, itemAt(labels, column), facts, "key"),
   );
 }
 
@@ -99,7 +100,7 @@ export function linkCard(
   const shareText = formatPercent(link.share, undefined, errors.share);
   const share = figure("share of row", link.share, shareText, errors.share);
   const rank = h("span", { class: "aw-muted" }, ` ${formatOrdinal(link.rank)} of ${keys}`);
-  share.querySelector("dd")!.append(rank);
+  share.querySelector("dd")?.append(rank);
   const noProduct = link.product === null ? waiting : undefined;
   const product = figure("q · k", link.product, noProduct, errors.product);
   return h(

@@ -1,5 +1,6 @@
 /** The selected matrix: heatmap and flow side by side, exact numbers for every link. */
 
+import { penOf } from "../../draw/canvas";
 import { onTheme, type Palette, palette } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { drawFlow, flowAt } from "../../draw/heatmap/flow";
@@ -20,6 +21,7 @@ import { formatNumber } from "../../figures/format";
 import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
+import { itemAt, required } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
@@ -39,11 +41,13 @@ const LINKS_PER_ROW = 2;
 /** Beyond this many links the drawing is illegible. */
 const LINKS_MOST = 240;
 
+type Cells = Pick<HeatmapData, "values" | "allowed" | "ramp">;
+
 /** Scores as a heatmap takes them: what is impossible is hatched and has no number. */
 function scoreCells(
   scores: Float32Array,
   allowed: Uint8Array | null,
-): Pick<HeatmapData, "values" | "allowed"> {
+): Pick<Cells, "values" | "allowed"> {
   if (!scores.includes(-Infinity)) return { values: scores, allowed };
   return {
     values: scores.map((score) => (score === -Infinity ? 0 : score)),
@@ -58,7 +62,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
   let matrix: Matrix | null = null;
-  let cells: Pick<HeatmapData, "values" | "allowed" | "ramp"> | null = null;
+  let cells: Cells | null = null;
   /** Where the ramp of scores ends; null while weights are shown. */
   let most: number | null = null;
   let named: Matrix["units"] | null = null;
@@ -76,7 +80,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   let colors: Palette | null = null;
 
   const facts: TokenFacts = {
-    id: (token) => source.meta.tokens.id[token]!,
+    id: (token) => itemAt(source.meta.tokens.id, token),
     tags: (token) => language?.tags(token) ?? null,
   };
   const controls = attentionControls(element, stage, {
@@ -156,7 +160,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     attended.show(next, labels);
     say(next);
     map.light(lit(next));
-    map.show(mapData(next));
+    map.show(mapData(next, cells));
     showGroup();
     showPair();
     twin.refresh();
@@ -183,9 +187,9 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     });
   }
 
-  const mapData = (shown: Matrix): HeatmapData => ({
+  const mapData = (shown: Matrix, shownCells: Cells): HeatmapData => ({
     size: shown.size,
-    ...cells!,
+    ...shownCells,
     max: most ?? topOf(shown, state.get().scale),
     scale: state.get().scale,
     beyond: most === null ? beyondOf(shown, state.get().scale) : [],
@@ -217,7 +221,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   }
 
   function redraw(): void {
-    if (matrix !== null) map.show(mapData(matrix));
+    if (matrix !== null && cells !== null) map.show(mapData(matrix, cells));
   }
 
   function rescale(): void {
@@ -310,7 +314,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     if (matrix === null || geometry === null || width === 0) return;
     if (!wide && element.dataset.awPicture === "matrix") return;
     colors ??= palette(element);
-    longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+    longest ??= longestLabel(penOf(flow), labels, colors.font);
     const data = flowData(matrix, longest);
     const drawn = drawFlow(flow, flowWidth(geometry), data, geometry, lit(matrix), colors);
     controls.links(threshold, drawn);
@@ -334,7 +338,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     const link = numbers.of(matrix, row, column);
     tip.replaceChildren(linkCard(matrix, row, column, labels, link, facts));
     tip.hidden = false;
-    const box = map.boxOf(cursor)!;
+    const box = required(map.boxOf(cursor), "The cell");
     const room = pictures.clientWidth;
     const [w, tall] = [tip.offsetWidth, tip.offsetHeight];
     const right = box.x + box.size + 12;
@@ -351,8 +355,8 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 
-  function gather(unit: number): void {
-    const token = matrix!.units[unit]!.token;
+  function gather(shown: Matrix, unit: number): void {
+    const { token } = itemAt(shown.units, unit);
     const change = gathered(state.get().group, token);
     state.set({ group: change });
     const count = `${change.length} ${change.length === 1 ? "token" : "tokens"}`;
@@ -365,16 +369,16 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   function pick({ row, column }: Cell, gathering = false): void {
     if (matrix === null) return;
     if (gathering) {
-      gather(column >= 0 ? column : row);
+      gather(matrix, column >= 0 ? column : row);
       return;
     }
-    const token = matrix.units[row >= 0 ? row : column]!.token;
+    const token = itemAt(matrix.units, row >= 0 ? row : column).token;
     if (row < 0 || column < 0) {
       state.set({ token: state.get().token === token ? null : token });
       return;
     }
     const { pair } = state.get();
-    const key = matrix.units[column]!.token;
+    const key = itemAt(matrix.units, column).token;
     const same = pair !== null && pair[0] === token && pair[1] === key;
     state.set({ token, pair: same ? null : [token, key] });
   }
@@ -390,9 +394,9 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
       cells.allowed?.[at] === 0
         ? "impossible, masked"
         : formatNumber(
-            cells.values[at]!,
+            itemAt(cells.values, at),
             undefined,
-            matrix.scores === null ? errorOf(matrix, cells.values[at]!) : matrix.scoreError,
+            matrix.scores === null ? errorOf(matrix, itemAt(cells.values, at)) : matrix.scoreError,
           );
     stage.announce(`${labels[row]} to ${labels[column]}: ${value}`);
   }
@@ -514,11 +518,11 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     part: () => (map.geometry === null ? null : windowOf(map.geometry)),
     svg() {
       const geometry = map.geometry;
-      if (matrix === null || geometry === null || matrix.size === 0) return null;
+      if (matrix === null || cells === null || geometry === null || matrix.size === 0) return null;
       colors ??= palette(element);
-      longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+      longest ??= longestLabel(penOf(flow), labels, colors.font);
       return attentionVector(
-        mapData(matrix),
+        mapData(matrix, cells),
         flowData(matrix, longest),
         { ...geometry, flowWidth: flowWidth(geometry), gap: wide ? FLOW.gap : 0 },
         lit(matrix),

@@ -9,6 +9,7 @@ import { roleName } from "../../figures/head-figures";
 import { spokenHead } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
+import { arrayOf, itemAt } from "../../protocol/required";
 import type { HeadIndex, NdArray } from "../../protocol/types";
 import type { DrawView, RunContext } from "../contract";
 import { createCard, entropyDetail } from "./card";
@@ -34,7 +35,7 @@ export const heads: DrawView<RunContext> = (
   const profile = meta.profile !== null;
   const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
   const counts = Array.from({ length: nLayers }, (_, layer) => rowCounts(source, layer));
-  const countsOf = (layer: number) => counts[Math.min(layer, nLayers - 1)]!;
+  const countsOf = (layer: number) => itemAt(counts, Math.min(layer, nLayers - 1));
   const masked = source.arrays.has("possible");
 
   // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
@@ -87,7 +88,8 @@ export const heads: DrawView<RunContext> = (
   );
   const layers = createLayersTable(nLayers, nHeads);
 
-  const figuresOf = (metric: Metric): ArrayLike<number> => arrays.get(`metric:${metric.key}`)!.data;
+  const figuresOf = (metric: Metric): ArrayLike<number> =>
+    arrayOf({ arrays }, `metric:${metric.key}`).data;
 
   function detail(metric: Metric, value: number, layer: number, head: HeadIndex): string {
     if (profile)

@@ -123,12 +123,12 @@ export function ofDimensions(
   terms: Content["terms"],
   rest: Partial<Content> = {},
 ): Content {
-  const there = strips.filter(({ values }) => values !== null);
+  const there = strips.flatMap(({ values, size }) => (values === null ? [] : [{ values, size }]));
   return {
     strips,
     unit: "dimension",
     size: Math.max(1, ...there.map(({ size }) => size)),
-    have: Math.max(1, ...there.map(({ values }) => values!.length)),
+    have: Math.max(1, ...there.map(({ values }) => values.length)),
     first,
     name: String,
     terms,

@@ -1,6 +1,7 @@
 /** What the inside view asks for. */
 
 import type { Architecture } from "../../figures/derive/stages";
+import { arrayOf, itemAt } from "../../protocol/required";
 import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export interface Asked {
@@ -50,15 +51,15 @@ export async function tensorRow(
   const request = { kind: "tensor", name, ...asked };
   if (source.live) {
     const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
-    return { values: floats(slice.arrays.get("tensor")), size: shapeOf(slice)[1]! };
+    return { values: floats(slice.arrays.get("tensor")), size: itemAt(shapeOf(slice), 1) };
   }
   const slice = await source.slice(savedRequest(source, request, token), { signal });
-  const [rows, columns] = slice.arrays.get("tensor")!.shape as [number, number];
+  const [rows, columns] = arrayOf(slice, "tensor").shape as [number, number];
   const all = floats(slice.arrays.get("tensor"));
   const row = rows === 1 ? 0 : token;
   return {
     values: all.slice(row * columns, (row + 1) * columns),
-    size: shapeOf(slice)[1]!,
+    size: itemAt(shapeOf(slice), 1),
   };
 }
 
@@ -71,7 +72,7 @@ export async function tableWindow(
   signal: AbortSignal,
 ): Promise<NdArray<Float32Array>> {
   const slice = await source.slice({ kind: "tensor", name, rows: [0, rows], cols }, { signal });
-  const { shape } = slice.arrays.get("tensor")!;
+  const { shape } = arrayOf(slice, "tensor");
   return { data: floats(slice.arrays.get("tensor")), shape };
 }
 
@@ -101,12 +102,12 @@ export async function architecture(
     width(source, "attention_output", { layer }, signal),
     width(source, "ffn_activation", { layer }, signal),
   ]);
-  const sizes = data.sizes as Record<string, number>;
+  const sizes = data.sizes as Record<"hidden" | "head_dim" | "vocabulary", number>;
   return {
     parameters: data.parameters as Record<string, number>,
-    hidden: sizes.hidden!,
-    headDim: sizes.head_dim!,
-    vocabulary: sizes.vocabulary!,
+    hidden: sizes.hidden,
+    headDim: sizes.head_dim,
+    vocabulary: sizes.vocabulary,
     activation: String(data.activation),
     preNorm: data.pre_norm === true,
     notes: data.notes as string[],

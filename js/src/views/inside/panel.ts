@@ -7,6 +7,7 @@ import { h } from "../../draw/dom";
 import { largestAbsolute, length, windowAround, windowAt } from "../../figures/derive/dimensions";
 import type { Step } from "../../figures/derive/stages";
 import { ABSENT, exact, formatNumber, held } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { Content, Place, Strip, Term } from "./content";
 import { WindowControl } from "./window";
 
@@ -72,6 +73,7 @@ export class StagePanel {
   #previous: HTMLButtonElement;
   #next: HTMLButtonElement;
   #shared: readonly HTMLButtonElement[];
+  #scaleChoice: HTMLElement;
   #bands: Bands;
   #window: WindowControl;
   #place: Place | null = null;
@@ -118,21 +120,17 @@ export class StagePanel {
       },
       signal,
     );
-    this.#tools = h(
+    this.#scaleChoice = h(
       "div",
-      { class: "aw-inside-tools" },
-      this.#legend,
+      { class: "aw-inside-shared" },
+      h("span", { class: "aw-muted" }, "scale of "),
       h(
         "div",
-        { class: "aw-inside-shared" },
-        h("span", { class: "aw-muted" }, "scale of "),
-        h(
-          "div",
-          { class: "aw-segmented", role: "group", "aria-label": "Scale of the colours" },
-          ...this.#shared,
-        ),
+        { class: "aw-segmented", role: "group", "aria-label": "Scale of the colours" },
+        ...this.#shared,
       ),
     );
+    this.#tools = h("div", { class: "aw-inside-tools" }, this.#legend, this.#scaleChoice);
     this.element = h(
       "section",
       { class: "aw-inside-panel", "aria-label": "The open stage", "data-aw-part": "stage-panel" },
@@ -204,7 +202,7 @@ export class StagePanel {
     const { strips } = content;
     const reason = strips.every(({ values }) => values === null) ? strips[0]?.missing : null;
     if (reason != null) {
-      this.absent(`${reason} ${strips[0]!.hint ?? ""}`.trim());
+      this.absent(`${reason} ${itemAt(strips, 0).hint ?? ""}`.trim());
       this.element.dataset.stage = place.box.id;
       this.#below.append(...content.below);
       return;
@@ -229,7 +227,7 @@ export class StagePanel {
         String((button.dataset.shared === "walk") === (common !== null)),
       );
     }
-    (this.#shared[0]!.parentElement!.parentElement as HTMLElement).hidden = !shared;
+    this.#scaleChoice.hidden = !shared;
     this.#below.replaceChildren(...content.below);
     this.#show(this.#range);
   }
@@ -241,8 +239,8 @@ export class StagePanel {
     if (lit?.values == null) return 0;
     let best = 0;
     for (let i = 0; i < Math.min(first, lit.values.length); i++) {
-      const value = Math.abs(lit.values[i]!);
-      if (Number.isFinite(value) && !(value <= Math.abs(lit.values[best]!))) best = i;
+      const value = Math.abs(itemAt(lit.values, i));
+      if (Number.isFinite(value) && !(value <= Math.abs(itemAt(lit.values, best)))) best = i;
     }
     return best;
   }
@@ -347,7 +345,7 @@ export class StagePanel {
       plural: PLURAL[content.unit],
     });
     this.#align();
-    this.#drawLegend(tops);
+    this.#drawLegend(content, tops);
     this.#read();
   }
 
@@ -356,14 +354,12 @@ export class StagePanel {
     this.#window.align(left, width);
   }
 
-  #drawLegend(tops: ReadonlyMap<string, number>): void {
-    const content = this.#content!;
+  #drawLegend(content: Content, tops: ReadonlyMap<string, number>): void {
     const mode = modeOf(this.element);
     const gradient = (name: "signed" | "weight"): string => {
       const { css } = ramp(name, mode);
-      const stops = Array.from(
-        { length: LEGEND_STOPS },
-        (_, i) => css[Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))]!,
+      const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
+        itemAt(css, Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))),
       );
       return `linear-gradient(90deg, ${stops.join(", ")})`;
     };
@@ -398,10 +394,10 @@ export class StagePanel {
     const errorIn = (group: string, top: number): number =>
       content.strips
         .filter((one) => one.group === group)
-        .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values![i]!) === top))
+        .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values?.[i] ?? 0) === top))
         .reduce((most, error) => Math.max(most, error), 0);
     const written = (group: string): string => {
-      const top = tops.get(group)!;
+      const top = tops.get(group) ?? 0;
       return formatNumber(top, undefined, errorIn(group, top));
     };
     const figure = (value: number, error = 0): HTMLElement =>
@@ -430,8 +426,8 @@ export class StagePanel {
             only
               ? key(
                   "signed",
-                  `${MINUS}${written(groups[0]![0])}`,
-                  `${written(groups[0]![0])}${root}`,
+                  `${MINUS}${written(itemAt(groups, 0)[0])}`,
+                  `${written(itemAt(groups, 0)[0])}${root}`,
                   "0",
                 )
               : key("signed", MINUS, "+", "0"),

@@ -24,7 +24,7 @@ export function parameterBar(parameters: Readonly<Record<string, number>>): {
   const list = h("dl", { class: "aw-parameters-list" });
   const marked = new Map<Part, HTMLElement[]>();
   for (const [part, label] of parts) {
-    const count = parameters[part]!;
+    const count = parameters[part] ?? 0;
     const piece = h("i", { "data-part": part });
     piece.style.flexGrow = String(count / total);
     const entry = h(

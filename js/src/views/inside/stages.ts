@@ -5,6 +5,7 @@ import { countActive, length, topOf } from "../../figures/derive/dimensions";
 import { exact, formatCount, formatNumber, tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { isAbort } from "../../protocol/failure";
+import { arrayOf, itemAt } from "../../protocol/required";
 import type { Source } from "../../protocol/types";
 import {
   at,
@@ -59,12 +60,12 @@ export async function embeddings(place: Place): Promise<Content> {
   );
   if (arch.embedding !== arch.hidden)
     strips.push(await strip(place, "output", "projection", "projection"));
-  const [token, position, segment, sum, norm] = strips;
+  const [, , , sum, norm] = strips;
   const terms = (i: number): Term[] => {
-    const parts = [token, position, segment].filter((part) => part!.missing === null);
+    const parts = strips.slice(0, 3).filter(({ missing }) => missing === null);
     return [
       ...parts.map(
-        (part, k): Term => ({ sign: k === 0 ? "" : "+", label: part!.label, value: at(part, i) }),
+        (part, k): Term => ({ sign: k === 0 ? "" : "+", label: part.label, value: at(part, i) }),
       ),
       { sign: "=", label: "sum", value: at(sum, i) },
       { sign: "→", label: "LayerNorm", value: at(norm, i) },
@@ -137,7 +138,7 @@ export async function scores(place: Place): Promise<Content> {
       ? null
       : source.slice({ kind: "scores", layer, head, rows }, { signal }).catch(savedOnly(source)),
   ]);
-  const weight = weights.arrays.get("weights")!.data as Float32Array;
+  const weight = arrayOf(weights, "weights").data as Float32Array;
   const allowed = weights.arrays.get("allowed")?.data;
   const score = (raw?.arrays.get("scores")?.data ?? null) as Float32Array | null;
   const noScores =
@@ -200,8 +201,8 @@ export async function scores(place: Place): Promise<Content> {
       {
         sign: own === null ? "" : "=",
         label: "weight",
-        value: weight[i]!,
-        error: weightError(weight[i]!),
+        value: itemAt(weight, i),
+        error: weightError(itemAt(weight, i)),
       },
     ];
   };
@@ -222,7 +223,7 @@ export async function scores(place: Place): Promise<Content> {
     reads.append(
       k === 0 ? "" : ", ",
       h("bdi", { dir: "ltr" }, name(i)),
-      ` ${formatNumber(weight[i]!, undefined, weightError(weight[i]!))}`,
+      ` ${formatNumber(itemAt(weight, i), undefined, weightError(itemAt(weight, i)))}`,
     );
   });
   return {
@@ -245,17 +246,18 @@ function closes(given: Sized, output: Sized, sum: Sized): boolean {
   if (a === null || b === null || c === null) return true;
   if (given.size !== output.size) return false;
   return a.every(
-    (value, i) => Math.abs(value + b[i]! - c[i]!) <= CLOSES * Math.max(1, Math.abs(c[i]!)),
+    (value, i) =>
+      Math.abs(value + itemAt(b, i) - itemAt(c, i)) <= CLOSES * Math.max(1, Math.abs(itemAt(c, i))),
   );
 }
 
 function beforeAdding(name: Half, output: Sized, sum: Sized): Sized {
-  const added = output.values!;
+  const { values: added } = output;
   return {
     ...output,
     tensor: `${name}_residual`,
     label: "sum − output",
-    values: sum.values!.map((value, i) => value - added[i]!),
+    values: sum.values?.map((value, i) => value - (added?.[i] ?? 0)) ?? null,
   };
 }
 
@@ -277,7 +279,7 @@ async function half(
     ask(`${name}_norm`, "LayerNorm", "LayerNorm"),
   ]);
   // In a bottleneck the residual starts from another place: it is what the output was added to.
-  const entered = closes(given!, output!, sum!) ? given! : beforeAdding(name, output!, sum!);
+  const entered = closes(given, output, sum) ? given : beforeAdding(name, output, sum);
   const adds = (i: number): Term[] => [
     { sign: "", label: entered.label, value: at(entered, i) },
     { sign: "+", label: "output", value: at(output, i) },
@@ -287,7 +289,7 @@ async function half(
     arch.preNorm
       ? [...adds(i), { sign: "", label: "LayerNorm of in", value: at(norm, i) }]
       : [...adds(i), { sign: "→", label: "LayerNorm", value: at(norm, i) }];
-  const strips = arch.preNorm ? [entered, norm!, output!, sum!] : [entered, output!, sum!, norm!];
+  const strips = arch.preNorm ? [entered, norm, output, sum] : [entered, output, sum, norm];
   return { strips, terms };
 }
 
@@ -301,10 +303,10 @@ async function lengths(place: Place, name: Half, strips: readonly Strip[]): Prom
   const out = by(arch.preNorm ? `${name}_sum` : `${name}_norm`);
   const [entered] = strips;
   const all = await changes();
-  const ratio = all[name][layer * n + token]!;
+  const ratio = itemAt(all[name], layer * n + token);
   const most = Math.max(
     ...[all.attention, all.ffn].flatMap((values) =>
-      Array.from({ length: values.length / n }, (_, l) => values[l * n + token]!),
+      Array.from({ length: values.length / n }, (_, l) => itemAt(values, l * n + token)),
     ),
   );
   const list = h(
@@ -348,9 +350,9 @@ export async function activation(place: Place): Promise<Content> {
   if (values === null) return ofDimensions([units], 1, () => [], { unit: "unit" });
   const active = countActive(values);
   const top = topOf(values, TOP_UNITS);
-  const most = Math.max(values[top[0]!]!, 0);
+  const most = Math.max(itemAt(values, itemAt(top, 0)), 0);
   const bars = top.map((unit) => {
-    const value = values[unit]!;
+    const value = itemAt(values, unit);
     const bar = h("i", { "aria-hidden": "true" });
     bar.style.inlineSize = `${most > 0 ? (100 * Math.max(value, 0)) / most : 0}%`;
     const button = h(

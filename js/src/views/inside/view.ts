@@ -24,6 +24,7 @@ import {
 } from "../../figures/format";
 import { headName, schemeOf } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type Content, type Place, tableOf } from "./content";
@@ -96,9 +97,10 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     return { token: Math.max(0, tokens.special.indexOf(false)), chosen: false };
   };
   const nameOf = (token: number): string =>
-    tokenLabel(tokens.text[token]!, scheme, tokens.surface[token]).text;
+    tokenLabel(itemAt(tokens.text, token), scheme, tokens.surface[token]).text;
   const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
-  const stageOf = (id: StageId): StageBox => stages.find((one) => one.id === id) ?? stages[0]!;
+  const stageOf = (id: StageId): StageBox =>
+    stages.find((one) => one.id === id) ?? itemAt(stages, 0);
   /** Why a stage cannot be shown of the focus token; null where it can. */
   const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
     const { head } = state.get();
@@ -191,7 +193,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     if (known === null) return null;
     const { token } = focus();
     const column = (values: Float32Array): number[] =>
-      Array.from({ length: layers }, (_, layer) => values[layer * n + token]!);
+      Array.from({ length: layers }, (_, layer) => itemAt(values, layer * n + token));
     return {
       attention: column(known.attention),
       ffn: column(known.ffn),
@@ -224,7 +226,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     if (change >= 0) {
       parts.push(
         `Attention changes most from L${change} to L${change + 1} (`,
-        number(found.change[change]!),
+        number(itemAt(found.change, change)),
         "). ",
       );
     }
@@ -235,16 +237,17 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
         "“",
         nameElement(token),
         `” changes most in the ${top < layers ? "attention" : "FFN"} of L${top % layers} (`,
-        number(both[top]!),
+        number(itemAt(both, top)),
         "). ",
       );
     }
-    const turns = Array.from({ length: layers }, (_, l) => 1 - known!.path.cosines[l * n + token]!);
+    const { cosines } = known.path;
+    const turns = Array.from({ length: layers }, (_, l) => 1 - itemAt(cosines, l * n + token));
     const turn = argmax(turns);
     if (turn >= 0) {
       parts.push(
         `Its hidden state turns most in L${turn}, between the states ${turn} and ${turn + 1} (cosine `,
-        number(1 - turns[turn]!),
+        number(1 - itemAt(turns, turn)),
         ").",
       );
     }
@@ -262,7 +265,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
               { class: "aw-mark" },
               h("i", { class: "aw-key-change" }),
               "attention to the next layer, Jensen–Shannon, 0 to ",
-              number(found.change[change]!),
+              number(itemAt(found.change, change)),
             ),
           ]),
     );
@@ -277,10 +280,10 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       note.textContent =
         found === null
           ? `Layer ${at}.`
-          : `Layer ${at}: attention changes “${nameOf(focus().token)}” by ${formatNumber(found.attention[at]!)}, FFN by ${formatNumber(found.ffn[at]!)}` +
+          : `Layer ${at}: attention changes “${nameOf(focus().token)}” by ${formatNumber(itemAt(found.attention, at))}, FFN by ${formatNumber(itemAt(found.ffn, at))}` +
             (found.change[at] === undefined
               ? "."
-              : `; attention changes by ${formatNumber(found.change[at]!)} to L${at + 1}.`);
+              : `; attention changes by ${formatNumber(itemAt(found.change, at))} to L${at + 1}.`);
       return;
     }
     if (at === null) {
@@ -305,7 +308,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       other: "This and others have",
       pooler: "The pooler has",
       heads: "What stands on top has",
-    }[box.part!];
+    }[box.part ?? "other"];
     const whole = `${part} ${formatParameters(count)} parameters`;
     if (box.zone !== "attention" && box.zone !== "ffn") return `${whole}.`;
     if (model.family === "albert") return `${whole}, shared by all layers.`;
@@ -527,7 +530,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     table() {
       if (shown === null) return null;
       const { content, place } = shown;
-      const table = tableOf(content, place.token, tokens.text[place.token]!);
+      const table = tableOf(content, place.token, itemAt(tokens.text, place.token));
       // A saved page may have none of the open stage's numbers: a header alone is no table.
       return table.rows.length === 0 ? null : table;
     },

@@ -56,7 +56,7 @@ export class WindowControl {
     this.element = h(
       "div",
       { class: "aw-window", "data-aw-part": "window", role: "group" },
-      h("div", { class: "aw-window-track" }),
+      h("div", { class: "aw-window-track" }, this.#overview),
       h(
         "div",
         { class: "aw-window-controls" },
@@ -67,7 +67,6 @@ export class WindowControl {
         h("label", { class: "aw-window-label" }, "go to ", this.#field),
       ),
     );
-    this.element.firstElementChild!.append(this.#overview);
     const listen = <K extends keyof HTMLElementEventMap>(
       element: Element,
       type: K,

@@ -2,6 +2,7 @@
 
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
+import { itemAt } from "../../protocol/required";
 import type { NdArray, Slice, SliceRequest, Source, TokenColumns } from "../../protocol/types";
 
 export type Mode = "as_is" | "masked";
@@ -100,7 +101,7 @@ export function append(whole: Predictions | null, piece: Predictions): Predictio
     const data = new (a.data.constructor as Float64ArrayConstructor)(a.data.length + b.data.length);
     data.set(a.data);
     data.set(b.data, a.data.length);
-    joined[key] = { data, shape: [a.shape[0]! + b.shape[0]!, ...a.shape.slice(1)] };
+    joined[key] = { data, shape: [itemAt(a.shape, 0) + itemAt(b.shape, 0), ...a.shape.slice(1)] };
   }
   return {
     ...whole,
@@ -122,13 +123,13 @@ export function predictionsTable(
     if (tokens.special[position] && !special) continue;
     for (let k = 0; k < topK; k++) {
       const at = position * topK + k;
-      const id = ids.data[at]!;
+      const id = itemAt(ids.data, at);
       rows.push([
-        ...[position, tokens.text[position]!, k + 1, vocabulary[id] ?? String(id)],
-        ...[probabilities.data[at]!, logits.data[at]!],
+        ...[position, itemAt(tokens.text, position), k + 1, vocabulary[id] ?? String(id)],
+        ...[itemAt(probabilities.data, at), itemAt(logits.data, at)],
         ...[
-          predictions.originalRank.data[position]!,
-          predictions.originalProbability.data[position]!,
+          itemAt(predictions.originalRank.data, position),
+          itemAt(predictions.originalProbability.data, position),
         ],
       ]);
     }

@@ -29,7 +29,7 @@ const MODES: readonly {
 
 /** What a mode's input is, in words. */
 export const noteOf = (mode: Mode, n: number, masked: number): string =>
-  MODES.find((one) => one.mode === mode)!.note(n, masked);
+  MODES.find((one) => one.mode === mode)?.note(n, masked) ?? "";
 
 export interface ModeSwitch {
   readonly element: HTMLElement;

@@ -18,6 +18,7 @@ import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { SliceFailure } from "../../protocol/failure";
+import { itemAt, required } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type NodeFacts, nodeCard, spokenNode } from "./card";
 import { createTreePicture, type TreeLook } from "./draw";
@@ -72,7 +73,8 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   let lastRoot: number | null = null;
   /** Names that several units have. */
   let repeated: ReadonlySet<string> = new Set();
-  let named: Matrix["units"] | null = null;
+  /** Of the matrix that the tree is grown from. */
+  let units: Matrix["units"] = [];
 
   const { head, stop: stopHead } = createTreeHead(state, signal, {
     back: reroot,
@@ -119,7 +121,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   const ruler = createRuler(element);
   const scores = createEdgeScores(stage);
 
-  const unitAt = (node: TreeNode) => matrix!.units[node.unit]!;
+  const unitAt = (node: TreeNode) => itemAt(units, node.unit);
   const tokenAt = (node: TreeNode): number => unitAt(node).token;
   const nameOf = (unit: Matrix["units"][number]): string => unitLabel(unit, scheme);
   const paths = new WeakMap<TreeNode, string>();
@@ -162,35 +164,36 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     matrix = store.get();
     if (matrix === null || signal.aborted) return;
     wait.hidden = true;
-    const { size, units, weights, quantity } = matrix;
+    const shown = matrix;
+    const { size, weights, quantity } = shown;
     if (size === 0) {
       showEmpty();
       return;
     }
-    if (units !== named) {
-      named = units;
+    if (units !== shown.units) {
+      units = shown.units;
       const seen = new Set<string>();
       const twice = (name: string): boolean => seen.size === seen.add(name).size;
       repeated = new Set(units.map(nameOf).filter(twice));
     }
-    const chosen = matrix.unitOf(state.get().token);
-    const start = chosen >= 0 ? chosen : firstWord(matrix);
+    const chosen = shown.unitOf(state.get().token);
+    const start = chosen >= 0 ? chosen : firstWord(shown);
     const allowed =
       quantity === "rollout" && masks
         ? Uint8Array.from(weights, (weight) => (weight > 0 ? 1 : 0))
-        : matrix.allowed;
+        : shown.allowed;
     grown = influenceTree({ weights, allowed, size }, start, shapeOf());
-    const startToken = units[start]!.token;
+    const startToken = itemAt(units, start).token;
     if (lastRoot !== null && lastRoot !== startToken) {
       const known = trail.indexOf(startToken);
       trail = known >= 0 ? trail.slice(0, known) : [...trail, lastRoot].slice(-TRAIL_MOST);
     }
-    trail = trail.filter((earlier) => matrix!.unitOf(earlier) >= 0);
+    trail = trail.filter((earlier) => shown.unitOf(earlier) >= 0);
     const moved = lastRoot !== startToken;
     lastRoot = startToken;
     draw();
     if (moved) walk.center();
-    void loadScores(matrix);
+    void loadScores(shown);
   }
 
   function showEmpty(): void {
@@ -227,7 +230,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       const folded = openLevels + 1;
       notes.push(
         `${folded === totals.length - 1 ? `Level ${folded} is` : `Level ${folded} and below are`} folded: ` +
-          `the whole tree could have ${formatCount(totals.at(-1)!)} tokens, ${formatCount(limit)} are drawn ` +
+          `the whole tree could have ${formatCount(itemAt(totals, totals.length - 1))} tokens, ${formatCount(limit)} are drawn ` +
           "at most. Open any token to look on.",
       );
     }
@@ -259,7 +262,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     });
     root.style.setProperty("--aw-tree-label", `${layout.density.label}px`);
     const next = layout;
-    walk.settle(next, () => picture.draw(next, look()));
+    walk.settle(next, () => picture.draw(next, look(shown)));
     picture.element.setAttribute(
       "aria-label",
       `What ${nameOf(unitAt(grown.root))} attends to: ${spokenMatrix(shown)}`,
@@ -281,7 +284,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       root: { name: nameOf(unitAt(grown.root)), token: tokenAt(grown.root) },
       matrix: matrixName(shown),
       trail: trail.map((token) => ({
-        name: nameOf(shown.units[shown.unitOf(token)]!),
+        name: nameOf(itemAt(shown.units, shown.unitOf(token))),
         token,
       })),
       note: noteOf(limit),
@@ -290,12 +293,12 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   const quantityName = (): string => (matrix?.quantity === "rollout" ? "rollout" : "weight");
 
-  const look = (): TreeLook => ({
-    share: (weight) => rampPosition(weight, matrix!.max, state.get().scale),
+  const look = (shown: Matrix): TreeLook => ({
+    share: (weight) => rampPosition(weight, shown.max, state.get().scale),
     spoken: (box) => spokenNode(facts(box)),
     whole: (box) => (box.label.text === nameOf(unitAt(box.node)) ? null : nameOf(unitAt(box.node))),
     token: (box) => tokenAt(box.node),
-    error: (weight) => errorOf(matrix!, weight),
+    error: (weight) => errorOf(shown, weight),
   });
 
   /** Colours of the levels, in the theme that is on. */
@@ -305,7 +308,10 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     root.style.setProperty("--aw-depth-0", "var(--aw-ink)");
     for (let level = 1; level <= depth; level++) {
       const share = depth > 1 ? (level - 1) / (depth - 1) : 0;
-      root.style.setProperty(`--aw-depth-${level}`, css[Math.round(share * (RAMP_SIZE - 1))]!);
+      root.style.setProperty(
+        `--aw-depth-${level}`,
+        itemAt(css, Math.round(share * (RAMP_SIZE - 1))),
+      );
     }
   }
 
@@ -315,11 +321,13 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   async function loadScores(shown: Matrix): Promise<void> {
     await scores.load(shown);
     if (layout === null || signal.aborted || matrix !== shown) return;
-    picture.describe(look());
+    picture.describe(look(shown));
     walk.refresh();
   }
 
   function facts({ node, parent }: Pick<TreeBox, "node" | "parent">): NodeFacts {
+    // A token on screen is one of a grown tree.
+    const [shown, whole] = [required(matrix, "The matrix"), required(grown, "The tree")];
     const unit = unitAt(node);
     return {
       node,
@@ -328,15 +336,15 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       token: unit.token,
       parent:
         parent === null ? null : { name: nameOf(unitAt(parent.node)), token: tokenAt(parent.node) },
-      siblings: parent === null ? 0 : grown!.childrenOf(parent.node).length,
-      children: grown!.childrenOf(node).length,
+      siblings: parent === null ? 0 : whole.childrenOf(parent.node).length,
+      children: whole.childrenOf(node).length,
       score: scoreOf(node),
-      scoreAbsent: scores.absent(matrix!),
+      scoreAbsent: scores.absent(shown),
       quantity: quantityName(),
       errors: {
-        weight: node.weight === null ? 0 : errorOf(matrix!, node.weight),
-        product: errorOfProduct(node, (weight) => errorOf(matrix!, weight)),
-        score: matrix!.scoreError ?? 0,
+        weight: node.weight === null ? 0 : errorOf(shown, node.weight),
+        product: errorOfProduct(node, (weight) => errorOf(shown, weight)),
+        score: shown.scoreError ?? 0,
       },
     };
   }
@@ -384,7 +392,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       const shown = matrix;
       const whole = grown;
       const { topK, depth } = shapeOf();
-      if (nodesThrough(shown.size, { topK, depth }).at(-1)! > TABLE_MOST) {
+      if ((nodesThrough(shown.size, { topK, depth }).at(-1) ?? 0) > TABLE_MOST) {
         throw new SliceFailure(
           `A tree with ${topK} children and ${depth} levels could have over ${formatCount(TABLE_MOST)} tokens.`,
           "Take fewer children or levels.",
@@ -392,9 +400,9 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       }
       await scores.load(shown);
       const rows = edgesOf(whole).map((node) => {
-        const parent = shown.units[node.parent!.unit]!;
-        const child = shown.units[node.unit]!;
-        const score = scores.of(shown, node.parent!.unit, node.unit);
+        const above = required(node.parent, "The parent").unit;
+        const [parent, child] = [itemAt(shown.units, above), itemAt(shown.units, node.unit)];
+        const score = scores.of(shown, above, node.unit);
         return [
           ...[parent.token, child.token, parent.text, child.text],
           node.depth,

@@ -2,6 +2,7 @@
 
 import { h } from "../../draw/dom";
 import { tapTwice } from "../../draw/touch";
+import { itemAt } from "../../protocol/required";
 import type { TreePicture } from "./draw";
 import { ROW, type TreeBox, type TreeLayout } from "./layout";
 
@@ -153,7 +154,7 @@ export function createTreeWalk(
 
   /** Do what a key does; false for a key that does nothing here. */
   function press(key: string, box: TreeBox): boolean {
-    const { boxes } = layout!;
+    const boxes = layout?.boxes ?? [];
     const at = boxes.indexOf(box);
     const go = (to: TreeBox | null | undefined): boolean => {
       if (to != null) focusOn(to.path);
@@ -206,11 +207,11 @@ export function createTreeWalk(
     refresh: () => showCard(carded),
     hideCard: () => showCard(null),
     enter() {
-      if (layout !== null) focusOn(layout.boxes[0]!.path);
+      if (layout !== null) focusOn(itemAt(layout.boxes, 0).path);
     },
     center() {
       if (layout === null) return;
-      const { x, y, width } = layout.boxes[0]!;
+      const { x, y, width } = itemAt(layout.boxes, 0);
       const left = x + (width - scroller.clientWidth) / 2;
       scroller.scrollLeft = layout.name === "tidy" ? 0 : left;
       scroller.scrollTop = y - scroller.clientHeight / 2;

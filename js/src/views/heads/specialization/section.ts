@@ -15,6 +15,7 @@ import {
 } from "../../../figures/head-figures";
 import { headName } from "../../../figures/names";
 import { isAbort } from "../../../protocol/failure";
+import { itemAt } from "../../../protocol/required";
 import { aimExplanation } from "../explain";
 import { summarize } from "../figures";
 import type { HeadsStage } from "../parts";
@@ -217,7 +218,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       const low = source.arrays.get(`low:${key}`)?.data;
       const high = source.arrays.get(`high:${key}`)?.data;
       if (low === undefined || high === undefined) return null;
-      return head === "mean" ? [Number.NaN, Number.NaN] : [low[index]!, high[index]!];
+      return head === "mean" ? [Number.NaN, Number.NaN] : [itemAt(low, index), itemAt(high, index)];
     };
     const rows: AimRow[] = aims.map((aim) => ({
       aim,
@@ -228,10 +229,11 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       z: figure(specialization.values("z", aim.key)),
       absent: absent(aim, "raw"),
     }));
-    const beside: AimRow[] = PATTERNS.filter(({ key }) => patterns?.keys.includes(key)).map(
-      (aim) => {
-        const raw = figure(patterns!.values(aim.key));
-        return {
+    const beside = PATTERNS.flatMap((aim): AimRow[] => {
+      if (patterns === null || !patterns.keys.includes(aim.key)) return [];
+      const raw = figure(patterns.values(aim.key));
+      return [
+        {
           aim,
           raw,
           chance: chances[aim.key] as number,
@@ -239,9 +241,9 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
           scaled: null,
           z: null,
           absent: Number.isNaN(raw) ? "No token has a neighbour there that it may look at." : null,
-        };
-      },
-    );
+        },
+      ];
+    });
     table.fill([
       { name: "Specialisation", rows },
       ...(beside.length > 0 ? [{ name: "Position", rows: beside }] : []),
