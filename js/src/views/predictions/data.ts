@@ -179,16 +179,17 @@ export function softmaxOfRow(
   vocabSize: number,
 ): Softmax {
   const { topK, ids, logits, vocabulary } = predictions;
-  const logitMax = predictions.logitMax.data[position];
-  const sumExp = Math.exp(predictions.logSumExp.data[position] - logitMax);
+  const logitMax = itemAt(predictions.logitMax.data, position);
+  const sumExp = Math.exp(itemAt(predictions.logSumExp.data, position) - logitMax);
   const entries = Array.from({ length: topK }, (_, rank) => {
     const at = position * topK + rank;
-    const id = ids.data[at];
-    const exp = Math.exp(logits.data[at] - logitMax);
+    const id = itemAt(ids.data, at);
+    const logit = itemAt(logits.data, at);
+    const exp = Math.exp(logit - logitMax);
     return {
       id,
       token: vocabulary[id] ?? String(id),
-      logit: logits.data[at],
+      logit,
       exp,
       probability: exp / sumExp,
       rank: rank + 1,

@@ -1,6 +1,6 @@
 /** Whether the second text follows the first: the next-sentence head's softmax, opened up. */
 
-import { createClasses } from "../../draw/classes";
+import { createClasses } from "../../draw/classes/table";
 import { h } from "../../draw/dom";
 import { classesOf, slicedClasses } from "../../figures/classes";
 import { exact, formatPercent } from "../../figures/format";

@@ -3,6 +3,7 @@
 import { h, step } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { DrawView, RunContext } from "../contract";
 import {
   type Mode,
@@ -183,7 +184,7 @@ function draw(
     current = next;
     scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
     for (let position = start; position < next.done; position++) {
-      const row = rows[position];
+      const row = itemAt(rows, position);
       const held = row.contains(document.activeElement);
       row.replaceChildren();
       ready(position);
@@ -213,7 +214,7 @@ function draw(
 
   /** Give `rows[position]` its cells, if it still lacks them. */
   function ready(position: number): HTMLElement {
-    const row = rows[position];
+    const row = itemAt(rows, position);
     if (current === null || row.childElementCount > 0) return row;
     const shown: RowContext = { meta: source.meta, scheme, masks: act === null ? null : masks };
     if (position < current.done) fillRow(row, current, position, shown);
@@ -247,7 +248,7 @@ function draw(
   function follow(): void {
     const { token, special } = state.get();
     rows.forEach((row, position) => {
-      row.hidden = tokens.special[position] && !special;
+      row.hidden = tokens.special[position] === true && !special;
       const focused = position === token;
       if (focused !== row.classList.contains("is-focus")) {
         row.classList.toggle("is-focus", focused);
@@ -256,7 +257,7 @@ function draw(
           ?.setAttribute("aria-pressed", String(focused));
       }
     });
-    if (opened && rows[opened.pick.position].hidden) close();
+    if (opened && itemAt(rows, opened.pick.position).hidden) close();
     summarize();
     const row = token === null ? undefined : rows[token];
     if (row && !row.hidden) reveal(row);
@@ -313,14 +314,14 @@ function draw(
     if (token !== pick.position) state.set({ token: pick.position });
     const cell = h("div", { role: "gridcell", class: "aw-softmax", "aria-colspan": COLUMNS });
     const row = h("div", { role: "row", class: "aw-softmax-row" }, cell);
-    rows[pick.position].after(row);
+    itemAt(rows, pick.position).after(row);
     anchor.setAttribute("aria-expanded", "true");
     opened = { pick, row, anchor, abort: new AbortController() };
     void fillSoftmax(cell, pick);
   }
 
   const originalOf = (position: number): number =>
-    source.meta.masked.find(({ token }) => token === position)?.id ?? tokens.id[position];
+    source.meta.masked.find(({ token }) => token === position)?.id ?? itemAt(tokens.id, position);
 
   /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
   function toggleMask(position: number, button: HTMLElement): void {
@@ -371,7 +372,7 @@ function draw(
         slicedSoftmax(
           await source.slice(softmaxRequest(mode, pick.position, pick.tokenId), { signal: wanted }),
         ).entries[0];
-      if (!wanted.aborted && opened?.pick.tokenId === pick.tokenId)
+      if (!wanted.aborted && chosen !== undefined && opened?.pick.tokenId === pick.tokenId)
         drawIt({ softmax: full, chosen });
     } catch (error) {
       if (isAbort(error) || wanted.aborted) return;
@@ -424,13 +425,13 @@ function draw(
       const shownRows = rows.filter((r) => !r.hidden);
       const at = step(event.key, shownRows.indexOf(row), shownRows.length);
       if (at === null) return;
-      const other = ready(rows.indexOf(shownRows[at]));
+      const other = ready(rows.indexOf(itemAt(shownRows, at)));
       const same = other.querySelector<HTMLElement>(sameColumn(cell));
       next = same ?? (other.querySelector(".aw-guess") as HTMLElement);
     } else {
       const at = step(event.key, column, cells.length);
       if (at === null) return;
-      next = cells[at];
+      next = itemAt(cells, at);
     }
     event.preventDefault();
     event.stopPropagation();

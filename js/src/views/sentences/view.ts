@@ -7,6 +7,7 @@ import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { copyExactValues, exact, formatNumber } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
 import {
@@ -277,18 +278,18 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     else if (best === null) {
       answer.textContent = `${sentenceName(row)} cannot look at any other sentence: the model's mask forbids it.`;
     } else {
-      const own = values[row * size + row];
+      const own = itemAt(values, row * size + row);
       answer.replaceChildren(
         h("strong", {}, sentenceName(row)),
         of.aggregation === "mass" ? " looks most at " : " has its strongest link to another in ",
         h("strong", {}, sentenceName(best)),
         " (",
-        number(values[row * size + best]),
+        number(itemAt(values, row * size + best)),
         "), besides itself (",
         number(own),
         ...(elsewhere === null
           ? [")."]
-          : ["); ", number(elsewhere[row]), " lands on special tokens."]),
+          : ["); ", number(itemAt(elsewhere, row)), " lands on special tokens."]),
       );
     }
     const quote = (i: number): Node =>
@@ -297,9 +298,9 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
         { class: "aw-isa-quote" },
         h("strong", {}, sentenceName(i)),
         " ",
-        h("bdi", { dir: "auto" }, oneLine(texts[i])),
+        h("bdi", { dir: "auto" }, oneLine(itemAt(texts, i))),
       );
-    const value = values[a * size + b];
+    const value = itemAt(values, a * size + b);
     readout.replaceChildren(
       quote(a),
       h("span", { class: "aw-isa-arrow", "aria-hidden": "true" }, "→"),
