@@ -12,7 +12,7 @@ import {
 } from "../src/figures/formulas";
 import { PATTERNS, SPECIALIZATIONS } from "../src/figures/formulas-heads";
 import { mi, mn, mtext, row } from "../src/figures/math";
-import { figures, random } from "./figures-run";
+import { figureOf, random } from "./figures-run";
 
 /** Uniform attention over the first `count` keys of each row; the others are impossible. */
 const uniform = (counts: readonly number[]): number[][] =>
@@ -39,14 +39,14 @@ describe.each(METRICS.map((metric) => [metric.key, metric] as const))("%s", (key
   it.each(SHAPES)("has the figure of uniform attention as its reference: %s", (_, counts) => {
     for (const tau of [0.01, "uniform"] as const) {
       const limit = tau === "uniform" ? 1 / counts.length : tau;
-      expect(metric.uniform(counts, tau)).toBeCloseTo(figures(uniform(counts), limit)[key], 9);
+      expect(metric.uniform(counts, tau)).toBeCloseTo(figureOf(uniform(counts), limit, key), 9);
     }
   });
 
   it.each(SHAPES)("stays in its range from uniform to one-hot: %s", (_, counts) => {
     const [least, most] = metric.range(counts);
     for (const matrix of [uniform(counts), oneHot(counts)]) {
-      const value = figures(matrix, 0.01)[key];
+      const value = figureOf(matrix, 0.01, key);
       // The reference adds n² numbers up one by one.
       const rounding = counts.length ** 2 * Number.EPSILON * Math.max(1, most);
       expect(value).toBeGreaterThanOrEqual(least - rounding);
@@ -67,7 +67,7 @@ it("reaches the ends of the ranges that depend on n", () => {
   const counts = new Array(9).fill(9);
   expect(metricOf("focus_entropy")?.range(counts)[1]).toBeCloseTo(9 * Math.log(9), 12);
   expect(metricOf("uniformity")?.range(counts)[1]).toBeCloseTo(
-    figures(oneHot(counts), 0.01).uniformity,
+    figureOf(oneHot(counts), 0.01, "uniformity"),
     12,
   );
 });

@@ -27,8 +27,7 @@ const FORMULAS: Record<Activation, readonly [MathNode, string]> = {
   identity: [CLASS_VALUE, CLASS_VALUE_SPOKEN],
 };
 
-export const symbols = (activation: Activation): Element =>
-  mathElement(...FORMULAS[activation]);
+export const symbols = (activation: Activation): Element => mathElement(...FORMULAS[activation]);
 
 export const references = (activation: Activation = "softmax"): HTMLElement =>
   h(
