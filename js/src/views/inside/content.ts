@@ -24,6 +24,8 @@ export interface Strip extends Asked {
   readonly group: string;
 }
 
+export type Sized = Strip & { readonly size: number };
+
 /** A term of the arithmetic at the cursor; `sign` stands before it. */
 export interface Term {
   readonly sign: "" | "+" | "=" | "→" | "÷";
@@ -88,7 +90,7 @@ export async function strip(
   label: string,
   group: string,
   asked: Asked = {},
-): Promise<Strip & { readonly size: number }> {
+): Promise<Sized> {
   const { stage, arch, token, signal } = place;
   let missing = arch.missing[tensor] ?? null;
   let hint = "";
@@ -118,7 +120,7 @@ export async function strip(
 
 /** Strips of one width with `dimension` as their index. */
 export function ofDimensions(
-  strips: readonly (Strip & { readonly size: number })[],
+  strips: readonly Sized[],
   first: number,
   terms: Content["terms"],
   rest: Partial<Content> = {},

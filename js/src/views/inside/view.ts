@@ -29,14 +29,12 @@ import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type Content, type Place, tableOf } from "./content";
 import { architecture, type Changes, changes, tensorRow } from "./data";
-import { classifier, mlm } from "./head";
-import { headOutput } from "./head-output";
-import { hidden } from "./hidden";
-import { InsideMap, type MapData } from "./map";
-import { type Shared, StagePanel } from "./panel";
-import { formatParameters, parameterBar } from "./parameters";
+import { InsideMap, type MapData } from "./map/map";
+import { formatParameters, parameterBar } from "./map/parameters";
+import { type Shared, StagePanel } from "./panel/panel";
 import { type Absence, absence } from "./saved";
-import { activation, embeddings, qkv, savedOnly, scores, sublayer } from "./stages";
+import { savedOnly } from "./stages/attention";
+import { CONTENTS } from "./stages/stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
@@ -46,29 +44,6 @@ const HINT =
 
 /** What was open, for when the reader comes back from another view or runs another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
-
-const CONTENTS: Readonly<Record<StageId, (place: Place) => Promise<Content>>> = {
-  token: embeddings,
-  position: embeddings,
-  segment: embeddings,
-  sum: embeddings,
-  norm: embeddings,
-  output: embeddings,
-  qkv,
-  scores,
-  weights: scores,
-  head_output: headOutput,
-  attention_output: (place) => sublayer(place, "attention"),
-  attention_sum: (place) => sublayer(place, "attention"),
-  attention_norm: (place) => sublayer(place, "attention"),
-  ffn_activation: activation,
-  ffn_output: (place) => sublayer(place, "ffn"),
-  ffn_sum: (place) => sublayer(place, "ffn"),
-  ffn_norm: (place) => sublayer(place, "ffn"),
-  hidden,
-  mlm,
-  classifier,
-};
 
 const OF_A_HEAD: ReadonlySet<StageId> = new Set(["qkv", "scores", "weights", "head_output"]);
 

@@ -1,13 +1,13 @@
 /** The stage that weighs values: a head's output, and the sum over keys that it is. */
 
-import { h } from "../../draw/dom";
-import { topOf } from "../../figures/derive/dimensions";
-import { formatNumber } from "../../figures/format";
-import { arrayOf, itemAt } from "../../protocol/required";
-import type { NdArray } from "../../protocol/types";
-import { at, type Content, ofDimensions, type Place, strip } from "./content";
-import { firstWindow } from "./data";
-import { keyNames, needsHead, type Sized } from "./stages";
+import { h } from "../../../draw/dom";
+import { topOf } from "../../../figures/derive/dimensions";
+import { formatNumber } from "../../../figures/format";
+import { arrayOf, itemAt } from "../../../protocol/required";
+import type { NdArray } from "../../../protocol/types";
+import { at, type Content, ofDimensions, type Place, type Sized, strip } from "../content";
+import { firstWindow } from "../data";
+import { keyNames, needsHead } from "./attention";
 
 const CONTRIBUTIONS = 4;
 

@@ -1,6 +1,6 @@
 /** The end of the pipeline: the five best guesses of the masked-LM head, and the classes. */
 
-import { h } from "../../draw/dom";
+import { h } from "../../../draw/dom";
 import {
   exact,
   formatNumber,
@@ -8,10 +8,10 @@ import {
   formatPercent,
   tokenElement,
   tokenLabel,
-} from "../../figures/format";
-import { schemeOf } from "../../figures/names";
-import { arrayOf, itemAt, required } from "../../protocol/required";
-import { type Content, ofDimensions, type Place } from "./content";
+} from "../../../figures/format";
+import { schemeOf } from "../../../figures/names";
+import { arrayOf, itemAt, required } from "../../../protocol/required";
+import { type Content, ofDimensions, type Place } from "../content";
 
 const TOP = 5;
 

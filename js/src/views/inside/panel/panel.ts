@@ -1,14 +1,19 @@
 /** The open stage: its numbers for the focus token. */
 
-import { type Band, Bands } from "../../draw/bands";
-import { ramp } from "../../draw/color/ramp";
-import { modeOf } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { largestAbsolute, length, windowAround, windowAt } from "../../figures/derive/dimensions";
-import type { Step } from "../../figures/derive/stages";
-import { ABSENT, exact, formatNumber, held } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
-import type { Content, Place, Strip, Term } from "./content";
+import { type Band, Bands } from "../../../draw/bands";
+import { ramp } from "../../../draw/color/ramp";
+import { modeOf } from "../../../draw/color/theme";
+import { h } from "../../../draw/dom";
+import {
+  largestAbsolute,
+  length,
+  windowAround,
+  windowAt,
+} from "../../../figures/derive/dimensions";
+import type { Step } from "../../../figures/derive/stages";
+import { ABSENT, exact, formatNumber, held } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
+import type { Content, Place, Strip, Term } from "../content";
 import { WindowControl } from "./window";
 
 /** One scale for a stage's strips, or the same one in all stages. */

@@ -1,11 +1,11 @@
 /** The whole model as a map: every box a stage, every row of the column a layer. */
 
-import { setAttributes } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { argmax } from "../../figures/derive/dimensions";
-import type { StageBox, StageId, Zone } from "../../figures/derive/stages";
-import { exact, formatNumber } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
+import { setAttributes } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { argmax } from "../../../figures/derive/dimensions";
+import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
+import { exact, formatNumber } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
 import {
   AROUND,
   CHARACTER,

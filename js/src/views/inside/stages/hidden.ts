@@ -1,13 +1,13 @@
 /** Hidden states: their strips by layer, their length and turn, and all of them in one plane. */
 
-import { h } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { byTouch } from "../../draw/touch";
-import { argmax } from "../../figures/derive/dimensions";
-import { exact, formatNumber, formatPercent } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
-import { at, type Content, ofDimensions, type Place, strip } from "./content";
-import { type Changes, firstWindow } from "./data";
+import { h } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { byTouch } from "../../../draw/touch";
+import { argmax } from "../../../figures/derive/dimensions";
+import { exact, formatNumber, formatPercent } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
+import { at, type Content, ofDimensions, type Place, strip } from "../content";
+import { type Changes, firstWindow } from "../data";
 
 const CHART = { width: 320, height: 84, left: 44, right: 10, top: 8, bottom: 18 } as const;
 

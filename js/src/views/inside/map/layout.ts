@@ -1,7 +1,7 @@
 /** Where the map's boxes, wires and layers stand, in px, for a given width. */
 
-import type { StageBox, StageId, Zone } from "../../figures/derive/stages";
-import { itemAt } from "../../protocol/required";
+import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
+import { itemAt } from "../../../protocol/required";
 
 export interface Rect {
   readonly x: number;

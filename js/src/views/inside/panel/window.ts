@@ -1,9 +1,9 @@
 /** Which dimensions are on screen: an overview to drag in, steps, sizes, and a number to go to. */
 
-import { h, setAttributes } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { envelope } from "../../figures/derive/dimensions";
-import { formatCount } from "../../figures/format";
+import { h, setAttributes } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { envelope } from "../../../figures/derive/dimensions";
+import { formatCount } from "../../../figures/format";
 
 export interface WindowData {
   readonly rows: readonly ArrayLike<number>[];

@@ -1,16 +1,16 @@
 /** Learned and sinusoidal position encodings side by side. */
 
-import { ramp } from "../../draw/color/ramp";
-import { signedIndex } from "../../draw/color/scale";
-import { modeOf, onTheme } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { largestAbsolute } from "../../figures/derive/dimensions";
-import { exact, formatNumber } from "../../figures/format";
-import { explain, isAbort } from "../../protocol/failure";
-import { itemAt } from "../../protocol/required";
-import type { NdArray } from "../../protocol/types";
-import type { Place } from "./content";
-import { firstWindow, tableWindow } from "./data";
+import { ramp } from "../../../draw/color/ramp";
+import { signedIndex } from "../../../draw/color/scale";
+import { modeOf, onTheme } from "../../../draw/color/theme";
+import { h } from "../../../draw/dom";
+import { largestAbsolute } from "../../../figures/derive/dimensions";
+import { exact, formatNumber } from "../../../figures/format";
+import { explain, isAbort } from "../../../protocol/failure";
+import { itemAt } from "../../../protocol/required";
+import type { NdArray } from "../../../protocol/types";
+import type { Place } from "../content";
+import { firstWindow, tableWindow } from "../data";
 
 const MOST_POSITIONS = 64;
 const LEAST_POSITIONS = 16;

@@ -1,8 +1,8 @@
 /** How many trained numbers each part of the model has, as one bar. */
 
-import { h } from "../../draw/dom";
-import { PARTS, type Part } from "../../figures/derive/stages";
-import { formatCount, formatNumber } from "../../figures/format";
+import { h } from "../../../draw/dom";
+import { PARTS, type Part } from "../../../figures/derive/stages";
+import { formatCount, formatNumber } from "../../../figures/format";
 
 const THOUSAND = 1e3;
 const MILLION = 1e6;
