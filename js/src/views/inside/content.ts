@@ -54,6 +54,10 @@ export interface Content {
   readonly table?: Table["rows"];
 }
 
+/** How far each value may be off; none where all are the kernel's. */
+export const errorsOf = ({ values, error }: Strip): number[] =>
+  values === null || error === undefined ? [] : Array.from(values, error);
+
 /** What drawing a stage needs to know. */
 export interface Place {
   readonly stage: ViewContext;

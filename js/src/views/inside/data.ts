@@ -1,5 +1,6 @@
 /** What the inside view asks for. */
 
+import { largestAbsolute } from "../../figures/derive/dimensions";
 import type { Architecture } from "../../figures/derive/stages";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
@@ -61,6 +62,20 @@ export async function tensorRow(
     values: all.slice(row * columns, (row + 1) * columns),
     size: itemAt(shapeOf(slice), 1),
   };
+}
+
+/** The largest value of a token's hidden states: one scale for a walk. */
+export async function hiddenScale(
+  source: Source,
+  token: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const rows = await Promise.all(
+    Array.from({ length: source.meta.model.n_layers + 1 }, (_, layer) =>
+      tensorRow(source, "hidden", { layer }, token, signal),
+    ),
+  );
+  return Math.max(...rows.map(({ values }) => largestAbsolute(values)));
 }
 
 /** The first `rows` positions of a table, dimensions `[start, stop)`. */

@@ -17,6 +17,13 @@ import {
   type Wire,
 } from "./layout";
 
+/** Residual bars of the focus token, by layer, and the change to the next layer. */
+export interface Bars {
+  readonly attention: readonly number[];
+  readonly ffn: readonly number[];
+  readonly change: readonly number[];
+}
+
 export interface MapData {
   readonly stages: readonly StageBox[];
   readonly layers: number;
@@ -24,12 +31,8 @@ export interface MapData {
   readonly open: StageId;
   /** What the zones are called. */
   readonly headings: Readonly<Record<Zone | "layers", string>>;
-  /** Residual bars of the focus token, by layer, and the change to the next layer; null while unknown. */
-  readonly bars: {
-    readonly attention: readonly number[];
-    readonly ffn: readonly number[];
-    readonly change: readonly number[];
-  } | null;
+  /** Null while unknown. */
+  readonly bars: Bars | null;
 }
 
 export interface MapEvents {
@@ -40,7 +43,7 @@ export interface MapEvents {
 }
 
 /** A sentence about numbers that the bars show, for screen readers. */
-function spokenLayer(layer: number, bars: MapData["bars"]): string {
+function spokenLayer(layer: number, bars: Bars | null): string {
   if (bars === null) return `L${layer}`;
   const change = bars.change[layer];
   return (

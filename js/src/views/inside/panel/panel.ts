@@ -1,7 +1,6 @@
 /** The open stage: its numbers for the focus token. */
 
 import { type Band, Bands } from "../../../draw/bands";
-import { ramp } from "../../../draw/color/ramp";
 import { modeOf } from "../../../draw/color/theme";
 import { h } from "../../../draw/dom";
 import {
@@ -13,7 +12,8 @@ import {
 import type { Step } from "../../../figures/derive/stages";
 import { ABSENT, exact, formatNumber, held } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
-import type { Content, Place, Strip, Term } from "../content";
+import { type Content, errorsOf, type Place, type Strip, type Term } from "../content";
+import { panelLegend } from "./legend";
 import { WindowControl } from "./window";
 
 /** One scale for a stage's strips, or the same one in all stages. */
@@ -25,7 +25,6 @@ export interface PanelEvents {
 }
 
 const MINUS = "−";
-const LEGEND_STOPS = 9;
 
 /** `a + b = c` at the cursor, each number with all its digits behind it. */
 function chain(terms: readonly Term[]): HTMLElement[] {
@@ -54,10 +53,6 @@ function chain(terms: readonly Term[]): HTMLElement[] {
 
 const spoken = (name: string, terms: readonly Term[]): string =>
   `${name}: ${terms.map(({ label, value, error }) => `${label} ${value === null ? "not there" : formatNumber(value, undefined, error).replace(MINUS, "minus ")}`).join(", ")}`;
-
-/** Of every value; none where all are the kernel's. */
-const errorsOf = ({ values, error }: Strip): number[] =>
-  values === null || error === undefined ? [] : Array.from(values, error);
 
 const absentLine = (reason: string): HTMLElement =>
   h("p", { class: "aw-inside-absent" }, h("span", { "aria-hidden": "true" }, "– "), reason);
@@ -350,98 +345,15 @@ export class StagePanel {
       plural: PLURAL[content.unit],
     });
     this.#align();
-    this.#drawLegend(content, tops);
+    this.#legend.replaceChildren(
+      ...panelLegend(content, tops, { common: this.#common, root: this.#root, mode }),
+    );
     this.#read();
   }
 
   #align(): void {
     const { left, width } = this.#bands.cells;
     this.#window.align(left, width);
-  }
-
-  #drawLegend(content: Content, tops: ReadonlyMap<string, number>): void {
-    const mode = modeOf(this.element);
-    const gradient = (name: "signed" | "weight"): string => {
-      const { css } = ramp(name, mode);
-      const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
-        itemAt(css, Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))),
-      );
-      return `linear-gradient(90deg, ${stops.join(", ")})`;
-    };
-    const key = (
-      name: "signed" | "weight",
-      low: string,
-      high: string,
-      middle: string,
-    ): HTMLElement => {
-      const bar = h("span", { class: "aw-ramp-bar" });
-      bar.style.background = gradient(name);
-      return h(
-        "span",
-        { class: "aw-ramp" },
-        h("span", {}, low),
-        h(
-          "span",
-          { class: "aw-ramp-track" },
-          bar,
-          middle === "" ? null : h("span", { class: "aw-ramp-middle" }, middle),
-        ),
-        h("span", {}, high),
-      );
-    };
-    const root = this.#root ? ", by square root" : "";
-    const groups = [...tops].filter(([name]) =>
-      content.strips.some((one) => one.group === name && one.ramp === "signed"),
-    );
-    const weights = content.strips.find((one) => one.ramp === "weight");
-    const shared = content.unit === "dimension" ? this.#common : null;
-    /** Of the largest value of a group. */
-    const errorIn = (group: string, top: number): number =>
-      content.strips
-        .filter((one) => one.group === group)
-        .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values?.[i] ?? 0) === top))
-        .reduce((most, error) => Math.max(most, error), 0);
-    const written = (group: string): string => {
-      const top = tops.get(group) ?? 0;
-      return formatNumber(top, undefined, errorIn(group, top));
-    };
-    const figure = (value: number, error = 0): HTMLElement =>
-      h(
-        "span",
-        { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
-        `± ${formatNumber(value, undefined, error)}`,
-      );
-    const stated =
-      shared !== null
-        ? [h("span", {}, figure(shared), ` everywhere: the largest of its hidden states${root}`)]
-        : groups.map(([name, top], i) =>
-            h(
-              "span",
-              {},
-              groups.length > 1 ? `${name} ` : "",
-              figure(top, errorIn(name, top)),
-              i === groups.length - 1 ? root : "",
-            ),
-          );
-    const only = groups.length === 1 && shared === null;
-    this.#legend.replaceChildren(
-      ...(groups.length === 0
-        ? []
-        : [
-            only
-              ? key(
-                  "signed",
-                  `${MINUS}${written(itemAt(groups, 0)[0])}`,
-                  `${written(itemAt(groups, 0)[0])}${root}`,
-                  "0",
-                )
-              : key("signed", MINUS, "+", "0"),
-            ...(only ? [] : stated),
-          ]),
-      ...(weights === undefined
-        ? []
-        : [key("weight", "0", `${written(weights.group)}${root}`, "")]),
-    );
   }
 
   /** What stands at the cursor. */
