@@ -1,6 +1,7 @@
 /** One link in numbers: the card at the pointer, and the strip with its arithmetic. */
 
 import { h } from "../../draw/dom";
+import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
@@ -206,3 +207,16 @@ export function linkStrip(
     close,
   );
 }
+
+/** What stands in place of a pinned pair. */
+export const pairHint = (size: number): HTMLElement =>
+  h(
+    "p",
+    { class: "aw-hint" },
+    size === 0
+      ? "Only special tokens, and these are hidden: switch them on below."
+      : byTouch()
+        ? "Tap a cell for numbers, and again to pin it and open its arithmetic; hold labels to add tokens up."
+        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
+          "Ctrl + click labels to add tokens up.",
+  );
