@@ -223,3 +223,20 @@ export function slicedSoftmax({ data }: Slice): Softmax {
     entries: [...entries].sort((a, b) => a.rank - b.rank || a.id - b.id),
   };
 }
+
+/** The softmax of a position with the entry of a token, which may lie beyond the likeliest; null without it. */
+export async function wholeSoftmax(
+  source: Source,
+  mode: Mode,
+  position: number,
+  tokenId: number,
+  signal: AbortSignal,
+): Promise<{ readonly softmax: Softmax; readonly chosen: Entry } | null> {
+  // Equal requests are cached: choosing another term asks nothing anew.
+  const ask = async (token?: number): Promise<Softmax> =>
+    slicedSoftmax(await source.slice(softmaxRequest(mode, position, token), { signal }));
+  const softmax = await ask();
+  const chosen =
+    softmax.entries.find(({ id }) => id === tokenId) ?? (await ask(tokenId)).entries[0];
+  return chosen === undefined ? null : { softmax, chosen };
+}

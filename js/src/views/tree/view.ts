@@ -6,18 +6,15 @@ import { modeOf, onTheme, palette } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import {
-  edgesOf,
   errorOfProduct,
   type InfluenceTree,
   influenceTree,
   nodesThrough,
   type TreeNode,
 } from "../../figures/derive/tree";
-import { copyExactValues, formatCount, formatNumber, held, tokenLabel } from "../../figures/format";
+import { copyExactValues, formatNumber, tokenLabel } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
-import type { Table } from "../../figures/table";
-import { SliceFailure } from "../../protocol/failure";
 import { itemAt, required } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type NodeFacts, nodeCard, spokenNode } from "./card";
@@ -34,8 +31,10 @@ import {
 } from "./layout";
 import { createTreeLegend } from "./legend";
 import { createRuler } from "./measure";
+import { treeNotes } from "./notes";
 import { createEdgeScores } from "./scores";
 import { standaloneTree } from "./svg";
+import { treeTable } from "./table";
 import { createTreeWalk } from "./walk";
 
 /**
@@ -43,17 +42,11 @@ import { createTreeWalk } from "./walk";
  * take it a second on a busy machine), and forces need more time for each.
  */
 const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 600, force: 300 };
-/** As many as `influence()` gives in Python. */
-const TABLE_MOST = 20_000;
 const TRAIL_MOST = 4;
 const NUMBER_SIZE = 11;
 const INDEX_SIZE = 10;
 /** Room where nothing has been laid out yet, px. */
 const ROOM = 640;
-const COLUMNS = [
-  ...["parent", "token", "parent_token", "child_token", "depth", "weight", "product", "score"],
-] as const;
-
 export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, matrix: store } = stage;
   const { tokens } = source.meta;
@@ -205,38 +198,6 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     head.show({ root: null, matrix: "", trail: [], note: "" });
   }
 
-  function noteOf(limit: number): string {
-    if (matrix === null || grown === null) return "";
-    const { token } = state.get();
-    const notes: string[] = [];
-    const name = nameOf(unitAt(grown.root));
-    if (matrix.unitOf(token) < 0) {
-      const hidden = token !== null && tokens.special[token];
-      notes.push(
-        hidden
-          ? `${tokens.text[token]} is hidden with the special tokens: the tree starts at “${name}”.`
-          : `No token is chosen: the tree starts at “${name}”. Choose one in the text above, or here.`,
-      );
-    }
-    if (grown.childrenOf(grown.root).length === 0) {
-      notes.push(
-        matrix.size === 1
-          ? "It is the only token shown: there is nothing else to attend to."
-          : "The model’s mask lets it see no other token.",
-      );
-    }
-    const totals = nodesThrough(matrix.size, shapeOf());
-    if (openLevels < totals.length - 1) {
-      const folded = openLevels + 1;
-      notes.push(
-        `${folded === totals.length - 1 ? `Level ${folded} is` : `Level ${folded} and below are`} folded: ` +
-          `the whole tree could have ${formatCount(itemAt(totals, totals.length - 1))} tokens, ${formatCount(limit)} are drawn ` +
-          "at most. Open any token to look on.",
-      );
-    }
-    return notes.join(" ");
-  }
-
   /** Lay out and draw what is open. */
   function draw(): void {
     if (matrix === null || grown === null) return;
@@ -287,7 +248,18 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
         name: nameOf(itemAt(shown.units, shown.unitOf(token))),
         token,
       })),
-      note: noteOf(limit),
+      note: treeNotes(
+        {
+          matrix: shown,
+          token: state.get().token,
+          root: nameOf(unitAt(grown.root)),
+          children: grown.childrenOf(grown.root).length,
+          totals,
+          open: openLevels,
+          limit,
+        },
+        tokens,
+      ),
     });
   }
 
@@ -387,35 +359,8 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       picture.dispose();
       element.replaceChildren();
     },
-    async table(): Promise<Table | null> {
-      if (matrix === null || grown === null) return null;
-      const shown = matrix;
-      const whole = grown;
-      const { topK, depth } = shapeOf();
-      if ((nodesThrough(shown.size, { topK, depth }).at(-1) ?? 0) > TABLE_MOST) {
-        throw new SliceFailure(
-          `A tree with ${topK} children and ${depth} levels could have over ${formatCount(TABLE_MOST)} tokens.`,
-          "Take fewer children or levels.",
-        );
-      }
-      await scores.load(shown);
-      const rows = edgesOf(whole).map((node) => {
-        const above = required(node.parent, "The parent").unit;
-        const [parent, child] = [itemAt(shown.units, above), itemAt(shown.units, node.unit)];
-        const score = scores.of(shown, above, node.unit);
-        return [
-          ...[parent.token, child.token, parent.text, child.text],
-          node.depth,
-          node.weight === null ? null : held(node.weight, errorOf(shown, node.weight)),
-          held(
-            node.product,
-            errorOfProduct(node, (weight) => errorOf(shown, weight)),
-          ),
-          score === null ? null : held(score, shown.scoreError ?? 0),
-        ];
-      });
-      return { columns: COLUMNS, rows };
-    },
+    table: async () =>
+      matrix === null || grown === null ? null : treeTable(grown, matrix, shapeOf(), scores),
     svg() {
       if (layout === null || matrix === null || grown === null) return null;
       const name = `What ${nameOf(unitAt(grown.root))} attends to, ${matrixName(matrix)}`;
