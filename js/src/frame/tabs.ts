@@ -1,6 +1,7 @@
 /** Tabs and the chosen view; one view lives at a time. */
 
 import { h } from "../draw/dom";
+import { scrollAcross } from "../draw/scroll";
 import { explain } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
@@ -63,10 +64,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
 
   /** Scroll the tabs, and never the page, to the chosen one. */
   function reveal({ offsetLeft, offsetWidth }: HTMLElement): void {
-    const { scrollLeft, clientWidth } = tabs;
-    const end = offsetLeft + offsetWidth;
-    if (offsetLeft < scrollLeft) tabs.scrollLeft = offsetLeft;
-    else if (end > scrollLeft + clientWidth) tabs.scrollLeft = end - clientWidth;
+    scrollAcross(tabs, offsetLeft, offsetLeft + offsetWidth);
   }
 
   function open({ view }: Selection): void {

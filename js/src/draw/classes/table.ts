@@ -9,6 +9,7 @@ import {
 } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
 import { h, setAttributes, step } from "../dom";
+import { scrollDown } from "../scroll";
 import { references, symbols, withNumbers } from "./formula";
 import { comparison } from "./odds";
 import { classRow, footRows, headRow } from "./rows";
@@ -109,14 +110,9 @@ export function createClasses(
     });
   }
 
-  /** Scroll the table alone; `scrollIntoView` would move the notebook. */
   function reveal(row: HTMLElement): void {
-    const top = row.offsetTop - head.offsetHeight;
-    const bottom = row.offsetTop + row.offsetHeight + foot.offsetHeight;
-    if (top < scroll.scrollTop) scroll.scrollTop = top;
-    else if (bottom > scroll.scrollTop + scroll.clientHeight) {
-      scroll.scrollTop = bottom - scroll.clientHeight;
-    }
+    const { offsetTop: top, offsetHeight: height } = row;
+    scrollDown(scroll, top - head.offsetHeight, top + height + foot.offsetHeight);
   }
 
   function mark(): void {

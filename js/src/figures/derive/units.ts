@@ -42,16 +42,6 @@ export const textOf = (tokens: TokenColumns, first: number, end: number): string
     (_, k) => (k > 0 ? itemAt(tokens.before, first + k) : "") + partOf(tokens, first + k),
   ).join("");
 
-/** A token as a unit of its own. */
-export const unitOf = (tokens: TokenColumns, token: number): Unit => ({
-  token,
-  end: token + 1,
-  text: itemAt(tokens.text, token),
-  surface: itemAt(tokens.surface, token),
-  segment: itemAt(tokens.segment, token),
-  special: itemAt(tokens.special, token),
-});
-
 /** The rows and columns to show, in order. */
 export function unitsOf(tokens: TokenColumns, { special, tokenWord }: UnitOptions): Unit[] {
   const units: Unit[] = [];

@@ -6,7 +6,7 @@ import { modeOf } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { magnitude } from "../../figures/derive/matrix";
 import { exact, formatNumber } from "../../figures/format";
-import { itemAt, required } from "../../protocol/required";
+import { itemAt } from "../../protocol/required";
 
 /** A row of cells as a CSS gradient of hard stops: sharp at any width. */
 function cells(values: Float32Array, most: number, css: readonly string[]): string {
@@ -52,7 +52,8 @@ export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): H
     }),
   );
   strips.addEventListener("pointermove", (event) => {
-    const box = required(strips.querySelector(".aw-vector"), "The strip").getBoundingClientRect();
+    const box = strips.querySelector(".aw-vector")?.getBoundingClientRect();
+    if (box === undefined) return;
     const i = Math.floor(((event.clientX - box.left) / box.width) * q.length);
     readout.textContent = i < 0 || i >= q.length ? summary(q.length) : dimension(q, k, i);
   });

@@ -1,6 +1,7 @@
 /** The list of positions as a grid: which cell a key leads to, and how a row comes in sight. */
 
 import { h, step } from "../../draw/dom";
+import { scrollDown } from "../../draw/scroll";
 import { itemAt } from "../../protocol/required";
 
 /** A grid without rows; `long`: not all of them fit on a screen. */
@@ -13,13 +14,10 @@ export const createList = (positions: number, columns: number, long: boolean): H
     "aria-colcount": columns,
   });
 
-/** Scroll the list alone: `scrollIntoView` would move the notebook. */
+/** Bring a row in sight, below the header that stays. */
 export function scrollTo(list: HTMLElement, row: HTMLElement): void {
   const header = (list.firstElementChild as HTMLElement | null)?.offsetHeight ?? 0;
-  const top = row.offsetTop - header;
-  const bottom = row.offsetTop + row.offsetHeight;
-  if (top < list.scrollTop) list.scrollTop = top;
-  else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  scrollDown(list, row.offsetTop - header, row.offsetTop + row.offsetHeight);
 }
 
 /** A selector of the cell of another row that stands in the column of `cell`. */

@@ -6,7 +6,7 @@ import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { largest, maximum } from "../../figures/derive/matrix";
-import { unitOf } from "../../figures/derive/units";
+import { unitOf } from "../../figures/derive/token-unit";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName, schemeOf, unitLabel } from "../../figures/names";
 import { itemAt } from "../../protocol/required";

@@ -4,6 +4,7 @@ import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
 import { h, setAttributes, step } from "../../draw/dom";
+import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatNumber, visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
@@ -318,20 +319,13 @@ export class SentenceGrid {
     this.events.stand(place);
   }
 
-  /** Scroll the matrix alone; `scrollIntoView` would move the notebook. */
   #reveal(cell: HTMLElement): void {
     const frame = this.element;
     const label = this.#rows[0]?.firstElementChild as HTMLElement | null;
     const [left, top] = [label?.offsetWidth ?? 0, frame.firstElementChild?.clientHeight ?? 0];
     const [x, y] = [cell.offsetLeft, cell.offsetTop];
-    if (x < frame.scrollLeft + left) frame.scrollLeft = x - left;
-    else if (x + cell.offsetWidth > frame.scrollLeft + frame.clientWidth) {
-      frame.scrollLeft = x + cell.offsetWidth - frame.clientWidth;
-    }
-    if (y < frame.scrollTop + top) frame.scrollTop = y - top;
-    else if (y + cell.offsetHeight > frame.scrollTop + frame.clientHeight) {
-      frame.scrollTop = y + cell.offsetHeight - frame.clientHeight;
-    }
+    scrollAcross(frame, x - left, x + cell.offsetWidth);
+    scrollDown(frame, y - top, y + cell.offsetHeight);
   }
 
   #listen(signal: AbortSignal): void {

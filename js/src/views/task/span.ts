@@ -9,7 +9,7 @@ import { onResize } from "../../draw/resize";
 import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN } from "../../figures/class-formulas";
 import { bestSpan, type Classification, positionsOf, spanText } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
-import { unitOf } from "../../figures/derive/units";
+import { unitOf } from "../../figures/derive/token-unit";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { itemAt } from "../../protocol/required";

@@ -2,6 +2,7 @@
 
 import { createClasses } from "../../draw/classes/table";
 import { h, setAttributes, step } from "../../draw/dom";
+import { scrollDown } from "../../draw/scroll";
 import { directionOf } from "../../draw/text-line";
 import { type Classification, classesOf, type SoftmaxTerm, termOf } from "../../figures/classes";
 import { unitsOf } from "../../figures/derive/units";
@@ -153,13 +154,8 @@ export function tokenClasses(
     reveal(entry);
   }
 
-  /** Scroll the list alone; `scrollIntoView` would move the notebook. */
   function reveal(option: HTMLElement): void {
-    const top = option.offsetTop;
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + option.offsetHeight > list.scrollTop + list.clientHeight) {
-      list.scrollTop = top + option.offsetHeight - list.clientHeight;
-    }
+    scrollDown(list, option.offsetTop, option.offsetTop + option.offsetHeight);
   }
 
   list.addEventListener(

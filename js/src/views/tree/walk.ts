@@ -1,6 +1,7 @@
 /** Pointer and keys in the tree: what is looked at, what has the focus, what is in sight (ARIA's tree pattern). */
 
 import { h } from "../../draw/dom";
+import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
 import { itemAt } from "../../protocol/required";
 import type { TreePicture } from "./draw";
@@ -91,15 +92,8 @@ export function createTreeWalk(
   function reveal(path: string): void {
     const box = picture.box(path);
     if (box === null) return;
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = scroller;
-    const left = box.x - box.numberWidth - MARGIN;
-    const right = box.x + box.width + MARGIN;
-    if (left < scrollLeft) scroller.scrollLeft = left;
-    else if (right > scrollLeft + clientWidth) scroller.scrollLeft = right - clientWidth;
-    if (box.y - ROW < scrollTop) scroller.scrollTop = box.y - ROW;
-    else if (box.y + ROW > scrollTop + clientHeight) {
-      scroller.scrollTop = box.y + ROW - clientHeight;
-    }
+    scrollAcross(scroller, box.x - box.numberWidth - MARGIN, box.x + box.width + MARGIN);
+    scrollDown(scroller, box.y - ROW, box.y + ROW);
   }
 
   const boxOf = (target: EventTarget | null): TreeBox | null => {
