@@ -114,7 +114,7 @@ function report(main: HTMLElement, index: Index): void {
   };
   window.addEventListener("hashchange", () => void follow());
   main.classList.add("aw-page-report");
-  const printer = h("button", { type: "button" }, "Print all texts");
+  const printer = h("button", {}, "Print all texts");
   const asked = async () => {
     printer.disabled = true;
     const view = place.querySelector<HTMLElement>(OPEN_VIEW)?.dataset.view;

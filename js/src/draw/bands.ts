@@ -4,7 +4,7 @@ import { exact } from "../figures/format";
 import { itemAt } from "../protocol/required";
 import { type Mode, RAMP_SIZE, ramp } from "./color/ramp";
 import { signedIndex } from "./color/scale";
-import { h, setAttributes } from "./dom";
+import { consume, h, setAttributes } from "./dom";
 import { svg } from "./strip";
 
 export interface Band {
@@ -308,7 +308,6 @@ export class Bands {
     const next = moves[event.key];
     if (next === undefined) return;
     this.move(Math.min(Math.max(next, 0), total - 1));
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

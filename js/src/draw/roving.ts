@@ -1,7 +1,7 @@
 /** A row of buttons that Tab enters once: arrows, Home and End move inside. */
 
 import { itemAt } from "../protocol/required";
-import { step } from "./dom";
+import { consume, step } from "./dom";
 
 /** Give `buttons` one Tab stop among them, at `entry` (default: the first). */
 export function setEntry(buttons: readonly HTMLElement[], entry = 0): void {
@@ -22,8 +22,7 @@ export function rove(list: HTMLElement, signal: AbortSignal): void {
       if (next === null) return;
       setEntry(buttons, next);
       itemAt(buttons, next).focus();
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

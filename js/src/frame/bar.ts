@@ -37,16 +37,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     set: (value: number) => void,
   ) {
     const value = h("span", { class: "aw-number aw-stepper-value" });
-    const less = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": `${name} before` },
-      "‹",
-    );
-    const more = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": `${name} after` },
-      "›",
-    );
+    const less = h("button", { class: "aw-button", "aria-label": `${name} before` }, "‹");
+    const more = h("button", { class: "aw-button", "aria-label": `${name} after` }, "›");
     act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
     act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
     const made = h(
@@ -86,11 +78,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     set: (on: boolean) => void,
     title = "",
   ): HTMLButtonElement {
-    const made = h(
-      "button",
-      { type: "button", class: "aw-toggle", "data-aw-part": part, title },
-      label,
-    );
+    const made = h("button", { class: "aw-toggle", "data-aw-part": part, title }, label);
     const show = () => {
       const without = part === "mean" && state.get().quantity === "rollout";
       made.disabled = without;
@@ -220,7 +208,6 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const keys = h(
     "button",
     {
-      type: "button",
       class: "aw-button",
       "aria-label": "Keys",
       title: "Keys (?)",
@@ -231,7 +218,6 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const full = h(
     "button",
     {
-      type: "button",
       class: "aw-button",
       "aria-label": "Full screen",
       title: "Full screen",

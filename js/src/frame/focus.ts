@@ -74,7 +74,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
       return;
     }
     if (!wanted) {
-      const offer = h("button", { type: "button", class: "aw-button aw-text-button" });
+      const offer = h("button", { class: "aw-button aw-text-button" });
       offer.textContent = "Compare with flow (max-flow)";
       offer.title =
         "Attention flow (Abnar & Zuidema 2020): the maximum flow from this token in the last layer to " +
@@ -167,7 +167,6 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
         const button = h(
           "button",
           {
-            type: "button",
             class: "aw-rowkey",
             "data-token": unit.token,
             "aria-pressed": String(pressed),

@@ -1,6 +1,6 @@
 /** The last runs, to run again. */
 
-import { h, step } from "../draw/dom";
+import { consume, h, step } from "../draw/dom";
 import { itemAt } from "../protocol/required";
 import type { PastRun } from "../protocol/types";
 
@@ -14,7 +14,6 @@ export function historyList(
     const button = h(
       "button",
       {
-        type: "button",
         class: "aw-past",
         tabindex: i === 0 ? 0 : -1,
         "aria-current": isShown(run),
@@ -38,8 +37,7 @@ export function historyList(
     itemAt(buttons, index).tabIndex = -1;
     itemAt(buttons, next).tabIndex = 0;
     itemAt(buttons, next).focus();
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   });
   return h("div", {}, h("h3", { class: "aw-title" }, "Run again"), list);
 }

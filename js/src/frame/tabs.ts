@@ -1,6 +1,6 @@
 /** Tabs and the chosen view; one view lives at a time. */
 
-import { h } from "../draw/dom";
+import { consume, h } from "../draw/dom";
 import { scrollAcross } from "../draw/scroll";
 import { explain } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
@@ -46,7 +46,6 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
     return h(
       "button",
       {
-        type: "button",
         role: "tab",
         class: "aw-tab",
         "data-view": name,
@@ -128,7 +127,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
           if (signal.aborted || drawOf(name) !== null) return;
           busy(false);
           const { message, hint } = explain(error);
-          const again = h("button", { type: "button", class: "aw-button aw-primary" }, "Try again");
+          const again = h("button", { class: "aw-button aw-primary" }, "Try again");
           again.addEventListener("click", ask, { signal });
           const why = `${label} is not loaded. ${message} ${hint}`.trim();
           // In its place and not above: it is gone with the next try.
@@ -156,8 +155,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
     if (index < 0 || next === undefined) return;
     state.set({ view: itemAt(names, next) });
     itemAt(buttons, next).focus({ preventScroll: true });
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   };
   const click = (event: MouseEvent): void => {
     const button = (event.target as Element).closest<HTMLElement>(".aw-tab");

@@ -3,7 +3,7 @@
 import { largest } from "../../figures/derive/matrix";
 import { fitCanvas } from "../canvas";
 import { type Palette, palette } from "../color/theme";
-import { h } from "../dom";
+import { consume, h } from "../dom";
 import { tapTwice } from "../touch";
 import {
   type CellAt,
@@ -192,7 +192,6 @@ export class CellMap {
     } else if (event.key === "Enter" || event.key === " ") this.events.pick(at);
     else if (event.key === "Escape" && !fresh) this.#point(null, true);
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

@@ -61,7 +61,6 @@ export function classRow(
   const name = h(
     "button",
     {
-      type: "button",
       class: "aw-class-button",
       tabindex: -1,
       "data-index": index,

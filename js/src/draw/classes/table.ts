@@ -8,7 +8,7 @@ import {
   withTerms,
 } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
-import { h, setAttributes, step } from "../dom";
+import { consume, h, setAttributes, step } from "../dom";
 import { scrollDown } from "../scroll";
 import { references, symbols, withNumbers } from "./formula";
 import { comparison } from "./odds";
@@ -197,8 +197,7 @@ export function createClasses(
       to.focus({ preventScroll: true });
       const line = to.closest("tr");
       if (line) reveal(line);
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

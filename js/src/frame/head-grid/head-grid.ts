@@ -4,7 +4,7 @@ import { fitCanvas } from "../../draw/canvas";
 import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
-import { h, setAttributes } from "../../draw/dom";
+import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
@@ -87,7 +87,6 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     grid.append(h("span", { class: "aw-grid-row", "aria-hidden": "true" }, String(layer)));
     for (let head = 0; head < heads; head++) {
       const button = h("button", {
-        type: "button",
         class: "aw-grid-head",
         tabindex: -1,
         "aria-pressed": "false",
@@ -110,7 +109,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
   const legend = h("div", { class: "aw-ramp aw-grid-legend" }, low, bar, high);
   const note = h("span", { class: "aw-grid-note" });
-  const most = h("button", { type: "button", class: "aw-grid-most", "data-aw-part": "grid-most" });
+  const most = h("button", { class: "aw-grid-most", "data-aw-part": "grid-most" });
   const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
@@ -357,8 +356,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
         const [l, k] = move;
         if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k, true);
       } else if (!type(event.key)) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

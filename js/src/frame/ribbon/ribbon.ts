@@ -3,7 +3,7 @@
 import { inkOn, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf, onTheme } from "../../draw/color/theme";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import {
   buildLine,
@@ -251,8 +251,7 @@ export function ribbon(
         else if (event.key === "x" && act !== null) mask(unit);
         else return;
       }
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );
@@ -303,11 +302,7 @@ export function ribbon(
     corner.append(maskToggle);
     element.classList.toggle("aw-masking", memory.masking);
     if (meta.masked.length > 0) {
-      const all = h(
-        "button",
-        { type: "button", class: "aw-corner", "data-aw-part": "unmask" },
-        "unmask all",
-      );
+      const all = h("button", { class: "aw-corner", "data-aw-part": "unmask" }, "unmask all");
       all.addEventListener("click", () => setMasks([]), { signal });
       corner.append(all);
     }

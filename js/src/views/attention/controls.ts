@@ -58,11 +58,7 @@ export function attentionControls(
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
     target.addEventListener(type, listener, { signal });
   const button = (label: string, face: string | SVGElement, does: () => void): HTMLElement => {
-    const made = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": label, title: label },
-      face,
-    );
+    const made = h("button", { class: "aw-button", "aria-label": label, title: label }, face);
     act(made, "click", does);
     return made;
   };
@@ -77,7 +73,7 @@ export function attentionControls(
     ...QUANTITIES.map(([name, meaning]) => {
       const option = h(
         "button",
-        { type: "button", "data-quantity": name, title: meaning, "aria-pressed": "false" },
+        { "data-quantity": name, title: meaning, "aria-pressed": "false" },
         name,
       );
       act(option, "click", () => {
@@ -119,11 +115,7 @@ export function attentionControls(
     "div",
     { class: "aw-segmented aw-which", role: "group", "aria-label": "Picture" },
     ...(["Matrix", "Flow"] as const).map((name) => {
-      const option = h(
-        "button",
-        { type: "button", "aria-pressed": String(name === "Matrix") },
-        name,
-      );
+      const option = h("button", { "aria-pressed": String(name === "Matrix") }, name);
       act(option, "click", () => {
         for (const other of which.children) {
           other.setAttribute("aria-pressed", String(other === option));
@@ -136,7 +128,6 @@ export function attentionControls(
   const lines = h(
     "button",
     {
-      type: "button",
       class: "aw-toggle",
       "aria-pressed": "true",
       "data-aw-part": "lines",

@@ -56,7 +56,6 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
     const button = h(
       "button",
       {
-        type: "button",
         class: "aw-attended-token",
         "data-token": token,
         title: `position ${token}`,
@@ -84,7 +83,7 @@ export function groupStrip(
   const { group, token } = state.get();
   if (group.length === 0) return null;
   const members = membersOf(matrix, group);
-  const clear = h("button", { type: "button", class: "aw-button aw-text-button" }, "Clear");
+  const clear = h("button", { class: "aw-button aw-text-button" }, "Clear");
   clear.addEventListener("click", () => state.set({ group: [] }));
   const hidden = group.filter((one) => matrix.unitOf(one) < 0).length;
   const head = h(

@@ -1,5 +1,6 @@
 /** The matrix by keyboard: where each key moves the cursor, and what the others do. */
 
+import { consume } from "../../draw/dom";
 import type { Cell, Heatmap } from "../../draw/heatmap/heatmap";
 import { largest, rowOf } from "../../figures/derive/matrix";
 import type { Matrix } from "../../figures/matrix";
@@ -77,8 +78,7 @@ export function listenToMap(map: Heatmap, keys: MapKeys, signal: AbortSignal): v
     (event) => {
       const matrix = keys.matrix();
       if (matrix === null || matrix.size === 0 || event.altKey || !press(event, matrix)) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

@@ -188,7 +188,7 @@ export function linkStrip(
 ): HTMLElement {
   const close = h(
     "button",
-    { type: "button", class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" },
+    { class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" },
     "×",
   );
   close.addEventListener("click", unpin);

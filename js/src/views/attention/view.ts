@@ -2,7 +2,7 @@
 
 import { penOf } from "../../draw/canvas";
 import { onTheme, type Palette, palette } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { drawFlow } from "../../draw/heatmap/flow";
 import {
   type Cell,
@@ -321,8 +321,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     "keydown",
     (event) => {
       if (event.key !== "Escape" || event.target === map.element || !letGo()) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

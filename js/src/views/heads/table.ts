@@ -1,5 +1,6 @@
 /** All heads as a table: sortable by every metric, filterable, a row selects its head. */
 
+import { consume } from "../../draw/dom";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
@@ -307,8 +308,7 @@ export function createHeadsTable(
       End: body.lastElementChild,
     }[event.key];
     if (!(next instanceof HTMLTableRowElement)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     const button = next.querySelector("button");
     if (!button) return;
     rove(button);

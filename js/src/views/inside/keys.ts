@@ -1,5 +1,7 @@
 /** Keys of the view: n and p walk the token on and back, brackets change the layer. */
 
+import { consume } from "../../draw/dom";
+
 export interface InsideKeys {
   step(by: number): void;
   /** Another layer: on or back. */
@@ -22,8 +24,7 @@ export function listenToKeys(root: HTMLElement, { step, turn }: InsideKeys, sign
       const act = does[event.key];
       if (act === undefined) return;
       act();
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

@@ -200,7 +200,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   /** A way to the token of which a saved page has the open stage. */
   function showOf(token: number): HTMLElement {
-    const button = h("button", { type: "button", class: "aw-inside-link" }, "Show those of ");
+    const button = h("button", { class: "aw-inside-link" }, "Show those of ");
     button.append(nameElement(token));
     button.addEventListener("click", () => state.set({ token }), { signal });
     return button;
@@ -349,7 +349,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   function unknown(error: unknown): HTMLElement {
     const { message, hint } = explain(error);
-    const again = h("button", { type: "button", class: "aw-inside-link" }, "Ask again");
+    const again = h("button", { class: "aw-inside-link" }, "Ask again");
     again.addEventListener("click", () => void begin(), { signal });
     return h(
       "div",

@@ -47,7 +47,7 @@ export function createModeSwitch(
       mode === "masked" && !source.live && !source.has?.(predictionsRequest(mode, topK));
     const button = h(
       "button",
-      { type: "button", "data-mode": mode },
+      { "data-mode": mode },
       label,
       needsKernel ? h("small", {}, " needs a kernel") : null,
     );

@@ -66,11 +66,7 @@ function guessCell(
 ): HTMLElement {
   // Between flex items a space takes no room; in the name it parts token and number.
   const spaced = children.flatMap((child, i) => (i === 0 ? [child] : [" ", child]));
-  const button = h(
-    "button",
-    { type: "button", tabindex: -1, "data-position": position, ...attributes },
-    ...spaced,
-  );
+  const button = h("button", { tabindex: -1, "data-position": position, ...attributes }, ...spaced);
   const written = button.textContent.trim();
   button.setAttribute("aria-label", written === "" ? says : `${written}, ${says}`);
   return h("span", { role: "gridcell" }, button);

@@ -43,7 +43,7 @@ export function maskedStrip(
       const rank = itemAt(originalRank.data, token);
       const button = h(
         "button",
-        { type: "button", class: "aw-masked-was", "data-token": token },
+        { class: "aw-masked-was", "data-token": token },
         h("span", { class: "aw-number aw-muted" }, String(token)),
         " ",
         h("bdi", { dir: "ltr" }, visible(text)),

@@ -1,6 +1,6 @@
 /** What the masked-LM head says at every position, and the softmax behind each answer. */
 
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
@@ -368,8 +368,7 @@ function draw(
   function onKey(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (event.key === "Escape" && opened) {
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       close(true);
       return;
     }
@@ -378,8 +377,7 @@ function draw(
     if (!cell || !row) return;
     const next = nextCell(event, cell, row, rows, ready);
     if (next === null) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     rove(next);
     next.focus({ preventScroll: true });
     reveal(next.closest<HTMLElement>(".aw-position") as HTMLElement);

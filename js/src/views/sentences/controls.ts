@@ -30,7 +30,7 @@ function segmented<T extends string>(
   signal: AbortSignal,
 ) {
   const buttons = values.map((value) => {
-    const button = h("button", { type: "button", [`data-${part}`]: value }, value);
+    const button = h("button", { [`data-${part}`]: value }, value);
     button.addEventListener("click", () => pick(value), { signal });
     return { value, button };
   });

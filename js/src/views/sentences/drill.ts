@@ -55,7 +55,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
   const readout = h("p", { class: "aw-readout", "data-aw-part": "drill-readout" });
   const dismiss = h(
     "button",
-    { type: "button", class: "aw-button", "aria-label": "Close the tokens of this pair" },
+    { class: "aw-button", "aria-label": "Close the tokens of this pair" },
     "×",
   );
   dismiss.addEventListener("click", close, { signal });
@@ -172,7 +172,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
     const { layer, head, query, key } = made;
     const button = h(
       "button",
-      { type: "button", class: "aw-drill-show", "data-aw-part": "show-witness" },
+      { class: "aw-drill-show", "data-aw-part": "show-witness" },
       `Show L${layer} H${head}`,
     );
     button.addEventListener(
@@ -237,7 +237,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
         const all = exact(weight, off);
         const button = h(
           "button",
-          { type: "button", class: "aw-drill-link", "data-query": query, "data-key": key },
+          { class: "aw-drill-link", "data-query": query, "data-key": key },
           h("span", {}, token(query), " → ", token(key)),
           h(
             "span",

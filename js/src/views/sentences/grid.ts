@@ -3,7 +3,7 @@
 import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatNumber, visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
@@ -370,7 +370,6 @@ export class SentenceGrid {
     else if (event.key === "m") this.#go({ a, b: strongestOther(matrix, a) ?? b });
     else if (event.key === "Enter" || event.key === " ") this.events.open(place);
     else if (event.key !== "Escape" || !this.events.escape()) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

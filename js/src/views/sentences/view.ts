@@ -2,7 +2,7 @@
 
 import { onTheme } from "../../draw/color/theme";
 import { weightLegend } from "../../draw/color/weight-legend";
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { copyExactValues, exact, formatNumber } from "../../figures/format";
@@ -267,8 +267,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
       "keydown",
       (event) => {
         if (event.key !== "Escape") return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         close();
       },
       { signal },

@@ -193,7 +193,7 @@ export function textsBeside(
         const open =
           text === 0 || act === null
             ? h("span", { class: "aw-class-best" }, text === 0 ? "this text" : "")
-            : h("button", { type: "button", class: "aw-button" }, "Show");
+            : h("button", { class: "aw-button" }, "Show");
         if (text > 0 && act !== null) {
           open.addEventListener(
             "click",

@@ -69,7 +69,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
   let units: readonly Unit[] = [];
 
   const button = (data: string, value: string, text: string, pressed: () => void): HTMLElement => {
-    const made = h("button", { type: "button", [data]: value }, text);
+    const made = h("button", { [data]: value }, text);
     made.addEventListener("click", pressed, { signal: ends });
     return made;
   };

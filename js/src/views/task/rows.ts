@@ -3,7 +3,7 @@
 import { CellMap } from "../../draw/cell-map/cell-map";
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { rampIndex, signedIndex } from "../../draw/color/scale";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { largest, magnitude } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
@@ -206,8 +206,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
         cellAt().focus({ preventScroll: true });
       } else if (event.key === "Enter" || event.key === " ") act(found);
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     options,
   );

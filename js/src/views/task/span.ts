@@ -2,7 +2,7 @@
 
 import { references } from "../../draw/classes/formula";
 import { createClasses } from "../../draw/classes/table";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { pickLabels } from "../../draw/heatmap/axis";
 import { mathElement } from "../../draw/math";
 import { onResize } from "../../draw/resize";
@@ -255,8 +255,7 @@ export function answerSpan(
         cellAt(entry).focus({ preventScroll: true });
       } else if (event.key === "Enter" || event.key === " ") state.set({ token: at.token });
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     options,
   );

@@ -1,7 +1,7 @@
 /** A token classifier: labels over the words, every token with its own, and the softmax of the one in focus. */
 
 import { createClasses } from "../../draw/classes/table";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { scrollDown } from "../../draw/scroll";
 import { directionOf } from "../../draw/text-line";
 import { type Classification, classesOf, type SoftmaxTerm, termOf } from "../../figures/classes";
@@ -182,8 +182,7 @@ export function tokenClasses(
         next.focus({ preventScroll: true });
       } else if (event.key === "Escape" && state.get().token !== null) state.set({ token: null });
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal: ends },
   );

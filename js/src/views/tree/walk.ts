@@ -1,6 +1,6 @@
 /** Pointer and keys in the tree: what is looked at, what has the focus, what is in sight (ARIA's tree pattern). */
 
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
 import { itemAt } from "../../protocol/required";
@@ -141,8 +141,7 @@ export function createTreeWalk(
     const box = boxOf(event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || box === null) return;
     if (!press(event.key, box)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   });
   scroller.addEventListener("scroll", () => showCard(carded), { signal, passive: true });
 

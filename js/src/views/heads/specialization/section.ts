@@ -106,11 +106,11 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       "aria-label": "Scale of the radar",
       "data-aw-part": "radar-form",
     },
-    ...FORMS.map(([value, label]) => h("button", { type: "button", "data-form": value }, label)),
+    ...FORMS.map(([value, label]) => h("button", { "data-form": value }, label)),
   );
   const whole = h(
     "button",
-    { type: "button", class: "aw-toggle", "aria-pressed": "true", "data-aw-part": "radar-all" },
+    { class: "aw-toggle", "aria-pressed": "true", "data-aw-part": "radar-all" },
     "all heads of the layer",
   );
   const readout = h("p", { class: "aw-radar-readout", "aria-hidden": "true" });

@@ -1,6 +1,6 @@
 /** The whole model as a map: every box a stage, every row of the column a layer. */
 
-import { setAttributes } from "../../../draw/dom";
+import { consume, setAttributes } from "../../../draw/dom";
 import { svg } from "../../../draw/strip";
 import { argmax } from "../../../figures/derive/dimensions";
 import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
@@ -348,7 +348,6 @@ export class InsideMap {
     else if (shift !== undefined) this.events.layer(data.layer + shift);
     else if (event.key === "Enter" || event.key === " ") take(event.target);
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

@@ -88,11 +88,7 @@ export class StagePanel {
 
   constructor(events: PanelEvents, signal: AbortSignal) {
     const button = (text: string, label: string, by: number): HTMLButtonElement => {
-      const element = h(
-        "button",
-        { type: "button", class: "aw-button", "aria-label": label, title: label },
-        text,
-      );
+      const element = h("button", { class: "aw-button", "aria-label": label, title: label }, text);
       element.addEventListener("click", () => events.step(by), { signal });
       return element;
     };
@@ -101,7 +97,7 @@ export class StagePanel {
     this.#shared = (["stage", "walk"] as const).map((shared) => {
       const element = h(
         "button",
-        { type: "button", "data-shared": shared },
+        { "data-shared": shared },
         shared === "stage" ? "this stage" : "all stages",
       );
       element.addEventListener("click", () => events.share(shared), { signal });

@@ -36,8 +36,8 @@ export class WindowControl {
     viewBox: `0 0 ${BINS} ${HEIGHT}`,
     "aria-hidden": "true",
   });
-  #previous = h("button", { type: "button", class: "aw-button" }, "‹");
-  #next = h("button", { type: "button", class: "aw-button" }, "›");
+  #previous = h("button", { class: "aw-button" }, "‹");
+  #next = h("button", { class: "aw-button" }, "›");
   #text = h("span", { class: "aw-number aw-window-text" });
   #sizes = h("select", { class: "aw-select" });
   #field = h("input", {

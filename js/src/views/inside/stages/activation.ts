@@ -27,7 +27,7 @@ export async function activation(place: Place): Promise<Content> {
     bar.style.inlineSize = `${most > 0 ? (100 * Math.max(value, 0)) / most : 0}%`;
     const button = h(
       "button",
-      { type: "button", class: "aw-inside-unit", "data-unit": unit },
+      { class: "aw-inside-unit", "data-unit": unit },
       h("span", { class: "aw-number" }, formatCount(unit)),
       h("span", { class: "aw-inside-unit-track" }, bar),
       h(

@@ -27,7 +27,7 @@ export function needsHead({ stage }: Place): Content {
     "div",
     { class: "aw-inside-heads", role: "group", "aria-label": "Choose a head" },
     ...Array.from({ length: n_heads }, (_, head) => {
-      const button = h("button", { type: "button", class: "aw-inside-chip" }, `H${head}`);
+      const button = h("button", { class: "aw-inside-chip" }, `H${head}`);
       button.addEventListener("click", () => stage.state.set({ head }));
       return button;
     }),
@@ -148,11 +148,7 @@ export async function scores(place: Place): Promise<Content> {
       },
     ];
   };
-  const link = h(
-    "button",
-    { type: "button", class: "aw-inside-link" },
-    "See the whole matrix in Attention",
-  );
+  const link = h("button", { class: "aw-inside-link" }, "See the whole matrix in Attention");
   link.addEventListener("click", () =>
     stage.state.set({
       view: "attention",

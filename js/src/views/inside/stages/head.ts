@@ -53,7 +53,7 @@ function bar(name: Node, value: number, most: number, logit: number): HTMLElemen
 }
 
 const link = (place: Place, view: string, text: string): HTMLElement => {
-  const button = h("button", { type: "button", class: "aw-inside-link" }, text);
+  const button = h("button", { class: "aw-inside-link" }, text);
   const { stage, token } = place;
   button.addEventListener("click", () => stage.state.set({ view, token }));
   return button;

@@ -3,7 +3,7 @@
 import { ramp } from "../../../draw/color/ramp";
 import { signedIndex } from "../../../draw/color/scale";
 import { modeOf, onTheme } from "../../../draw/color/theme";
-import { h } from "../../../draw/dom";
+import { consume, h } from "../../../draw/dom";
 import { largestAbsolute } from "../../../figures/derive/dimensions";
 import { exact, formatNumber } from "../../../figures/format";
 import { explain, isAbort } from "../../../protocol/failure";
@@ -99,8 +99,7 @@ function heatmap(
         Math.min(Math.max(at[0] + itemAt(shift, 0), 0), rows - 1),
         Math.min(Math.max(at[1] + itemAt(shift, 1), 0), columns - 1),
       );
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );
