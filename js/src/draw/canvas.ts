@@ -29,7 +29,7 @@ export function fitCanvas(
   return context;
 }
 
-/** While a picture is taken canvases are finer than the screen; see `save/picture.ts`. */
+/** While a picture is taken canvases are finer than the screen; see `export/picture.ts`. */
 let least = 1;
 
 export const pixelRatio = (): number => Math.max(window.devicePixelRatio || 1, least);

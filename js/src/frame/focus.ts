@@ -107,6 +107,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     if (shown === null) return;
     const { token, pair, scale } = state.get();
     const row = shown.unitOf(token);
+    const query = shown.units[row]?.token;
     const name = (i: number): string => unitLabel(itemAt(shown.units, i), scheme);
     const rolled = shown.quantity === "rollout";
     const values = row >= 0 ? rowOf(shown.weights, row, shown.size) : shown.received;
@@ -158,11 +159,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
       chosen.map((i) => {
         const value = itemAt(values, i);
         const unit = itemAt(shown.units, i);
-        const pressed =
-          row >= 0 &&
-          pair !== null &&
-          pair[0] === itemAt(shown.units, row).token &&
-          shown.unitOf(pair[1]) === i;
+        const pressed = pair !== null && pair[0] === query && shown.unitOf(pair[1]) === i;
         const flowing = flows === null ? [] : [itemAt(flows, i)];
         const button = h(
           "button",
@@ -192,11 +189,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
           ),
         );
         button.addEventListener("click", () => {
-          state.set(
-            row >= 0
-              ? { pair: [itemAt(shown.units, row).token, unit.token] }
-              : { token: unit.token },
-          );
+          state.set(query === undefined ? { token: unit.token } : { pair: [query, unit.token] });
         });
         return h("li", {}, button);
       }),

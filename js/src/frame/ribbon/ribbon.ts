@@ -14,6 +14,7 @@ import {
   type Tags,
 } from "../../draw/text-line";
 import { tapTwice } from "../../draw/touch";
+import { rowOf } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
@@ -86,8 +87,9 @@ export function ribbon(
     const { css, rgb } = ramp("weight", modeOf(element));
     const top = topOf(shown, scale);
     const beyond = new Set(beyondOf(shown, scale));
+    const weights = focus < 0 ? null : rowOf(shown.weights, focus, shown.size);
     buttons.forEach((button, i) => {
-      const weight = focus < 0 ? null : itemAt(shown.weights, focus * shown.size + i);
+      const weight = weights?.[i] ?? null;
       const index = weight === null ? null : rampIndex(weight, top, scale);
       const color = index === null ? "" : itemAt(css, index);
       if (weight === null) delete button.dataset.awValue;
@@ -118,10 +120,13 @@ export function ribbon(
       });
     }
     marked = [focus, key, 0, ...gathered].flatMap((i) => buttons[i] ?? []);
-    if (focus >= 0) setAttributes(itemAt(buttons, focus), { "aria-pressed": "true" });
-    if (key >= 0) setAttributes(itemAt(buttons, key), { "data-aw-pair": true });
-    for (const i of gathered)
-      if (i >= 0) setAttributes(itemAt(buttons, i), { "data-aw-gathered": true });
+    const set = (i: number, attributes: Parameters<typeof setAttributes>[1]): void => {
+      const button = buttons[i];
+      if (button !== undefined) setAttributes(button, attributes);
+    };
+    set(focus, { "aria-pressed": "true" });
+    set(key, { "data-aw-pair": true });
+    for (const i of gathered) set(i, { "data-aw-gathered": true });
     const entry = buttons[Math.max(focus, 0)];
     if (entry !== undefined) entry.tabIndex = 0;
   }
@@ -129,8 +134,8 @@ export function ribbon(
   /** After layout: whether there is more text below, and the focus token in sight. */
   function settle(): void {
     line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4);
-    const focus = matrix.get()?.unitOf(state.get().token) ?? -1;
-    if (focus >= 0) reveal(itemAt(buttons, focus));
+    const focus = buttons[matrix.get()?.unitOf(state.get().token) ?? -1];
+    if (focus !== undefined) reveal(focus);
   }
 
   /** Scroll the ribbon, and never the page, to a token. */
@@ -144,12 +149,12 @@ export function ribbon(
   function describe(event: Event): void {
     const from = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
     const index = from === null ? -1 : buttons.indexOf(from);
+    const unit = units[index];
     const shown = matrix.get();
-    if (index < 0 || shown === null) return;
-    const unit = itemAt(units, index);
+    if (from === null || unit === undefined || shown === null) return;
     const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
-    const weight = focus < 0 ? null : itemAt(shown.weights, focus * shown.size + index);
+    const weight = focus < 0 ? null : (shown.weights[focus * shown.size + index] ?? null);
     const value = weight === null ? null : formatNumber(weight, undefined, errorOf(shown, weight));
     const word = tags?.wordOf(unit.token) ?? null;
     const tag = word === null ? null : tags?.of(word);
@@ -160,7 +165,7 @@ export function ribbon(
       isGathered(unit) ? "gathered" : "",
       tagged,
     ].filter((part) => part !== "");
-    setAttributes(itemAt(buttons, index), {
+    setAttributes(from, {
       "aria-label": [name, ...marks].join(", "),
       title:
         `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
@@ -173,7 +178,7 @@ export function ribbon(
 
   function focusUnit(index: number): void {
     state.set({ token: itemAt(units, index).token });
-    itemAt(buttons, index).focus({ preventScroll: true });
+    buttons[index]?.focus({ preventScroll: true });
   }
 
   const tokensOf = ({ token, end }: Unit): number[] =>
@@ -235,8 +240,8 @@ export function ribbon(
     "keydown",
     (event) => {
       const index = buttons.indexOf(event.target as HTMLElement);
-      if (index < 0 || event.altKey) return;
-      const unit = itemAt(units, index);
+      const unit = units[index];
+      if (unit === undefined || event.altKey) return;
       const control = event.ctrlKey || event.metaKey;
       if ((event.key === "Enter" && control) || (event.key === " " && event.shiftKey)) gather(unit);
       else if (control || event.shiftKey) return;
@@ -246,7 +251,7 @@ export function ribbon(
         const key = line.dir === "rtl" && turned !== undefined ? turned : event.key;
         const next = step(key, index, buttons.length);
         if (next !== null) focusUnit(next);
-        else if (event.key === "Enter" || event.key === " ") itemAt(buttons, index).click();
+        else if (event.key === "Enter" || event.key === " ") buttons[index]?.click();
         else if (event.key === "Escape") state.set({ token: null });
         else if (event.key === "x" && act !== null) mask(unit);
         else return;

@@ -53,6 +53,7 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
   const twice = repeated(chosen.map((i) => itemAt(labels, i)));
   return chosen.map((i) => {
     const { token } = itemAt(matrix.units, i);
+    const label = itemAt(labels, i);
     const button = h(
       "button",
       {
@@ -60,8 +61,8 @@ function attendedItems(state: State, matrix: Matrix, labels: readonly string[]):
         "data-token": token,
         title: `position ${token}`,
       },
-      named(itemAt(labels, i)),
-      twice.has(itemAt(labels, i)) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
+      named(label),
+      twice.has(label) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
       number(matrix, itemAt(matrix.received, i)),
     );
     button.addEventListener("click", () => state.set({ token }));
@@ -107,15 +108,17 @@ export function groupStrip(
   const sums = groupSums(matrix.weights, matrix.size, members, row);
   const keys = largest(sums.given, MOST.given);
   const twice = repeated(labels);
-  const name = (i: number): HTMLElement =>
-    h(
+  const name = (i: number): HTMLElement => {
+    const label = itemAt(labels, i);
+    return h(
       "span",
       {},
-      named(itemAt(labels, i)),
-      twice.has(itemAt(labels, i))
-        ? h("span", { class: "aw-muted aw-nth" }, String(itemAt(matrix.units, i).token))
+      named(label),
+      twice.has(label)
+        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[i]?.token))
         : null,
     );
+  };
   const line = (...content: (HTMLElement | string)[]): HTMLElement => h("p", {}, ...content);
   return h(
     "div",
