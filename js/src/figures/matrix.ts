@@ -95,11 +95,12 @@ function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "ma
   const max = maximum(weights);
   const { length } = units;
   let words = 0;
-  for (const [i, query] of units.entries()) {
-    if (query.special) continue;
-    for (const [j, key] of units.entries()) {
+  // No iterators here: this runs over every cell at every head.
+  for (let i = 0; i < length; i++) {
+    if (units[i]?.special !== false) continue;
+    for (let j = 0; j < length; j++) {
       const weight = weights[i * length + j] as number;
-      if (weight > words && !key.special) words = weight;
+      if (weight > words && units[j]?.special === false) words = weight;
     }
   }
   const several = units.filter(({ special }) => !special).length > 1;

@@ -81,13 +81,14 @@ export function project(matrix: Float32Array, n: number, units: readonly Unit[])
   const m = units.length;
   if (m === n) return matrix;
   const result = new Float32Array(m * m);
-  for (const [a, { token, end }] of units.entries()) {
-    for (const [b, key] of units.entries()) {
+  let cell = 0;
+  for (const { token, end } of units) {
+    for (const key of units) {
       let sum = 0;
       for (let i = token; i < end; i++) {
         for (let j = key.token; j < key.end; j++) sum += matrix[i * n + j] as number;
       }
-      result[a * m + b] = sum / (end - token);
+      result[cell++] = sum / (end - token);
     }
   }
   return result;
@@ -98,13 +99,15 @@ export function projectAllowed(allowed: Uint8Array, n: number, units: readonly U
   const m = units.length;
   if (m === n) return allowed;
   const result = new Uint8Array(m * m);
-  for (const [a, query] of units.entries()) {
-    for (const [b, key] of units.entries()) {
-      for (let i = query.token; i < query.end && result[a * m + b] === 0; i++) {
+  let cell = 0;
+  for (const query of units) {
+    for (const key of units) {
+      for (let i = query.token; i < query.end && result[cell] === 0; i++) {
         for (let j = key.token; j < key.end; j++) {
-          if (allowed[i * n + j] !== 0) result[a * m + b] = 1;
+          if (allowed[i * n + j] !== 0) result[cell] = 1;
         }
       }
+      cell++;
     }
   }
   return result;
@@ -115,10 +118,9 @@ export function selectCells(matrix: Float32Array, n: number, units: readonly Uni
   const m = units.length;
   if (m === n) return matrix;
   const result = new Float32Array(m * m);
-  for (const [a, query] of units.entries()) {
-    for (const [b, key] of units.entries()) {
-      result[a * m + b] = matrix[query.token * n + key.token] as number;
-    }
+  let cell = 0;
+  for (const query of units) {
+    for (const key of units) result[cell++] = matrix[query.token * n + key.token] as number;
   }
   return result;
 }

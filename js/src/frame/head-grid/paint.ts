@@ -92,7 +92,7 @@ export function paintFigures(
       context.fillRect(x + cell / 2 - 2, y + cell / 2 - 0.5, 4, 1);
       return;
     }
-    context.fillStyle = itemAt(css, Math.round(((value - least) / span) * (RAMP_SIZE - 1)));
+    context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))] ?? line;
     context.fillRect(x, y, cell, cell);
   });
   return { least, most };
