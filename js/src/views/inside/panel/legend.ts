@@ -77,20 +77,15 @@ export function panelLegend(
             i === groups.length - 1 ? scaled : "",
           ),
         );
-  const only = groups.length === 1 && shared === null;
+  const [only] = groups.length === 1 && shared === null ? groups : [];
   return [
     ...(groups.length === 0
       ? []
       : [
-          only
-            ? key(
-                "signed",
-                `${MINUS}${written(itemAt(groups, 0)[0])}`,
-                `${written(itemAt(groups, 0)[0])}${scaled}`,
-                "0",
-              )
+          only !== undefined
+            ? key("signed", `${MINUS}${written(only[0])}`, `${written(only[0])}${scaled}`, "0")
             : key("signed", MINUS, "+", "0"),
-          ...(only ? [] : stated),
+          ...(only !== undefined ? [] : stated),
         ]),
     ...(weights === undefined
       ? []
