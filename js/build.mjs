@@ -108,9 +108,11 @@ const css = isolated(
   }),
 );
 
-const packed = deflateRawSync(JSON.stringify({ name, common, script, css }), {
-  level: 9,
-}).toString("base64");
+// Parted by a byte that none of them holds: quotes in JSON would be escaped, and cost 1%.
+const parts = [name, common, script, css];
+if (parts.some((part) => part.includes("\0")))
+  throw new Error("A part holds the byte that parts them.");
+const packed = deflateRawSync(parts.join("\0"), { level: 9 }).toString("base64");
 const later = deflateRawSync(rest, { level: 9 });
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
 const single = (name, format) =>

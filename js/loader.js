@@ -18,7 +18,7 @@ async function inflate(bytes) {
 
 async function unpack() {
   const bytes = Uint8Array.from(atob(PACKED), (c) => c.charCodeAt(0));
-  const { name, common, script, css } = JSON.parse(await inflate(bytes));
+  const [name, common, script, css] = (await inflate(bytes)).split("\0");
   const base = addressOf(common);
   const load = async (text) => {
     if (!text.includes(name)) throw new Error(`it does not use ${name}`);

@@ -5,6 +5,7 @@ import { openDialog, whenSettled } from "./export/print";
 import { createFrame, type Frame } from "./frame/frame";
 import * as lazy from "./lazy";
 import { explain } from "./protocol/failure";
+import { itemAt, required } from "./protocol/required";
 import { SnapshotSource } from "./protocol/snapshot";
 import { acceptSelection } from "./state/binding";
 import { withSaved } from "./state/saved";
@@ -87,7 +88,7 @@ function report(main: HTMLElement, index: Index): void {
     const wanted = filter.value.trim().toLocaleLowerCase();
     let shown = 0;
     links.forEach((item, run) => {
-      item.hidden = !index.runs[run]!.title.toLocaleLowerCase().includes(wanted);
+      item.hidden = !itemAt(index.runs, run).title.toLocaleLowerCase().includes(wanted);
       if (!item.hidden) shown++;
     });
     count.textContent = `${shown} of ${links.length} texts`;
@@ -100,20 +101,20 @@ function report(main: HTMLElement, index: Index): void {
     const run = wanted < links.length ? wanted : 0;
     const mine = ++turn;
     links.forEach((item, i) => {
-      const link = item.firstElementChild!;
-      if (i === run) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      const link = item.firstElementChild;
+      if (i === run) link?.setAttribute("aria-current", "page");
+      else link?.removeAttribute("aria-current");
     });
     frame?.dispose();
     frame = null;
-    place.setAttribute("aria-label", index.runs[run]!.title);
+    place.setAttribute("aria-label", itemAt(index.runs, run).title);
     const current = () => mine === turn;
     const opened = await open(run, place, current);
     if (current()) frame = opened;
   };
   window.addEventListener("hashchange", () => void follow());
   main.classList.add("aw-page-report");
-  const printer = h("button", { type: "button" }, "Print all texts");
+  const printer = h("button", {}, "Print all texts");
   const asked = async () => {
     printer.disabled = true;
     const view = place.querySelector<HTMLElement>(OPEN_VIEW)?.dataset.view;
@@ -150,8 +151,10 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
 
 function start(): void {
   provide(lazy);
-  const main = document.querySelector<HTMLElement>("main")!;
-  const index = JSON.parse(document.getElementById("aw-index")!.textContent) as Index;
+  const main = required(document.querySelector<HTMLElement>("main"), "<main>");
+  const index = JSON.parse(
+    required(document.getElementById("aw-index"), "#aw-index").textContent,
+  ) as Index;
   main.replaceChildren();
   if (index.layout === "report") report(main, index);
   else void stack(main, index);

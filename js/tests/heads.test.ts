@@ -1,12 +1,14 @@
 // @vitest-environment jsdom
+
 import { afterEach, describe, expect, it } from "vitest";
 import { dodge } from "../src/draw/strip";
 import { METRICS } from "../src/figures/catalog/cards";
 import { formatNumber } from "../src/figures/format";
+import { itemAt } from "../src/protocol/required";
 import { ascending, layerSummaries, rankOf, scaleOf } from "../src/views/heads/figures";
 import { parseFilter, sortHeads } from "../src/views/heads/table";
 import { heads } from "../src/views/heads/view";
-import { ATTENTION, figures, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
+import { ATTENTION, figureOf, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
 
 let dispose: () => void = () => undefined;
 let element: HTMLElement;
@@ -27,8 +29,8 @@ const card = (key: string): HTMLElement =>
   element.querySelector(`.aw-card[data-metric=${key}]`) as HTMLElement;
 const value = (key: string): number =>
   Number((card(key).querySelector(".aw-card-value") as HTMLElement).dataset.awValue);
-const figureOf = (layer: number, head: number, key: string, tau = 0.01): number =>
-  figures(ATTENTION[layer][head], tau)[key];
+const figureAt = (layer: number, head: number, key: string, tau = 0.01): number =>
+  figureOf(itemAt(itemAt(ATTENTION, layer), head), tau, key);
 const order = (): number[] =>
   [...element.querySelectorAll<HTMLElement>(".aw-heads-all tbody tr")].map((row) =>
     Number(row.dataset.index),
@@ -41,17 +43,17 @@ describe("cards", () => {
   it("show the selected head's figures, all digits behind them", () => {
     draw();
     for (const { key } of METRICS) {
-      expect(value(key)).toBe(Math.fround(figureOf(1, 2, key)));
+      expect(value(key)).toBe(Math.fround(figureAt(1, 2, key)));
       expect(card(key).querySelector(".aw-card-value")?.textContent).toBe(
-        formatNumber(figureOf(1, 2, key)),
+        formatNumber(figureAt(1, 2, key)),
       );
     }
   });
 
   it("say where the head stands among all", () => {
     draw();
-    const all = ATTENTION.flat().map((matrix) => figures(matrix, 0.01).confidence_avg);
-    const rank = all.filter((other) => other > figureOf(1, 2, "confidence_avg")).length + 1;
+    const all = ATTENTION.flat().map((matrix) => figureOf(matrix, 0.01, "confidence_avg"));
+    const rank = all.filter((other) => other > figureAt(1, 2, "confidence_avg")).length + 1;
     expect(card("confidence_avg").querySelector(".aw-card-standing")?.textContent).toMatch(
       new RegExp(`^${rank}(st|nd|rd|th) of ${LAYERS * HEADS}$`),
     );
@@ -60,7 +62,7 @@ describe("cards", () => {
   it("follow the selection", () => {
     const { state } = draw();
     state.set({ layer: 2, head: 0 });
-    expect(value("uniformity")).toBe(Math.fround(figureOf(2, 0, "uniformity")));
+    expect(value("uniformity")).toBe(Math.fround(figureAt(2, 0, "uniformity")));
     expect(element.querySelectorAll(".aw-dot.is-this")).toHaveLength(METRICS.length);
     expect(element.querySelector(".aw-dot.is-this")?.getAttribute("data-index")).toBe("8");
   });
@@ -69,7 +71,7 @@ describe("cards", () => {
     const { state } = draw();
     const detail = (): string | null | undefined =>
       card("focus_entropy").querySelector(".aw-card-sub")?.textContent;
-    const keysOf = (head: number): number => Math.fround(figureOf(1, head, "effective_keys"));
+    const keysOf = (head: number): number => Math.fround(figureAt(1, head, "effective_keys"));
     expect(detail()).toContain(` of max, ${formatNumber(keysOf(2))} keys a query`);
     state.set({ head: "mean" });
     const mean = [0, 1, 2, 3].reduce((total, head) => total + keysOf(head), 0) / HEADS;
@@ -80,7 +82,7 @@ describe("cards", () => {
     const { state } = draw();
     state.set({ head: "mean" });
     const own = Array.from({ length: HEADS }, (_, head) =>
-      Math.fround(figureOf(1, head, "focus_entropy")),
+      Math.fround(figureAt(1, head, "focus_entropy")),
     );
     expect(value("focus_entropy")).toBeCloseTo(own.reduce((a, b) => a + b) / HEADS, 12);
     expect(card("focus_entropy").querySelector(".aw-card-standing")?.textContent).toBe(
@@ -109,7 +111,7 @@ describe("cards", () => {
       visited.push(state.get());
     }
     const seen = visited.map(({ layer, head }) =>
-      figureOf(layer, head as number, "confidence_avg"),
+      figureAt(layer, head as number, "confidence_avg"),
     );
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
     expect(new Set(seen).size).toBe(LAYERS * HEADS);
@@ -130,8 +132,8 @@ describe("cards", () => {
     expect(order()[0]).toBe(
       [...ATTENTION.flat().keys()].sort(
         (a, b) =>
-          figures(ATTENTION.flat()[b], 0.01).focus_entropy -
-          figures(ATTENTION.flat()[a], 0.01).focus_entropy,
+          figureOf(itemAt(ATTENTION.flat(), b), 0.01, "focus_entropy") -
+          figureOf(itemAt(ATTENTION.flat(), a), 0.01, "focus_entropy"),
       )[0],
     );
   });
@@ -142,12 +144,12 @@ describe("cards", () => {
     element.querySelector<HTMLElement>("[data-tau=uniform]")?.click();
     await settled();
     expect(asked()).toEqual([{ kind: "metrics", tau: "uniform" }]);
-    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity", 1 / TOKENS.length)));
+    expect(value("sparsity")).toBe(Math.fround(figureAt(1, 2, "sparsity", 1 / TOKENS.length)));
     expect(element.querySelector("[data-tau=uniform]")?.getAttribute("aria-pressed")).toBe("true");
     element.querySelector<HTMLElement>("[data-tau='0.01']")?.click();
     await settled();
     expect(asked()).toHaveLength(1);
-    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity")));
+    expect(value("sparsity")).toBe(Math.fround(figureAt(1, 2, "sparsity")));
   });
 
   it("keep the last figures and report when the threshold cannot be had", async () => {
@@ -155,7 +157,7 @@ describe("cards", () => {
     element.querySelector<HTMLElement>("[data-tau=uniform]")?.click();
     await settled();
     expect(reports).toEqual(["There is no kernel here."]);
-    expect(value("sparsity")).toBe(Math.fround(figureOf(1, 2, "sparsity")));
+    expect(value("sparsity")).toBe(Math.fround(figureAt(1, 2, "sparsity")));
     expect(element.querySelector("[data-tau='0.01']")?.getAttribute("aria-pressed")).toBe("true");
   });
 });
@@ -171,7 +173,7 @@ describe("table of all heads", () => {
     );
     expect(cells).toEqual(
       ATTENTION.flat().map((matrix) =>
-        METRICS.map(({ key }) => Math.fround(figures(matrix, 0.01)[key])),
+        METRICS.map(({ key }) => Math.fround(figureOf(matrix, 0.01, key))),
       ),
     );
   });
@@ -199,11 +201,11 @@ describe("table of all heads", () => {
     expect(filter("h2")).toEqual([2, 6, 10]);
     expect(filter("2.3")).toEqual([11]);
     expect(filter("L2 · H3".replace(" ·", ""))).toEqual([11]);
-    const limit = figureOf(1, 2, "confidence_avg");
+    const limit = figureAt(1, 2, "confidence_avg");
     expect(filter(`conf. avg >= ${limit.toFixed(6)} and L1`)).toEqual(
       [4, 5, 6, 7].filter(
         (index) =>
-          Math.fround(figureOf(1, index % HEADS, "confidence_avg")) >= Number(limit.toFixed(6)),
+          Math.fround(figureAt(1, index % HEADS, "confidence_avg")) >= Number(limit.toFixed(6)),
       ),
     );
     expect(filter("nonsense")).toHaveLength(LAYERS * HEADS);
@@ -222,10 +224,10 @@ describe("table of all heads", () => {
   it("moves along rows with arrow keys", () => {
     draw();
     const buttons = [...element.querySelectorAll<HTMLElement>(".aw-heads-all tbody button")];
-    buttons[3].focus();
-    press(buttons[3], "ArrowDown");
+    itemAt(buttons, 3).focus();
+    press(itemAt(buttons, 3), "ArrowDown");
     expect(document.activeElement).toBe(buttons[4]);
-    press(buttons[4], "End");
+    press(itemAt(buttons, 4), "End");
     expect(document.activeElement).toBe(buttons.at(-1));
   });
 });

@@ -10,8 +10,8 @@ import {
   windowAt,
 } from "../src/figures/derive/dimensions";
 import { type Architecture, stagesOf, stepOf, walkOf } from "../src/figures/derive/stages";
-import { layoutMap, type Placed } from "../src/views/inside/layout";
-import { formatParameters } from "../src/views/inside/parameters";
+import { layoutMap, type Placed } from "../src/views/inside/map/layout";
+import { formatParameters } from "../src/views/inside/map/parameters";
 import { metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "bank", "of", "the", "river", "[SEP]"];

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { PackError, readPack, writePack } from "../src/protocol/pack";
+import { itemAt } from "../src/protocol/required";
 import type { Meta, NdArray } from "../src/protocol/types";
 import { metaOf } from "./runs";
 
 const arrays = (entries: Record<string, NdArray>) => new Map(Object.entries(entries));
 const meta: Meta = metaOf(["[CLS]", "naïve", "👩‍🚀"]);
 
-function headerOf(pack: Uint8Array): { header: Record<string, unknown>; end: number } {
+function headerOf(pack: Uint8Array): { header: Header; end: number } {
   const length = new DataView(pack.buffer, pack.byteOffset).getUint32(4, true);
   return {
     header: JSON.parse(new TextDecoder().decode(pack.subarray(8, 8 + length))),
@@ -14,14 +15,19 @@ function headerOf(pack: Uint8Array): { header: Record<string, unknown>; end: num
   };
 }
 
+interface Header {
+  meta: { tokens: { id: number[] } };
+  arrays?: Record<string, unknown>[];
+}
+
 /** A pack whose header was changed by hand. */
-function tampered(change: (header: Record<string, never>) => void): Uint8Array {
+function tampered(change: (header: Header) => void): Uint8Array {
   const pack = writePack({
     meta,
     arrays: arrays({ a: { data: new Float32Array([1, 2]), shape: [2] } }),
   });
   const { header, end } = headerOf(pack);
-  change(header as Record<string, never>);
+  change(header);
   const text = new TextEncoder().encode(JSON.stringify(header));
   const out = new Uint8Array(8 + text.length + (pack.length - end) + 64);
   out.set(pack.subarray(0, 8));
@@ -84,8 +90,7 @@ describe("a pack", () => {
 });
 
 describe("a hostile pack is refused", () => {
-  const entry = (header: Record<string, never>): Record<string, unknown> =>
-    (header.arrays as unknown as Record<string, unknown>[])[0]!;
+  const entry = (header: Header): Record<string, unknown> => itemAt(header.arrays ?? [], 0);
   const cases: [string, () => ArrayBuffer | Uint8Array, RegExp][] = [
     ["empty", () => new ArrayBuffer(0), /shorter/],
     ["of another kind", () => new TextEncoder().encode("PK\u0003\u0004 and more"), /AWP1/],
@@ -106,14 +111,10 @@ describe("a hostile pack is refused", () => {
     ["of a later version", () => tampered((h) => Object.assign(h.meta, { version: 2 })), /version/],
     [
       "with token columns of unequal length",
-      () => tampered((h) => (h.meta as { tokens: { id: number[] } }).tokens.id.pop()),
+      () => tampered((h) => h.meta.tokens.id.pop()),
       /entries/,
     ],
-    [
-      "without arrays",
-      () => tampered((h) => delete (h as Record<string, unknown>).arrays),
-      /no arrays/,
-    ],
+    ["without arrays", () => tampered((h) => delete h.arrays), /no arrays/],
     [
       "with an offset beyond its end",
       () => tampered((h) => Object.assign(entry(h), { offset: 1 << 30 })),

@@ -1,9 +1,10 @@
 /** Aligned strips of cells, one below the other, with one cursor through all of them. */
 
 import { exact } from "../figures/format";
+import { itemAt } from "../protocol/required";
 import { type Mode, RAMP_SIZE, ramp } from "./color/ramp";
 import { signedIndex } from "./color/scale";
-import { h, setAttributes } from "./dom";
+import { consume, h, setAttributes } from "./dom";
 import { svg } from "./strip";
 
 export interface Band {
@@ -177,7 +178,7 @@ export class Bands {
     const gap = cell >= 5 ? 1 : 0;
     const cells = svg("g", {});
     for (let i = start; i < Math.min(stop, band.values.length); i++) {
-      const value = band.values[i]!;
+      const value = itemAt(band.values, i);
       const x = LEFT + (i - start) * cell;
       if (!Number.isFinite(value)) {
         cells.append(
@@ -199,7 +200,7 @@ export class Bands {
           y,
           width: +(cell - gap).toFixed(2),
           height: tall,
-          fill: css[index]!,
+          fill: itemAt(css, index),
           "data-dimension": i,
           "data-aw-value": exact(value, band.error?.(value, i)),
         }),
@@ -307,7 +308,6 @@ export class Bands {
     const next = moves[event.key];
     if (next === undefined) return;
     this.move(Math.min(Math.max(next, 0), total - 1));
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

@@ -1,7 +1,12 @@
 /** Canvases that are sharp on every screen, and images made by lookup table. */
 
+import { required } from "../protocol/required";
 import { RAMP_SIZE } from "./color/ramp";
 import { signedIndex } from "./color/scale";
+
+/** The 2d context of a canvas: every browser has one. */
+export const penOf = (canvas: HTMLCanvasElement): CanvasRenderingContext2D =>
+  required(canvas.getContext("2d"), "The canvas's context");
 
 /** Size a canvas in CSS pixels and scale its context to device pixels. */
 export function fitCanvas(
@@ -18,13 +23,13 @@ export function fitCanvas(
     canvas.style.width = `${w / ratio}px`;
     canvas.style.height = `${hgt / ratio}px`;
   }
-  const context = canvas.getContext("2d")!;
+  const context = penOf(canvas);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   return context;
 }
 
-/** While a picture is taken canvases are finer than the screen; see `save/picture.ts`. */
+/** While a picture is taken canvases are finer than the screen; see `export/picture.ts`. */
 let least = 1;
 
 export const pixelRatio = (): number => Math.max(window.devicePixelRatio || 1, least);
@@ -54,21 +59,26 @@ export function heatImage(
   const canvas = document.createElement("canvas");
   canvas.width = columns;
   canvas.height = rows;
-  const context = canvas.getContext("2d")!;
+  const context = penOf(canvas);
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   const last = RAMP_SIZE - 1;
   // Truncating after 0.5 rounds; what passes `top` has the last colour.
   const factor = top > 0 ? 1 / top : 0;
   if (signed) {
-    for (let i = 0; i < pixels.length; i++) pixels[i] = words[signedIndex(values[i]!, top)]!;
+    for (let i = 0; i < pixels.length; i++)
+      pixels[i] = words[signedIndex(values[i] as number, top)] as number;
   } else if (root) {
     for (let i = 0; i < pixels.length; i++) {
-      pixels[i] = words[Math.min((Math.sqrt(values[i]! * factor) * last + 0.5) | 0, last)]!;
+      pixels[i] = words[
+        Math.min((Math.sqrt((values[i] as number) * factor) * last + 0.5) | 0, last)
+      ] as number;
     }
   } else {
     for (let i = 0; i < pixels.length; i++) {
-      pixels[i] = words[Math.min((values[i]! * factor * last + 0.5) | 0, last)]!;
+      pixels[i] = words[
+        Math.min(((values[i] as number) * factor * last + 0.5) | 0, last)
+      ] as number;
     }
   }
   context.putImageData(image, 0, 0);
@@ -81,7 +91,7 @@ export function hatching(context: CanvasRenderingContext2D, color: string): Canv
   const tile = document.createElement("canvas");
   tile.width = SIDE;
   tile.height = SIDE;
-  const pen = tile.getContext("2d")!;
+  const pen = penOf(tile);
   pen.strokeStyle = color;
   pen.lineWidth = 1;
   for (const shift of [-SIDE, 0, SIDE]) {
@@ -89,7 +99,7 @@ export function hatching(context: CanvasRenderingContext2D, color: string): Canv
     pen.lineTo(shift + SIDE, 0);
   }
   pen.stroke();
-  return context.createPattern(tile, "repeat")!;
+  return required(context.createPattern(tile, "repeat"), "The pattern");
 }
 
 /** Cut labels by font, width and text: a pan writes the same ones at every frame. */

@@ -10,6 +10,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
+  // In a form of the host's page a button without a type would send it.
+  if (tag === "button") element.setAttribute("type", "button");
   setAttributes(element, attributes);
   for (const child of children) if (child !== null) element.append(child);
   return element;
@@ -26,6 +28,12 @@ export function setAttributes(element: Element, attributes: Attributes): void {
       else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
     }
   }
+}
+
+/** Keep an event that was acted on from the host. */
+export function consume(event: Event): void {
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /** Move along a list with arrows, Home and End; null for any other key. */

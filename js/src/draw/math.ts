@@ -36,10 +36,14 @@ export function mathElement(
 /** An equation that may go on in the next line before each of its outermost equals signs. */
 export function wrappingEquation(node: MathNode, spoken: string): HTMLElement {
   const terms = "children" in node && node.tag === "mrow" ? node.children : [node];
-  const lines: MathNode[][] = [[]];
+  let line: MathNode[] = [];
+  const lines = [line];
   for (const term of terms) {
-    if ("text" in term && term.tag === "mo" && term.text === "=") lines.push([]);
-    lines.at(-1)!.push(term);
+    if ("text" in term && term.tag === "mo" && term.text === "=") {
+      line = [];
+      lines.push(line);
+    }
+    line.push(term);
   }
   const element = document.createElement("div");
   element.className = "aw-equation";

@@ -1,5 +1,7 @@
 /** A small non-modal dialog inside the widget: opens at an anchor, stays within its host. */
 
+import { consume } from "./dom";
+
 const GAP = 6;
 const MARGIN = 8;
 
@@ -68,8 +70,7 @@ export function createPopover(host: HTMLElement): Popover {
     const onEscape = (event: KeyboardEvent): void => {
       if (event.key !== "Escape") return;
       // Notebooks take Escape as "leave the cell".
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       close(true);
     };
     panel.addEventListener("keydown", onEscape, { signal });

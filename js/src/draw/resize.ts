@@ -20,7 +20,10 @@ export function onResize(
     seen = width;
     draw(width);
   };
-  const observer = new ResizeObserver((entries) => measure(entries.at(-1)!.contentRect.width));
+  const observer = new ResizeObserver((entries) => {
+    const last = entries.at(-1);
+    if (last !== undefined) measure(last.contentRect.width);
+  });
   const entry = { element, measure };
   observer.observe(element);
   watched.add(entry);

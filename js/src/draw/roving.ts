@@ -1,6 +1,7 @@
 /** A row of buttons that Tab enters once: arrows, Home and End move inside. */
 
-import { step } from "./dom";
+import { itemAt } from "../protocol/required";
+import { consume, step } from "./dom";
 
 /** Give `buttons` one Tab stop among them, at `entry` (default: the first). */
 export function setEntry(buttons: readonly HTMLElement[], entry = 0): void {
@@ -20,9 +21,8 @@ export function rove(list: HTMLElement, signal: AbortSignal): void {
       const next = index < 0 ? null : step(event.key, index, buttons.length);
       if (next === null) return;
       setEntry(buttons, next);
-      buttons[next]!.focus();
-      event.preventDefault();
-      event.stopPropagation();
+      itemAt(buttons, next).focus();
+      consume(event);
     },
     { signal },
   );

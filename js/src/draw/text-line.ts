@@ -2,6 +2,7 @@
 
 import { partOf, type Unit, unitsOf } from "../figures/derive/units";
 import { visible } from "../figures/format";
+import { itemAt } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import { h } from "./dom";
 
@@ -91,7 +92,7 @@ export const firstUnits = (meta: Meta, special: boolean): Unit[] =>
 
 export const sameUnits = (a: readonly Unit[], b: readonly Unit[]): boolean =>
   a.length === b.length &&
-  a.every((unit, i) => unit.token === b[i]!.token && unit.end === b[i]!.end);
+  a.every((unit, i) => unit.token === b[i]?.token && unit.end === b[i]?.end);
 
 /** What belongs to the word before it. */
 const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u;
@@ -108,7 +109,7 @@ export function buildLine(
   /** Pieces of one tagged word stand in one box, over the tag. */
   let box: { readonly word: number; readonly pieces: HTMLElement } | null = null;
   const buttons = units.map((unit, i) => {
-    const before = tokens.before[unit.token]!;
+    const before = itemAt(tokens.before, unit.token);
     const word = tags?.wordOf(unit.token) ?? null;
     if (box !== null && box.word !== word) box = null;
     if (meta.text_pair !== null && unit.segment !== segment && !unit.special) {
@@ -121,7 +122,7 @@ export function buildLine(
     if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
     else if (i > 0) {
       // What the text separates, the ribbon separates; a line breaks where the text could.
-      const apart = /\s/.test(before) || unit.special || units[i - 1]!.special;
+      const apart = /\s/.test(before) || unit.special || units[i - 1]?.special === true;
       if (apart) gap.push(document.createTextNode(" "));
     }
     if (box !== null) {
@@ -129,7 +130,7 @@ export function buildLine(
       return button;
     }
     nodes.push(...gap);
-    const tag = word === null ? null : tags!.of(word);
+    const tag = word === null ? null : (tags?.of(word) ?? null);
     let standing: HTMLElement = button;
     if (word !== null && tag !== null) {
       const pieces = h("span", { class: "aw-pieces" }, button);
@@ -146,7 +147,11 @@ export function buildLine(
       );
     }
     const last = nodes.at(-1);
-    if (gap.length === 0 && last instanceof HTMLElement && CLOSING.test(tokens.text[unit.token]!)) {
+    if (
+      gap.length === 0 &&
+      last instanceof HTMLElement &&
+      CLOSING.test(itemAt(tokens.text, unit.token))
+    ) {
       // Boxes over tags may be parted anywhere; a full stop begins no line.
       const held = last.classList.contains("aw-held")
         ? last

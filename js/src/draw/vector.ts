@@ -1,5 +1,7 @@
 /** A drawing of the page as one that stands alone: its styles inline, nothing to press or to focus. */
 
+import { itemAt } from "../protocol/required";
+
 const STYLES = [
   "fill",
   "fill-opacity",
@@ -25,7 +27,7 @@ export function standalone(drawing: SVGSVGElement): SVGSVGElement {
   const originals = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
   originals.forEach((original, i) => {
-    const element = copies[i]!;
+    const element = itemAt(copies, i);
     const seen = getComputedStyle(original);
     for (const name of STYLES) {
       const value = seen.getPropertyValue(name);

@@ -30,7 +30,7 @@ export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): 
   } catch (error) {
     if (isAbort(error) || signal.aborted) return;
     const { message, hint } = explain(error);
-    const again = h("button", { type: "button", class: "aw-heads-again" }, "Ask again");
+    const again = h("button", { class: "aw-heads-again" }, "Ask again");
     again.addEventListener("click", () => void fillWhenAnswered(element, wait), { signal });
     element.classList.add("is-absent");
     element.replaceChildren(

@@ -9,7 +9,7 @@ import { beyondText, errorOf, topOf } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import { SliceFailure } from "../protocol/failure";
 import type { Scale } from "../state/selection";
-import { VIEWS } from "../views";
+import { viewNamed } from "../views";
 import type { OpenView, ViewContext } from "../views/contract";
 import { type Caption, captionLines, captionOf, fileName } from "./caption";
 import { toCsv } from "./csv";
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<Format, string>> = {
 };
 
 export function captionFor({ source, state }: ViewContext, { name, drawn }: OpenView): Caption {
-  return captionOf(source.meta, state.get(), VIEWS[name]!, drawn?.options?.());
+  return captionOf(source.meta, state.get(), viewNamed(name), drawn?.options?.());
 }
 
 /** The largest weight of the one view whose ramp stands in the bar, outside its panel. */
@@ -42,7 +42,7 @@ function rampOf(
   { name }: OpenView,
 ): { max: number; scale: Scale; error: number; beyond: string } | null {
   const shown = matrix.get();
-  if (!VIEWS[name]!.scores || shown === null || shown.scores !== null) return null;
+  if (!viewNamed(name).scores || shown === null || shown.scores !== null) return null;
   const { scale } = state.get();
   const max = topOf(shown, scale);
   return { max, scale, error: errorOf(shown, max), beyond: beyondText(shown, scale) };
@@ -71,7 +71,7 @@ function drawnLegend(stage: ViewContext, open: OpenView, panel: HTMLElement): Ve
 async function tableOf({ name, drawn }: OpenView): Promise<Table> {
   const table = await drawn?.table();
   if (table == null) {
-    throw new SliceFailure(`The view "${VIEWS[name]!.label}" has no table to give here.`);
+    throw new SliceFailure(`The view "${viewNamed(name).label}" has no table to give here.`);
   }
   return table;
 }

@@ -7,7 +7,7 @@
  */
 
 import { ROOT_CLASS } from "../draw/color/theme";
-import { h, step } from "../draw/dom";
+import { consume, h, step } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { explain, isAbort } from "../protocol/failure";
 import type { OpenView, ViewContext } from "../views/contract";
@@ -50,7 +50,6 @@ export function saveMenu(
   const button = h(
     "button",
     {
-      type: "button",
       class: "aw-button",
       "aria-label": "Save",
       title: "Save this view",
@@ -152,7 +151,7 @@ export function saveMenu(
       ...items().map((item) => {
         const entry = h(
           "button",
-          { type: "button", role: "menuitem", tabindex: -1, "data-aw-save": item.name },
+          { role: "menuitem", tabindex: -1, "data-aw-save": item.name },
           item.label,
           item.detail === "" ? null : h("small", {}, item.detail),
         );
@@ -194,8 +193,7 @@ export function saveMenu(
       const round = next === index && /^Arrow/.test(event.key) ? all.length - 1 - index : next;
       all[round]?.focus({ preventScroll: true });
     }
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 
   button.addEventListener("click", () => (menu.hidden ? show() : close(true)), { signal });

@@ -8,6 +8,7 @@
 import { drawFiner } from "../draw/canvas";
 import { ROOT_CLASS } from "../draw/color/theme";
 import { h } from "../draw/dom";
+import { itemAt } from "../protocol/required";
 import { markup, stylesOf, svgAddress } from "./markup";
 import { drawUnseen, showWhole, type Unrolled, unroll } from "./whole";
 
@@ -75,10 +76,10 @@ export function complete(
     (element) => (element.scrollTop > 0 || element.scrollLeft > 0) && !whole.has(element),
   );
   for (const scroller of whole) {
-    showWhole(copies[originals.indexOf(scroller as HTMLElement)]!, scroller);
+    showWhole(itemAt(copies, originals.indexOf(scroller as HTMLElement)), scroller);
     for (const inner of scroller.querySelectorAll("*")) {
       if (isSticky(inner))
-        copies[originals.indexOf(inner as HTMLElement)]!.classList.add("aw-unstuck");
+        itemAt(copies, originals.indexOf(inner as HTMLElement)).classList.add("aw-unstuck");
     }
   }
   const shift = (element: Element, x: number, y: number): void => {

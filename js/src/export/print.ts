@@ -10,7 +10,8 @@ import { h } from "../draw/dom";
 import { measureNow } from "../draw/resize";
 import { showUnseen } from "../draw/wait";
 import { SliceFailure } from "../protocol/failure";
-import { VIEWS } from "../views";
+import { itemAt, required } from "../protocol/required";
+import { viewNamed } from "../views";
 import type { OpenView, Printing, ViewContext } from "../views/contract";
 import { captionLines } from "./caption";
 import { captionFor, pictureLegend } from "./files";
@@ -113,7 +114,7 @@ export function printing(
     const opened = open();
     const lines = captionLines(captionFor(stage, opened));
     const title = h("h2", { class: "aw-print-title", dir: "auto" });
-    title.textContent = `${VIEWS[opened.name]!.label}: ${lines[0]}`;
+    title.textContent = `${viewNamed(opened.name).label}: ${lines[0]}`;
     // The text stands above, whole, where the ribbon is.
     const bare = root.classList.contains("aw-bare");
     const caption = captionElement(bare ? lines.slice(1) : lines.slice(2));
@@ -198,7 +199,7 @@ function tooWide({ clientWidth, scrollWidth }: Element): number {
 export function breakTable(table: HTMLTableElement): () => void {
   const rows = [...table.rows];
   const columns = Math.max(...rows.map(({ cells }) => cells.length)) - 1;
-  const parts = Math.max(2, Math.ceil(LEAST_ZOOM / tooWide(table.parentElement!)));
+  const parts = Math.max(2, Math.ceil(LEAST_ZOOM / tooWide(table.parentElement ?? table)));
   const each = Math.ceil(columns / parts);
   const copies: HTMLTableElement[] = [];
   for (let first = 1; first <= columns; first += each) {
@@ -269,7 +270,7 @@ async function copyOf(root: HTMLElement): Promise<Document> {
   complete(copy, root);
   const chosen = [...root.querySelectorAll("select")];
   copy.querySelectorAll("select").forEach((select, i) => {
-    select.value = chosen[i]!.value;
+    select.value = itemAt(chosen, i).value;
   });
   page.title = copy.querySelector(".aw-print-title")?.textContent ?? "";
   page.head.append(h("style", {}, `${stylesOf(root)}\n${PAGE}`));
@@ -279,7 +280,7 @@ async function copyOf(root: HTMLElement): Promise<Document> {
 }
 
 function printCopy(page: Document): void {
-  const view = page.defaultView!;
+  const view = required(page.defaultView, "The copy's window");
   const leave = (): void => view.frameElement?.remove();
   view.addEventListener("afterprint", () => setTimeout(leave));
   try {

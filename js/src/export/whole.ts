@@ -73,8 +73,9 @@ export function partOf(scroller: Element): string {
     const middle = (box.top + box.bottom) / 2;
     return middle >= top && middle <= bottom ? [i + 1] : [];
   });
-  if (seen.length === 0 || seen.length === rows.length) return "";
-  return `Rows ${formatCount(seen[0]!)} to ${formatCount(seen.at(-1)!)} of ${formatCount(rows.length)}.`;
+  const [first, last] = [seen[0], seen.at(-1)];
+  if (first === undefined || last === undefined || seen.length === rows.length) return "";
+  return `Rows ${formatCount(first)} to ${formatCount(last)} of ${formatCount(rows.length)}.`;
 }
 
 /** Show the copy of a scrolling element at its full size; one that is too wide, smaller. */

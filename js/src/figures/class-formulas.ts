@@ -1,7 +1,7 @@
 /** The softmax over classes in symbols, and where it comes from. */
 
 import type { Reference } from "./catalog/types";
-import { closingSigmoids, type SoftmaxColumn } from "./classes";
+import { closingSigmoids, type SoftmaxColumn, termOf, withTerms } from "./classes";
 import { formatNumber } from "./format";
 import {
   apply,
@@ -76,31 +76,23 @@ export function sigmoidWithNumbers(
   column: SoftmaxColumn,
   index: number,
 ): { node: MathNode; spoken: string } {
-  const digits = closingSigmoids({
-    ...column,
-    logits: [column.logits[index]],
-    exp: [column.exp[index]],
-    probabilities: [column.probabilities[index]],
-  });
-  const logit = column.logits[index].toFixed(digits.logit).replace("-", "−");
-  const exp = formatNumber(column.exp[index], digits.exp);
-  const probability = formatNumber(column.probabilities[index]);
-  const number = mn(logit, column.logits[index]);
+  const term = termOf(column, index);
+  const digits = closingSigmoids(withTerms(column, [term]));
+  const logit = term.logit.toFixed(digits.logit).replace("-", "−");
+  const exp = formatNumber(term.exp, digits.exp);
+  const probability = formatNumber(term.probability);
+  const number = mn(logit, term.logit);
   const node = row(
     apply(mi("P"), mtext(`\u2068${label}\u2069`)),
     mo("="),
     frac(
       mn("1"),
-      row(
-        mn("1"),
-        mo("+"),
-        sup(mi("e"), row(mo("−"), column.logits[index] < 0 ? parens(number) : number)),
-      ),
+      row(mn("1"), mo("+"), sup(mi("e"), row(mo("−"), term.logit < 0 ? parens(number) : number))),
     ),
     mo("="),
-    frac(mn("1"), row(mn("1"), mo("+"), mn(exp, column.exp[index]))),
+    frac(mn("1"), row(mn("1"), mo("+"), mn(exp, term.exp))),
     mo("="),
-    mn(probability, column.probabilities[index]),
+    mn(probability, term.probability),
   );
   const spoken = `probability of ${label} equals 1 over 1 plus exp of minus ${logit}, equals ${probability}`;
   return { node, spoken };

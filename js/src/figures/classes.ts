@@ -1,5 +1,6 @@
 /** What a classifier says: classes, their softmax, and digits with which it closes. */
 
+import { itemAt } from "../protocol/required";
 import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
 import { textOf } from "./derive/units";
 import { shown } from "./format";
@@ -39,6 +40,30 @@ export interface SoftmaxColumn {
   readonly best: number;
 }
 
+/** One term of a softmax: a class, or a position. */
+export interface SoftmaxTerm {
+  readonly label: string;
+  readonly logit: number;
+  readonly exp: number;
+  readonly probability: number;
+}
+
+export const termOf = (column: SoftmaxColumn, index: number): SoftmaxTerm => ({
+  label: itemAt(column.labels, index),
+  logit: itemAt(column.logits, index),
+  exp: itemAt(column.exp, index),
+  probability: itemAt(column.probabilities, index),
+});
+
+/** The column with some of its terms alone; its sum and its largest logit stay. */
+export const withTerms = (column: SoftmaxColumn, terms: readonly SoftmaxTerm[]): SoftmaxColumn => ({
+  ...column,
+  labels: terms.map(({ label }) => label),
+  logits: terms.map(({ logit }) => logit),
+  exp: terms.map(({ exp }) => exp),
+  probabilities: terms.map(({ probability }) => probability),
+});
+
 export const CLASSIFICATION: SliceRequest = { kind: "classification" };
 export const firstTokenRequest = (head: HeadIndex): SliceRequest => ({ kind: "first_token", head });
 
@@ -63,36 +88,37 @@ export function slicedClasses({ data, arrays }: Slice): Classification {
 
 function column(
   labels: readonly string[],
-  { activation, logits, exp, probabilities }: Classification,
-  sum: number,
+  { activation, logits, exp, probabilities, sum }: Classification,
+  own: number,
   at: (index: number) => number,
 ): SoftmaxColumn {
-  const pick = (values: Float32Array): number[] => labels.map((_, i) => values[at(i)]);
-  const own = pick(logits);
-  const logitMax = own.reduce((most, value) => Math.max(most, value), -Infinity);
+  // A regression has logits alone.
+  const pick = (values: Float32Array): number[] =>
+    labels.map((_, i) => values[at(i)] ?? Number.NaN);
+  const picked = pick(logits);
+  const logitMax = picked.reduce((most, value) => Math.max(most, value), -Infinity);
   return {
     activation,
     labels,
-    logits: own,
+    logits: picked,
     exp: pick(exp),
-    sum,
+    sum: sum[own] ?? Number.NaN,
     probabilities: pick(probabilities),
     logitMax,
-    best: own.indexOf(logitMax),
+    best: picked.indexOf(logitMax),
   };
 }
 
 /** The softmax over the classes of one text or token. */
 export const classesOf = (found: Classification, row: number): SoftmaxColumn =>
-  column(found.labels, found, found.sum[row], (i) => row * found.labels.length + i);
+  column(found.labels, found, row, (i) => row * found.labels.length + i);
 
 /** The softmax over the positions: of where an answer starts (0) or ends (1). */
 export const positionsOf = (
   found: Classification,
   boundary: number,
   names: readonly string[],
-): SoftmaxColumn =>
-  column(names, found, found.sum[boundary], (i) => i * found.labels.length + boundary);
+): SoftmaxColumn => column(names, found, boundary, (i) => i * found.labels.length + boundary);
 
 export interface ColumnDigits {
   /** Decimals of the logits. */
@@ -124,7 +150,7 @@ export function closingColumn(
     exp.every(
       (value, i) =>
         shown(shown(value, d) / shown(sum, s), RESULT_DIGITS) ===
-        shown(probabilities[i], RESULT_DIGITS),
+        shown(itemAt(probabilities, i), RESULT_DIGITS),
     );
   let digits = { exp: MOST_DIGITS, sum: MOST_DIGITS - 1 };
   search: for (let s = RESULT_DIGITS; s < MOST_DIGITS; s++) {
@@ -142,7 +168,7 @@ export function closingColumn(
     !logits.every(
       (value, i) =>
         shown(Math.exp(rounded(value, logit) - rounded(logitMax, logit)), digits.exp) ===
-        shown(exp[i], digits.exp),
+        shown(itemAt(exp, i), digits.exp),
     )
   ) {
     logit++;
@@ -155,7 +181,8 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
   const closes = (d: number): boolean =>
     exp.every(
       (value, i) =>
-        !Number.isFinite(value) || shown(1 / (1 + shown(value, d))) === shown(probabilities[i]),
+        !Number.isFinite(value) ||
+        shown(1 / (1 + shown(value, d))) === shown(itemAt(probabilities, i)),
     );
   let digits = RESULT_DIGITS;
   while (digits < MOST_DIGITS && !closes(digits)) digits++;
@@ -163,7 +190,8 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
     exp.every(
       (value, i) =>
         !Number.isFinite(value) ||
-        shown(Math.exp(-Number(logits[i].toFixed(decimals))), digits) === shown(value, digits),
+        shown(Math.exp(-Number(itemAt(logits, i).toFixed(decimals))), digits) ===
+          shown(value, digits),
     );
   let logit = 2;
   while (logit < MOST_DIGITS && !follows(logit)) logit++;
@@ -179,7 +207,7 @@ export interface Odds {
 
 /** How much likelier one class is than another: the difference of logits is the log of the odds. */
 export function oddsOf({ logits }: SoftmaxColumn, one: number, other: number): Odds {
-  const difference = logits[one] - logits[other];
+  const difference = itemAt(logits, one) - itemAt(logits, other);
   const ratio = Math.exp(difference);
   let digits = RESULT_DIGITS;
   while (digits < MOST_DIGITS && shown(Math.exp(shown(difference, digits))) !== shown(ratio)) {
@@ -207,11 +235,13 @@ export function bestSpan(
   const segments = new Set(segment.filter((_, i) => !special[i]));
   const searched = Math.max(...segments);
   let start = -1;
+  let likeliest = -Infinity;
   let best: Span | null = null;
   for (let i = 0; i < rows; i++) {
     if (special[i] || segment[i] !== searched) continue;
-    if (start < 0 || probabilities[i * width] > probabilities[start * width]) start = i;
-    const probability = probabilities[start * width] * probabilities[i * width + 1];
+    const here = itemAt(probabilities, i * width);
+    if (here > likeliest) [start, likeliest] = [i, here];
+    const probability = likeliest * itemAt(probabilities, i * width + 1);
     if (best === null || probability > best.probability) best = { start, end: i, probability };
   }
   return best;
@@ -223,12 +253,12 @@ export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
 
 export function classesTable(found: Classification): Table {
   const { labels, task, activation, logits, exp, sum, probabilities } = found;
-  const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
+  const known = (value = Number.NaN): number | null => (Number.isFinite(value) ? value : null);
   const rows = Array.from(logits, (logit, at) => {
     const [row, label] = [Math.floor(at / labels.length), at % labels.length];
     const own = activation === "softmax" && task !== "question_answering" ? row : label;
-    const figures = [exp[at], sum[own], probabilities[at]].map(known);
-    return [row, labels[label], logit, ...figures] as const;
+    const figures = [exp[at], sum[own], probabilities[at]].map((value) => known(value));
+    return [row, itemAt(labels, label), logit, ...figures] as const;
   });
   return { columns: ["row", "label", "logit", "exp", "sum", "probability"], rows };
 }

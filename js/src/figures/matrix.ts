@@ -1,6 +1,7 @@
 /** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
 
 import { explain, isAbort } from "../protocol/failure";
+import { arrayOf } from "../protocol/required";
 import type { HeadIndex, Meta, SliceRequest, Source } from "../protocol/types";
 import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
@@ -94,11 +95,12 @@ function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "ma
   const max = maximum(weights);
   const { length } = units;
   let words = 0;
+  // No iterators here: this runs over every cell at every head.
   for (let i = 0; i < length; i++) {
-    if (units[i]!.special) continue;
+    if (units[i]?.special !== false) continue;
     for (let j = 0; j < length; j++) {
-      const weight = weights[i * length + j]!;
-      if (weight > words && !units[j]!.special) words = weight;
+      const weight = weights[i * length + j] as number;
+      if (weight > words && units[j]?.special === false) words = weight;
     }
   }
   const several = units.filter(({ special }) => !special).length > 1;
@@ -195,7 +197,7 @@ export function createMatrix(
       }
       const { units } = known;
       const size = units.length;
-      const raw = weights.arrays.get("weights")!.data as Float32Array;
+      const raw = arrayOf(weights, "weights").data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
       const projected = project(raw, n, units);
       const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;

@@ -1,6 +1,7 @@
 /** One link in full: weight, share, scaled score and raw product, out of the source's own numbers. */
 
 import { isAbort } from "../protocol/failure";
+import { itemAt } from "../protocol/required";
 import type { Slice, Source } from "../protocol/types";
 import { dot, rankOf, rowOf, softmax } from "./derive/matrix";
 import { errorOf, type Matrix, scoresAbsent } from "./matrix";
@@ -76,10 +77,10 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
     of(matrix, row, column) {
       const { weights, size, units } = matrix;
       const line = rowOf(weights, row, size);
-      const weight = line[column]!;
+      const weight = itemAt(line, column);
       const total = line.reduce((sum, value) => sum + value, 0);
-      const query = units[row]!;
-      const key = units[column]!;
+      const query = itemAt(units, row);
+      const key = itemAt(units, column);
       const single = query.end - query.token === 1 && key.end - key.token === 1;
       const same = known?.layer === matrix.layer && known.head === matrix.head;
       const here = same && single && matrix.quantity === "weights" ? known : null;
@@ -93,7 +94,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const scores = array(here?.scores, "scores");
       const scoreRow = scores === null ? null : rowOf(scores, query.token, n);
       const opened = scoreRow === null ? null : softmax(scoreRow);
-      const score = scoreRow === null ? null : scoreRow[key.token]!;
+      const score = scoreRow === null ? null : itemAt(scoreRow, key.token);
       const unscored = noScores(matrix, single);
       const scaling = (here?.qkv?.data.scaling as number | undefined) ?? null;
       const scoreError = matrix.scoreError ?? 0;
@@ -127,8 +128,8 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
     async load(matrix) {
       const { layer, head } = matrix;
       wanted = `${layer}.${head}`;
-      const here = known?.layer === layer && known.head === head;
-      if (head === "mean" || matrix.quantity === "rollout" || (here && known!.complete)) return;
+      const here = known?.layer === layer && known.head === head && known.complete;
+      if (head === "mean" || matrix.quantity === "rollout" || here) return;
       const ask = async (kind: string, held: boolean): Promise<Slice | null> => {
         if (!held) return null;
         try {

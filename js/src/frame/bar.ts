@@ -7,6 +7,7 @@ import { h, setAttributes } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { exact, formatNumber } from "../figures/format";
 import { beyondText, errorOf, topOf } from "../figures/matrix";
+import { itemAt } from "../protocol/required";
 import type { Scale, Selection, Theme } from "../state/selection";
 import type { ViewContext } from "../views/contract";
 
@@ -36,16 +37,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     set: (value: number) => void,
   ) {
     const value = h("span", { class: "aw-number aw-stepper-value" });
-    const less = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": `${name} before` },
-      "‹",
-    );
-    const more = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": `${name} after` },
-      "›",
-    );
+    const less = h("button", { class: "aw-button", "aria-label": `${name} before` }, "‹");
+    const more = h("button", { class: "aw-button", "aria-label": `${name} after` }, "›");
     act(less, "click", () => set(Math.max(0, (get() ?? 0) - 1)));
     act(more, "click", () => set(Math.min(size - 1, (get() ?? -1) + 1)));
     const made = h(
@@ -85,11 +78,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     set: (on: boolean) => void,
     title = "",
   ): HTMLButtonElement {
-    const made = h(
-      "button",
-      { type: "button", class: "aw-toggle", "data-aw-part": part, title },
-      label,
-    );
+    const made = h("button", { class: "aw-toggle", "data-aw-part": part, title }, label);
     const show = () => {
       const without = part === "mean" && state.get().quantity === "rollout";
       made.disabled = without;
@@ -175,11 +164,13 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     "masked",
   );
 
+  const passed = h("span", { class: "aw-number" });
+  const tile = h("i", { "aria-hidden": "true" });
   const passing = h(
     "span",
     { class: "aw-ramp-hatched aw-ramp-beyond", "data-aw-part": "legend-beyond", hidden: true },
-    h("i", { "aria-hidden": "true" }),
-    h("span", { class: "aw-number" }),
+    tile,
+    passed,
   );
 
   function explain(): void {
@@ -191,9 +182,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const called = shown.quantity === "rollout" ? "rollout" : "weight";
     quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
-    const stopsOfRamp = Array.from(
-      { length: STOPS },
-      (_, i) => css[Math.round((i / (STOPS - 1)) * 255)]!,
+    const stopsOfRamp = Array.from({ length: STOPS }, (_, i) =>
+      itemAt(css, Math.round((i / (STOPS - 1)) * 255)),
     );
     gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
     const max = topOf(shown, scale);
@@ -209,17 +199,15 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     legend.title = SCALE_LABELS[scale];
     const beyond = legend.hidden ? "" : beyondText(shown, scale);
     passing.hidden = beyond === "";
-    passing.lastElementChild!.textContent = beyond;
+    passed.textContent = beyond;
     passing.title = `${beyond}: hatched, they pass the end of the ramp`;
-    const tile = passing.firstElementChild as HTMLElement;
-    tile.style.backgroundColor = css.at(-1)!;
+    tile.style.backgroundColor = css.at(-1) ?? "";
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }
 
   const keys = h(
     "button",
     {
-      type: "button",
       class: "aw-button",
       "aria-label": "Keys",
       title: "Keys (?)",
@@ -230,7 +218,6 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const full = h(
     "button",
     {
-      type: "button",
       class: "aw-button",
       "aria-label": "Full screen",
       title: "Full screen",

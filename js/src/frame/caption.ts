@@ -2,7 +2,7 @@
 
 import { h } from "../draw/dom";
 import { headName } from "../figures/names";
-import { VIEWS } from "../views";
+import { viewNamed } from "../views";
 import type { ViewContext } from "../views/contract";
 import { viewOf } from "./tabs";
 
@@ -19,7 +19,7 @@ export function caption(element: HTMLElement, stage: ViewContext): () => void {
 
   function name(): void {
     const { layer, head, quantity, view } = state.get();
-    const shown = VIEWS[viewOf(source.meta, view)]!;
+    const shown = viewNamed(viewOf(source.meta, view));
     const where = quantity === "rollout" ? `rollout to L${layer}` : headName(layer, head);
     what.textContent = shown.head === "shown" ? where : shown.label;
   }

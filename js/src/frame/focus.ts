@@ -11,6 +11,7 @@ import { exact, formatNumber } from "../figures/format";
 import { errorOf, type Matrix, topOf } from "../figures/matrix";
 import { schemeOf, unitLabel } from "../figures/names";
 import { explain, isAbort } from "../protocol/failure";
+import { arrayOf, itemAt } from "../protocol/required";
 import type { ViewContext } from "../views/contract";
 
 const KEYS = 10;
@@ -46,10 +47,10 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     source
       .slice({ kind: "flow", token }, { signal })
       .then(
-        ({ arrays }): Flow => ({
+        (slice): Flow => ({
           token,
           state: "known",
-          values: arrays.get("flow")!.data as Float32Array,
+          values: arrayOf(slice, "flow").data as Float32Array,
         }),
       )
       .catch((error: unknown): Flow | null => {
@@ -73,7 +74,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
       return;
     }
     if (!wanted) {
-      const offer = h("button", { type: "button", class: "aw-button aw-text-button" });
+      const offer = h("button", { class: "aw-button aw-text-button" });
       offer.textContent = "Compare with flow (max-flow)";
       offer.title =
         "Attention flow (Abnar & Zuidema 2020): the maximum flow from this token in the last layer to " +
@@ -106,7 +107,8 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     if (shown === null) return;
     const { token, pair, scale } = state.get();
     const row = shown.unitOf(token);
-    const name = (i: number): string => unitLabel(shown.units[i]!, scheme);
+    const query = shown.units[row]?.token;
+    const name = (i: number): string => unitLabel(itemAt(shown.units, i), scheme);
     const rolled = shown.quantity === "rollout";
     const values = row >= 0 ? rowOf(shown.weights, row, shown.size) : shown.received;
     const top = row >= 0 ? shown.max : values.reduce((a, b) => Math.max(a, b), 0);
@@ -141,7 +143,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
       made.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
       // Only weights have the colour of a weight.
       if (row >= 0 && !flowing) {
-        made.style.background = css[Math.max(PALEST, rampIndex(value, ramps, scale))]!;
+        made.style.background = itemAt(css, Math.max(PALEST, rampIndex(value, ramps, scale)));
       }
       return made;
     };
@@ -155,18 +157,13 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     refill(
       list,
       chosen.map((i) => {
-        const value = values[i]!;
-        const unit = shown.units[i]!;
-        const pressed =
-          row >= 0 &&
-          pair !== null &&
-          pair[0] === shown.units[row]!.token &&
-          shown.unitOf(pair[1]) === i;
-        const flowing = flows === null ? [] : [flows[i]!];
+        const value = itemAt(values, i);
+        const unit = itemAt(shown.units, i);
+        const pressed = pair !== null && pair[0] === query && shown.unitOf(pair[1]) === i;
+        const flowing = flows === null ? [] : [itemAt(flows, i)];
         const button = h(
           "button",
           {
-            type: "button",
             class: "aw-rowkey",
             "data-token": unit.token,
             "aria-pressed": String(pressed),
@@ -192,14 +189,12 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
           ),
         );
         button.addEventListener("click", () => {
-          state.set(
-            row >= 0 ? { pair: [shown.units[row]!.token, unit.token] } : { token: unit.token },
-          );
+          state.set(query === undefined ? { token: unit.token } : { pair: [query, unit.token] });
         });
         return h("li", {}, button);
       }),
     );
-    const sum = chosen.reduce((total, i) => total + values[i]!, 0);
+    const sum = chosen.reduce((total, i) => total + itemAt(values, i), 0);
     const all = values.reduce((total, value) => total + value, 0);
     const others = shown.size - chosen.length - masked;
     const remains = Math.max(0, all - sum);

@@ -1,6 +1,7 @@
 /** The last runs, to run again. */
 
-import { h, step } from "../draw/dom";
+import { consume, h, step } from "../draw/dom";
+import { itemAt } from "../protocol/required";
 import type { PastRun } from "../protocol/types";
 
 /** A list of buttons; the first run is the one that is shown when `shown` says so. */
@@ -13,7 +14,6 @@ export function historyList(
     const button = h(
       "button",
       {
-        type: "button",
         class: "aw-past",
         tabindex: i === 0 ? 0 : -1,
         "aria-current": isShown(run),
@@ -34,11 +34,10 @@ export function historyList(
     const index = buttons.indexOf(event.target as HTMLButtonElement);
     const next = index < 0 ? null : step(event.key, index, buttons.length);
     if (next === null) return;
-    buttons[index]!.tabIndex = -1;
-    buttons[next]!.tabIndex = 0;
-    buttons[next]!.focus();
-    event.preventDefault();
-    event.stopPropagation();
+    itemAt(buttons, index).tabIndex = -1;
+    itemAt(buttons, next).tabIndex = 0;
+    itemAt(buttons, next).focus();
+    consume(event);
   });
   return h("div", {}, h("h3", { class: "aw-title" }, "Run again"), list);
 }

@@ -1,6 +1,6 @@
 /** The list of keys, by part, and the keys that work everywhere in the widget. */
 
-import { h } from "../draw/dom";
+import { consume, h } from "../draw/dom";
 
 type Keys = readonly (readonly [keys: string, does: string])[];
 
@@ -139,8 +139,7 @@ export function listenForKeys(
       if (event.key === "?") toggleKeys();
       else if (/^[1-9]$/.test(event.key)) openView(Number(event.key) - 1);
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

@@ -33,11 +33,7 @@ export function createMessages(): Messages {
     report(message, hint = "", remedy = null) {
       // The banner says so already.
       if (message === lost) return;
-      const close = h(
-        "button",
-        { type: "button", class: "aw-button", "aria-label": "Dismiss" },
-        "×",
-      );
+      const close = h("button", { class: "aw-button", "aria-label": "Dismiss" }, "×");
       close.addEventListener("click", clearReport);
       const text = h(
         "p",

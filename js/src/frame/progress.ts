@@ -19,11 +19,7 @@ export interface ProgressBar {
 export function createProgress(visible: (is: boolean) => void): ProgressBar {
   const text = h("span", { class: "aw-progress-text" });
   const count = h("span", { class: "aw-number aw-muted" });
-  const stop = h(
-    "button",
-    { type: "button", class: "aw-plain", "data-aw-part": "cancel" },
-    "Cancel",
-  );
+  const stop = h("button", { class: "aw-plain", "data-aw-part": "cancel" }, "Cancel");
   const fill = h("span", { class: "aw-progress-fill" });
   const bar = h("div", { class: "aw-progress-bar", role: "progressbar" }, fill);
   const element = h(

@@ -1,6 +1,6 @@
 /** Input for another text, which runs in the kernel; unobtrusive until it is used. */
 
-import { h } from "../draw/dom";
+import { consume, h } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { createPopover } from "../draw/popover";
 import { directionOf } from "../draw/text-line";
@@ -50,11 +50,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   const boxes: HTMLInputElement[] = [];
 
   const button = (part: string, label: string | null, face: Node | string, title: string) =>
-    h(
-      "button",
-      { type: "button", class: "aw-plain", "data-aw-part": part, "aria-label": label, title },
-      face,
-    );
+    h("button", { class: "aw-plain", "data-aw-part": part, "aria-label": label, title }, face);
   const run = button("run-button", null, "Run", "Run this text (Ctrl + Enter)");
   const pair = button("pair-button", null, "+ pair", "A second text: a sentence pair");
   const past = button("history-button", "Earlier texts", icon("history"), "Earlier texts");
@@ -125,8 +121,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
         } else if (event.key === "Escape" && changed()) fill(shown);
         else if (event.key === "Escape") open(false);
         else return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
       },
       { signal },
     );
@@ -248,11 +243,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
     },
     remedy(hint) {
       if (act === null || !TOO_LONG.test(hint)) return null;
-      const again = h(
-        "button",
-        { type: "button", class: "aw-plain aw-primary", "data-aw-part": "run-cut" },
-        "Run",
-      );
+      const again = h("button", { class: "aw-plain aw-primary", "data-aw-part": "run-cut" }, "Run");
       again.addEventListener("click", start, { signal });
       return h("div", { class: "aw-remedy" }, offer, again);
     },

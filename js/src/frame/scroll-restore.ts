@@ -14,9 +14,10 @@ const NAMES = [
 const PATIENCE_MS = 1500;
 
 const own = (element: Element): string =>
-  NAMES.filter((name) => element.hasAttribute(name))
-    .map((name) => `[${name}="${CSS.escape(element.getAttribute(name)!)}"]`)
-    .join("");
+  NAMES.map((name) => {
+    const value = element.getAttribute(name);
+    return value === null ? "" : `[${name}="${CSS.escape(value)}"]`;
+  }).join("");
 
 /** A selector of `element` below `root` that also finds its successor, or null when nothing names it. */
 export function address(element: Element, root: Element): string | null {

@@ -1,23 +1,27 @@
 /** Tabs and the chosen view; one view lives at a time. */
 
-import { h } from "../draw/dom";
+import { consume, h } from "../draw/dom";
+import { scrollAcross } from "../draw/scroll";
 import { explain } from "../protocol/failure";
+import { itemAt, required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import type { Selection } from "../state/selection";
-import { VIEWS } from "../views";
-import type { OpenView, ViewContext, ViewHandle } from "../views/contract";
+import { VIEWS, viewNamed } from "../views";
+import type { DrawView, OpenView, ViewContext, ViewHandle } from "../views/contract";
 import { acceptCode, CODE, drawOf, whenProvided } from "../views/lazy-views";
 
 /** Names of the views that a run has something for, in the order of their tabs. */
 export const viewsOf = (meta: Meta): string[] =>
-  Object.keys(VIEWS).filter(
-    (name) => VIEWS[name]!.available(meta) && (meta.snapshot?.views.includes(name) ?? true),
-  );
+  Object.entries(VIEWS)
+    .filter(
+      ([name, { available }]) => available(meta) && meta.snapshot?.views.includes(name) !== false,
+    )
+    .map(([name]) => name);
 
 /** The view that is shown for a wish that may not be available. */
 export const viewOf = (meta: Meta, wish: string): string => {
   const names = viewsOf(meta);
-  return names.includes(wish) ? wish : names[0]!;
+  return names.includes(wish) ? wish : itemAt(names, 0);
 };
 
 /** Whether the code of every view of a run is here. */
@@ -37,20 +41,20 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
   const names = viewsOf(source.meta);
   const id = `aw-panel-${Math.random().toString(36).slice(2)}`;
   panel.id = id;
-  const buttons = names.map((name, i) =>
-    h(
+  const buttons = names.map((name, i) => {
+    const { label } = viewNamed(name);
+    return h(
       "button",
       {
-        type: "button",
         role: "tab",
         class: "aw-tab",
         "data-view": name,
         "aria-controls": id,
-        title: `${VIEWS[name]!.label} (${i + 1})`,
+        title: `${label} (${i + 1})`,
       },
-      VIEWS[name]!.label,
-    ),
-  );
+      label,
+    );
+  });
   tabs.replaceChildren(...buttons);
   const listeners = new Set<() => void>();
   let stopView: (() => void) | null = null;
@@ -59,10 +63,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
 
   /** Scroll the tabs, and never the page, to the chosen one. */
   function reveal({ offsetLeft, offsetWidth }: HTMLElement): void {
-    const { scrollLeft, clientWidth } = tabs;
-    const end = offsetLeft + offsetWidth;
-    if (offsetLeft < scrollLeft) tabs.scrollLeft = offsetLeft;
-    else if (end > scrollLeft + clientWidth) tabs.scrollLeft = end - clientWidth;
+    scrollAcross(tabs, offsetLeft, offsetLeft + offsetWidth);
   }
 
   function open({ view }: Selection): void {
@@ -72,31 +73,33 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
       button.tabIndex = names[i] === name ? 0 : -1;
     });
     if (name === shown) return;
-    requestAnimationFrame(() => reveal(buttons[names.indexOf(name)]!));
+    requestAnimationFrame(() => reveal(itemAt(buttons, names.indexOf(name))));
     stopView?.();
     shown = name;
     const life = new AbortController();
     const element = h("div", { class: `aw-view-${name}`, "data-view": name });
     panel.replaceChildren(element);
-    panel.setAttribute("aria-label", VIEWS[name]!.label);
+    const { label } = viewNamed(name);
+    panel.setAttribute("aria-label", label);
     const signal = AbortSignal.any([stage.signal, life.signal]);
     drawn = null;
     let mine: ViewHandle | null = null;
-    const draw = (): void => {
+    const draw = (code: DrawView): void => {
       element.replaceChildren();
       try {
-        mine = drawn = drawOf(name)!(element, { ...stage, signal });
+        mine = drawn = code(element, { ...stage, signal });
       } catch (error) {
         const { message, hint } = explain(error);
-        stage.report(`The view "${VIEWS[name]!.label}" could not be drawn: ${message}`, hint);
+        stage.report(`The view "${label}" could not be drawn: ${message}`, hint);
       }
     };
     stopView = () => {
       life.abort();
       mine?.dispose();
     };
-    if (drawOf(name) === null) waitFor(name, element, draw, signal);
-    else draw();
+    const code = drawOf(name);
+    if (code === null) waitFor(name, element, draw, signal);
+    else draw(code);
     for (const listener of [...listeners]) listener();
   }
 
@@ -104,14 +107,14 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
   function waitFor(
     name: string,
     element: HTMLElement,
-    draw: () => void,
+    draw: (code: DrawView) => void,
     signal: AbortSignal,
   ): void {
-    const { label } = VIEWS[name]!;
+    const { label } = viewNamed(name);
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
     const ready = () => {
       busy(false);
-      draw();
+      draw(required(drawOf(name), `The code of "${name}"`));
       for (const listener of [...listeners]) listener();
     };
     const ask = (): void => {
@@ -124,7 +127,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
           if (signal.aborted || drawOf(name) !== null) return;
           busy(false);
           const { message, hint } = explain(error);
-          const again = h("button", { type: "button", class: "aw-button aw-primary" }, "Try again");
+          const again = h("button", { class: "aw-button aw-primary" }, "Try again");
           again.addEventListener("click", ask, { signal });
           const why = `${label} is not loaded. ${message} ${hint}`.trim();
           // In its place and not above: it is gone with the next try.
@@ -150,14 +153,13 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
       End: last,
     }[event.key];
     if (index < 0 || next === undefined) return;
-    state.set({ view: names[next]! });
-    buttons[next]!.focus({ preventScroll: true });
-    event.preventDefault();
-    event.stopPropagation();
+    state.set({ view: itemAt(names, next) });
+    itemAt(buttons, next).focus({ preventScroll: true });
+    consume(event);
   };
   const click = (event: MouseEvent): void => {
     const button = (event.target as Element).closest<HTMLElement>(".aw-tab");
-    if (button !== null) state.set({ view: button.dataset.view! });
+    if (button?.dataset.view !== undefined) state.set({ view: button.dataset.view });
   };
   tabs.addEventListener("keydown", move, { signal: stage.signal });
   tabs.addEventListener("click", click, { signal: stage.signal });

@@ -43,14 +43,17 @@ function squares(
   [start, stop]: Rows,
 ): Float32Array {
   const { n, arrays } = chunk;
-  const largest = need(chunk, `${prefix}largest`).data[index]!;
-  const levels = need(chunk, `${prefix}levels`).data[0]!;
+  const largest = need(chunk, `${prefix}largest`).data[index] as number;
+  const levels = need(chunk, `${prefix}levels`).data[0] as number;
   const from = (index * n + start) * n;
   const codes = need(chunk, `${prefix}codes`).data;
   const fine = arrays.get(`${prefix}fine`)?.data;
   const weights = new Float32Array((stop - start) * n);
   for (let i = 0; i < weights.length; i++) {
-    const code = fine === undefined ? codes[from + i]! : codes[from + i]! * 256 + fine[from + i]!;
+    const code =
+      fine === undefined
+        ? (codes[from + i] as number)
+        : (codes[from + i] as number) * 256 + (fine[from + i] as number);
     const share = code / levels;
     weights[i] = largest * share * share;
   }
@@ -68,19 +71,22 @@ export function decodeScores(
   const [low, high] = [need(chunk, "low").data, need(chunk, "high").data];
   const top = chunk.arrays.get("top")?.data;
   let at = 0;
-  for (let head = 0; head < index; head++) at += 2 * ranks[head]! * n;
-  const rank = ranks[index]!;
+  for (let head = 0; head < index; head++) at += 2 * (ranks[head] as number) * n;
+  const rank = ranks[index] as number;
   const side = (from: number): Float32Array => {
     const values = new Float32Array(rank * n);
     for (let i = 0; i < values.length; i++) {
-      const zigzag = low[from + i]! + 256 * high[from + i]! + 65_536 * (top?.[from + i] ?? 0);
+      const zigzag =
+        (low[from + i] as number) +
+        256 * (high[from + i] as number) +
+        65_536 * (top?.[from + i] ?? 0);
       values[i] = zigzag % 2 === 1 ? -(zigzag + 1) / 2 : zigzag / 2;
     }
     return values;
   };
   const queries = side(at);
   const keys = side(at + rank * n);
-  const unit = need(chunk, "step").data[index]! ** 2;
+  const unit = (need(chunk, "step").data[index] as number) ** 2;
   const shift = need(chunk, "shift").data;
   const bias = chunk.arrays.get("bias")?.data.subarray(index * n * n, (index + 1) * n * n);
   const allowed = chunk.arrays.get("allowed")?.data;
@@ -90,17 +96,19 @@ export function decodeScores(
     row.fill(0);
     // Direction by direction: each pass runs along one contiguous row of keys.
     for (let r = 0; r < rank; r++) {
-      const query = queries[r * n + i]!;
+      const query = queries[r * n + i] as number;
       if (query === 0) continue;
       const base = r * n;
-      for (let j = 0; j < n; j++) row[j]! += query * keys[base + j]!;
+      for (let j = 0; j < n; j++) {
+        row[j] = (row[j] as number) + query * (keys[base + j] as number);
+      }
     }
-    const added = shift[index * n + i]!;
+    const added = shift[index * n + i] as number;
     for (let j = 0; j < n; j++) {
       const cell = i * n + j;
       const possible = allowed === undefined || allowed[cell] !== 0;
       scores[cell - start * n] = possible
-        ? row[j]! * unit + added + (bias?.[cell] ?? 0)
+        ? (row[j] as number) * unit + added + (bias?.[cell] ?? 0)
         : -Infinity;
     }
   }
@@ -112,15 +120,18 @@ export function softmaxRows(scores: Float32Array, n: number): Float32Array {
   const weights = new Float32Array(scores.length);
   for (let start = 0; start < scores.length; start += n) {
     let most = -Infinity;
-    for (let j = start; j < start + n; j++) if (scores[j]! > most) most = scores[j]!;
+    for (let j = start; j < start + n; j++) {
+      const score = scores[j] as number;
+      if (score > most) most = score;
+    }
     if (most === -Infinity) continue;
     let total = 0;
     for (let j = start; j < start + n; j++) {
-      const exponential = Math.exp(scores[j]! - most);
+      const exponential = Math.exp((scores[j] as number) - most);
       weights[j] = exponential;
       total += exponential;
     }
-    for (let j = start; j < start + n; j++) weights[j]! /= total;
+    for (let j = start; j < start + n; j++) weights[j] = (weights[j] as number) / total;
   }
   return weights;
 }
@@ -132,7 +143,7 @@ export function decodeMean(chunk: LayerChunk, rows: Rows = every(chunk)): Float3
   const sum = new Float64Array((rows[1] - rows[0]) * chunk.n);
   for (let head = 0; head < heads; head++) {
     const weights = decodeWeights(chunk, head, rows);
-    for (let i = 0; i < sum.length; i++) sum[i]! += weights[i]!;
+    for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (weights[i] as number);
   }
   return Float32Array.from(sum, (value) => value / heads);
 }

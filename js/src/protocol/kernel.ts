@@ -3,6 +3,7 @@
 import { ByteCache } from "./cache";
 import { SliceFailure } from "./failure";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
+import { arrayOf, itemAt } from "./required";
 import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray } from "./types";
 
 /** anywidget's `experimental.invoke`. */
@@ -76,7 +77,9 @@ export function readReply(
   }
   return {
     data: (data ?? {}) as Record<string, unknown>,
-    arrays: new Map(headers.map((head, i) => [head.name, arrayFrom(head, asBytes(buffers[i]!))])),
+    arrays: new Map(
+      headers.map((head, i) => [head.name, arrayFrom(head, asBytes(itemAt(buffers, i)))]),
+    ),
   };
 }
 
@@ -103,12 +106,15 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Put pieces of consecutive rows back together. */
 export function joinRows(pieces: readonly Slice[]): Slice {
-  const [first] = pieces;
-  if (first === undefined || pieces.length === 1) return first!;
+  const first = itemAt(pieces, 0);
+  if (pieces.length === 1) return first;
   const arrays = new Map<string, NdArray>();
   for (const [name, { data, shape }] of first.arrays) {
-    const parts = pieces.map((piece) => piece.arrays.get(name)!);
-    const joinedShape = [parts.reduce((sum, part) => sum + part.shape[0]!, 0), ...shape.slice(1)];
+    const parts = pieces.map((piece) => arrayOf(piece, name));
+    const joinedShape = [
+      parts.reduce((sum, part) => sum + itemAt(part.shape, 0), 0),
+      ...shape.slice(1),
+    ];
     const joined = new (data.constructor as new (length: number) => TypedArray)(cells(joinedShape));
     let offset = 0;
     for (const part of parts) {

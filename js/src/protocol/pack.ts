@@ -1,5 +1,6 @@
 /** The packed first paint: "AWP1", a JSON header, then aligned little-endian arrays (docs/protocol.md). */
 
+import { itemAt } from "./required";
 import type { DType, Meta, NdArray, TypedArray } from "./types";
 
 const MAGIC = "AWP1";
@@ -187,7 +188,8 @@ export function writePack({ meta, arrays }: Pack): Uint8Array {
     header = encode(offsets);
   }
   const last = offsets.length - 1;
-  const total = last < 0 ? PREFIX_BYTES + header.byteLength : offsets[last]! + sizes[last]!;
+  const total =
+    last < 0 ? PREFIX_BYTES + header.byteLength : itemAt(offsets, last) + itemAt(sizes, last);
   const pack = new Uint8Array(total);
   for (let i = 0; i < MAGIC.length; i++) pack[i] = MAGIC.charCodeAt(i);
   new DataView(pack.buffer).setUint32(MAGIC.length, header.byteLength, true);

@@ -10,19 +10,22 @@ export function rolloutStep(
   for (let i = 0; i < n; i++) {
     let total = 0;
     for (let j = 0; j < n; j++) {
-      const value = 0.5 * (Number.isNaN(mean[i * n + j]!) ? 0 : mean[i * n + j]!);
+      const value =
+        0.5 * (Number.isNaN(mean[i * n + j] as number) ? 0 : (mean[i * n + j] as number));
       step[i * n + j] = value + (i === j ? 0.5 : 0);
-      total += step[i * n + j]!;
+      total += step[i * n + j] as number;
     }
-    for (let j = 0; j < n; j++) step[i * n + j]! /= total;
+    for (let j = 0; j < n; j++) step[i * n + j] = (step[i * n + j] as number) / total;
   }
   if (before === null) return step;
   const result = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let k = 0; k < n; k++) {
-      const share = step[i * n + k]!;
+      const share = step[i * n + k] as number;
       if (share === 0) continue;
-      for (let j = 0; j < n; j++) result[i * n + j]! += share * before[k * n + j]!;
+      for (let j = 0; j < n; j++) {
+        result[i * n + j] = (result[i * n + j] as number) + share * (before[k * n + j] as number);
+      }
     }
   }
   return result;

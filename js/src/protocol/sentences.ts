@@ -1,6 +1,7 @@
 /** Attention between sentences out of the layers of a saved page, as `attn_widget/figures/sentences.py` has it. */
 
 import { decodeMean, decodeWeights, type LayerChunk } from "./decode";
+import { itemAt } from "./required";
 import type { NdArray, Slice } from "./types";
 
 export type Aggregation = "mass" | "max";
@@ -22,6 +23,10 @@ export interface SavedLayer {
   readonly heads: readonly { readonly place: number; readonly head: number }[] | null;
 }
 
+function add(sum: Float64Array, values: Float32Array): void {
+  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (values[i] as number);
+}
+
 export async function gather(
   kind: Aggregation,
   saved: AsyncIterable<SavedLayer>,
@@ -36,20 +41,21 @@ export async function gather(
   for await (const { layer, chunk, heads: chosen } of saved) {
     if (chosen === null) {
       const mean = decodeMean(chunk, [start, stop]);
-      for (let i = 0; i < cells; i++) best[i]! += mean[i]!;
+      add(best, mean);
       summed++;
       continue;
     }
     for (const { place, head } of chosen) {
       const weights = decodeWeights(chunk, place, [start, stop]);
       if (kind === "mass") {
-        for (let i = 0; i < cells; i++) best[i]! += weights[i]!;
+        add(best, weights);
         summed++;
         continue;
       }
       for (let i = 0; i < cells; i++) {
-        if (weights[i]! <= best[i]!) continue;
-        best[i] = weights[i]!;
+        const weight = weights[i] as number;
+        if (weight <= (best[i] as number)) continue;
+        best[i] = weight;
         layers[i] = layer;
         heads[i] = head;
       }
@@ -66,7 +72,7 @@ export function drill(
   keys: readonly number[],
 ): Slice {
   const block = Float32Array.from(
-    queries.flatMap((query) => keys.map((key) => weights[(query - start) * n + key]!)),
+    queries.flatMap((query) => keys.map((key) => weights[(query - start) * n + key] as number)),
   );
   return {
     data: { coded: true },
@@ -88,14 +94,14 @@ export function matrix(
   const size = sentences.length;
   const values = new Float32Array(size * size);
   const elsewhere = new Float32Array(size);
-  const named = ["layer", "head", "query", "key"].map((name) => ({
+  const named = (["layer", "head", "query", "key"] as const).map((name) => ({
     name,
     data: new Int32Array(size * size),
   }));
   const inside = new Set(sentences.flat());
   const outside = Array.from({ length: n }, (_, i) => i).filter((token) => !inside.has(token));
   const sum = (query: number, keys: readonly number[]): number =>
-    keys.reduce((total, key) => total + weights[query * n + key]!, 0);
+    keys.reduce((total, key) => total + (weights[query * n + key] as number), 0);
   sentences.forEach((queries, a) => {
     const meanOver = (keys: readonly number[]): number =>
       queries.reduce((total, query) => total + sum(query, keys), 0) / queries.length;
@@ -106,17 +112,17 @@ export function matrix(
         values[at] = meanOver(keys);
         return;
       }
-      let [query, key] = [queries[0]!, keys[0]!];
+      let [query, key] = [itemAt(queries, 0), itemAt(keys, 0)];
       for (const i of queries) {
         for (const j of keys) {
-          if (weights[i * n + j]! > weights[query * n + key]!) [query, key] = [i, j];
+          if ((weights[i * n + j] as number) > (weights[query * n + key] as number))
+            [query, key] = [i, j];
         }
       }
       const cell = query * n + key;
-      values[at] = weights[cell]!;
-      [layers[cell]!, heads[cell]!, query, key].forEach((value, i) => {
-        named[i]!.data[at] = value;
-      });
+      values[at] = weights[cell] as number;
+      const witness = { layer: itemAt(layers, cell), head: itemAt(heads, cell), query, key };
+      for (const { name, data } of named) data[at] = witness[name];
     });
   });
   const square = [size, size];

@@ -6,8 +6,11 @@ import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { PackError, readPack, unpack } from "./pack";
 import { precisionOf } from "./precision";
+import { arrayOf, itemAt } from "./required";
 import { rolloutStep } from "./rollout";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
+import { shorterList, softmaxOf } from "./snapshot-predictions";
+import { f32, product, rowsOf, windowOf } from "./snapshot-tensors";
 import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
 import type { HeadIndex, Meta, NdArray, Precision, Slice, SliceRequest, Source } from "./types";
 
@@ -59,8 +62,6 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
 
 const needsKernel = (what: string): SliceFailure =>
   new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
-
-const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
 
 export class SnapshotSource implements Source {
   readonly live = false;
@@ -194,7 +195,7 @@ export class SnapshotSource implements Source {
           request.head === "mean" ? "What raises this class" : "What one head does to a class",
         );
       default:
-        throw needsKernel(NAMES[request.kind] ?? `"${request.kind}"`);
+        throw needsKernel(nameOf(request.kind));
     }
   }
 
@@ -230,7 +231,7 @@ export class SnapshotSource implements Source {
     const scaling = this.meta.snapshot.scaling[this.meta.snapshot.layers.indexOf(layer)] ?? null;
     const chunk = await this.#layer(layer);
     if (scaling === null || !chunk.arrays.has("rank") || chunk.arrays.has("bias")) {
-      throw needsKernel(NAMES.qkv!);
+      throw needsKernel(NAMES.qkv);
     }
     return { data: { scaling }, arrays: new Map() };
   }
@@ -248,24 +249,16 @@ export class SnapshotSource implements Source {
       if (row !== null) return row;
       const token = this.#row?.data.token as number | undefined;
       const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
-      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor!);
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor);
     }
-    const found = this.#replay(known.vectors).arrays.get(known.short)!;
+    const found = arrayOf(this.#replay(known.vectors), known.short);
     const [n, width] = found.shape as [number, number];
     let { data } = found;
     if (name === "head_output") {
-      const weights = (await this.slice({ kind: "weights", layer, head })).arrays.get("weights")!;
+      const weights = arrayOf(await this.slice({ kind: "weights", layer, head }), "weights");
       data = product(weights.data, found.data, n, width);
     }
-    const { rows, cols } = request as { rows?: [number, number]; cols?: [number, number] };
-    const [top, bottom] = rows ?? [0, n];
-    const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
-    const part = Float32Array.from(
-      { length: (bottom - top) * (right - left) },
-      (_, i) => data[(top + Math.floor(i / (right - left))) * width + left + (i % (right - left))]!,
-    );
-    const tensor = f32(part, bottom - top, right - left);
-    return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
+    return windowOf(f32(data as Float32Array, n, width), request);
   }
 
   /** The layers and heads that an aggregation goes over; all of them must have been saved. */
@@ -305,7 +298,7 @@ export class SnapshotSource implements Source {
       const all = await gather(aggregation, saved, n, [0, n]);
       return matrix(aggregation, all, sentences, { texts, tokens, note });
     }
-    const [queries, keys] = [sentences[a]!, sentences[b]!];
+    const [queries, keys] = [itemAt(sentences, a), itemAt(sentences, b)];
     const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
     return drill(await gather(aggregation, saved, n, rows), queries, keys);
   }
@@ -321,14 +314,7 @@ export class SnapshotSource implements Source {
     if (longest === null || rows != null || top_k === undefined) {
       throw needsKernel(mode === "masked" ? "Masked prediction" : "This prediction");
     }
-    const { data, arrays } = this.#replay(longest);
-    const cut = [...arrays].map(([name, array]): [string, NdArray] => {
-      const [n, k] = array.shape;
-      if (k === undefined || k <= top_k) return [name, array];
-      const kept = array.data.filter((_, i) => i % k < top_k);
-      return [name, { data: kept, shape: [n!, top_k] }];
-    });
-    return { data: { ...data, top_k }, arrays: new Map(cut) };
+    return shorterList(this.#replay(longest), top_k);
   }
 
   #longestList(mode: string): Recorded | null {
@@ -345,72 +331,19 @@ export class SnapshotSource implements Source {
     const weights = new Float32Array(layers.length * n);
     for (const [row, layer] of layers.entries()) {
       const slice = await this.slice({ kind: "weights", layer, head });
-      weights.set((slice.arrays.get("weights")!.data as Float32Array).subarray(0, n), row * n);
+      weights.set((arrayOf(slice, "weights").data as Float32Array).subarray(0, n), row * n);
     }
     const arrays = new Map([["weights", f32(weights, layers.length, n)]]);
     return { data: { layers, coded: true }, arrays };
   }
 
-  /** The best tokens of a position, from the recorded predictions with the longest list. */
   #softmax(request: SliceRequest): Slice {
-    const {
-      position,
-      mode = "as_is",
-      token_ids,
-    } = request as unknown as {
-      position: number;
-      mode?: string;
-      token_ids?: readonly number[] | null;
-    };
+    const { mode = "as_is" } = request as { mode?: string };
     const longest = this.#longestList(mode);
     if (longest === null) throw needsKernel("This softmax");
-    const { data, arrays } = this.#replay(longest);
-    const of = (name: string) => arrays.get(name)!;
-    const k = of("prediction_ids").shape[1]!;
-    const vocabulary = data.vocabulary as Record<string, string>;
-    const max = of("logit_max").data[position]!;
-    const logSumExp = of("log_sum_exp").data[position]!;
-    const entry = (id: number, token: string, logit: number, rank: number) => ({
-      id,
-      token,
-      logit,
-      exp: Math.exp(logit - max),
-      probability: Math.exp(logit - logSumExp),
-      rank,
-    });
-    const entries = Array.from({ length: k }, (_, i) => {
-      const id = of("prediction_ids").data[position * k + i]!;
-      return entry(
-        id,
-        vocabulary[id] ?? "",
-        of("prediction_logits").data[position * k + i]!,
-        i + 1,
-      );
-    });
-    const masked = this.meta.masked.find(({ token }) => token === position);
-    const original = masked?.id ?? this.meta.tokens.id[position]!;
-    if (!entries.some(({ id }) => id === original)) {
-      const logit = Math.log(of("original_probability").data[position]!) + logSumExp;
-      const text = masked?.text ?? this.meta.tokens.text[position]!;
-      entries.push(entry(original, text, logit, of("original_rank").data[position]!));
-    }
-    const wanted = token_ids == null ? entries.slice(0, k) : [];
-    for (const id of token_ids ?? []) {
-      const found = entries.find((one) => one.id === id);
-      if (found === undefined) throw needsKernel("That token's logit");
-      wanted.push(found);
-    }
-    return {
-      data: {
-        position,
-        logit_max: max,
-        sum_exp: Math.exp(logSumExp - max),
-        log_sum_exp: logSumExp,
-        vocab_size: this.meta.model.vocab_size,
-        entries: wanted,
-      },
-      arrays: new Map(),
-    };
+    const opened = softmaxOf(this.#replay(longest), request, this.meta);
+    if (opened === null) throw needsKernel("That token's logit");
+    return opened;
   }
 }
 
@@ -423,7 +356,7 @@ const VECTORS: Readonly<Record<string, string>> = {
   head_output: "v",
 };
 
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES = {
   qkv: "What a head computes as q, k and v",
   flow: "The attention flow",
   tensor: "This tensor",
@@ -440,32 +373,7 @@ const NAMES: Readonly<Record<string, string>> = {
   classification: "The classification",
   next_sentence: "The next-sentence probability",
   beside: "A text to set beside it",
-};
+} as const satisfies Readonly<Record<string, string>>;
 
-/** `weights [n, n] @ values [n, width]`. */
-function product(
-  weights: ArrayLike<number>,
-  values: ArrayLike<number>,
-  n: number,
-  width: number,
-): Float32Array {
-  const sums = new Float64Array(n * width);
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < n; j++) {
-      const weight = weights[i * n + j]!;
-      for (let d = 0; d < width; d++) sums[i * width + d]! += weight * values[j * width + d]!;
-    }
-  }
-  return Float32Array.from(sums);
-}
-
-/** The rows that a request names, or all of them. */
-function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
-  if (rows == null) return slice;
-  const [start, stop] = rows as [number, number];
-  const cut = [...slice.arrays].map(([name, { data }]): [string, NdArray] => [
-    name,
-    { data: data.slice(start * n, stop * n), shape: [stop - start, n] },
-  ]);
-  return { data: slice.data, arrays: new Map(cut) };
-}
+const nameOf = (kind: string): string =>
+  (NAMES as Readonly<Record<string, string>>)[kind] ?? `"${kind}"`;

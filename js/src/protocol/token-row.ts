@@ -1,5 +1,6 @@
 /** One token's row of a tensor, out of the slice `token_row` of a saved page (attn_widget/page/focus_row.py). */
 
+import { itemAt, required } from "./required";
 import type { Slice, SliceRequest } from "./types";
 
 /** What is said of any other token, and what to do. */
@@ -23,13 +24,13 @@ export function rowOf(saved: Slice, request: SliceRequest, n: number): Slice | n
   if (rows == null || rows[0] !== token || rows[1] !== token + 1) return null;
   const array = saved.arrays.get(layer == null ? name : `${name}:${layer}`);
   if (array === undefined) return null;
-  const columns = array.shape.at(-1)!;
+  const columns = itemAt(array.shape, array.shape.length - 1);
   const place = array.shape.length === 1 ? 0 : heads.indexOf(head ?? -1);
   if (place < 0) return null;
   const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? columns, columns)];
   const data = (array.data as Float32Array).slice(place * columns + left, place * columns + right);
   return {
-    data: { shape: [n, widths[name]!] },
+    data: { shape: [n, required(widths[name], `The width of "${name}"`)] },
     arrays: new Map([["tensor", { data, shape: [1, data.length] }]]),
   };
 }

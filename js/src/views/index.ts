@@ -1,5 +1,6 @@
 /** The list of all views, in the order of their tabs. */
 
+import { required } from "../protocol/required";
 import { attention } from "./attention";
 import type { ViewDefinition } from "./contract";
 import { heads } from "./heads";
@@ -18,3 +19,7 @@ export type LazyView = Extract<(typeof ALL)[number], { draw: null }>["name"];
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntries(
   ALL.map((view) => [view.name, view]),
 );
+
+/** The view of a name in `VIEWS`. */
+export const viewNamed = (name: string): ViewDefinition =>
+  required(VIEWS[name], `The view "${name}"`);

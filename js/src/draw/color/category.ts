@@ -1,5 +1,6 @@
 /** Categories that no eye has to tell apart by colour alone: a colour, a shape and a letter each. */
 
+import { itemAt } from "../../protocol/required";
 import type { Mode, Rgb } from "./ramp";
 
 export interface Category {
@@ -57,7 +58,7 @@ export const CATEGORIES: readonly Category[] = [
 ];
 
 /** The category of a number; more than there are begin again. */
-export const category = (index: number): Category => CATEGORIES[index % CATEGORIES.length]!;
+export const category = (index: number): Category => itemAt(CATEGORIES, index % CATEGORIES.length);
 
 export const categoryColor = (index: number, mode: Mode): string =>
   `rgb(${category(index).rgb[mode].join(" ")})`;

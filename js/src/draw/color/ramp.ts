@@ -1,5 +1,7 @@
 /** Colour ramps, made in OKLCH so that lightness moves evenly, as 256-entry tables for canvases. */
 
+import { itemAt } from "../../protocol/required";
+
 /** Stops of a ramp: lightness 0..1, chroma, hue in degrees; evenly spaced. */
 type Stop = readonly [lightness: number, chroma: number, hue: number];
 
@@ -133,8 +135,8 @@ function between(stops: readonly Stop[], t: number): Stop {
   const scaled = t * (stops.length - 1);
   const i = Math.min(Math.floor(scaled), stops.length - 2);
   const f = scaled - i;
-  const [l0, c0, h0] = stops[i]!;
-  const [l1, c1, h1] = stops[i + 1]!;
+  const [l0, c0, h0] = itemAt(stops, i);
+  const [l1, c1, h1] = itemAt(stops, i + 1);
   const turn = ((h1 - h0 + 540) % 360) - 180;
   return [l0 + f * (l1 - l0), c0 + f * (c1 - c0), h0 + f * turn];
 }

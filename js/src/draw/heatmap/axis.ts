@@ -1,5 +1,7 @@
 /** Which labels of a crowded axis are written: as many as fit, the weightiest first. */
 
+import { itemAt } from "../../protocol/required";
+
 /** A run of positions on screen: `count` steps of `size` pixels from `start`. */
 export interface Track {
   readonly start: number;
@@ -36,7 +38,7 @@ export function pickLabels(
   const slots = Math.max(1, Math.floor((to - from) / gap));
   const taken = new Set<number>();
   const chosen: number[] = [];
-  for (const i of inside.sort((a, b) => priority[b]! - priority[a]! || a - b)) {
+  for (const i of inside.sort((a, b) => itemAt(priority, b) - itemAt(priority, a) || a - b)) {
     if (chosen.length >= slots) break;
     const at = Math.floor(middle(i));
     let free = true;

@@ -1,7 +1,7 @@
 /** Cells as one image, redrawn only when the numbers, the colors or the level of detail change. */
 
 import { maxPool } from "../../figures/derive/matrix";
-import { hatching, heatImage, pixelRatio } from "../canvas";
+import { hatching, heatImage, penOf, pixelRatio } from "../canvas";
 import { ramp } from "../color/ramp";
 import type { Palette } from "../color/theme";
 import { type Geometry, GRID_FROM, type HeatmapData, MARGINAL } from "./types";
@@ -91,7 +91,7 @@ export class CellPainter {
     const sheet = this.#sheet;
     sheet.width = Math.round(g.side * ratio);
     sheet.height = sheet.width;
-    const pen = sheet.getContext("2d")!;
+    const pen = penOf(sheet);
     pen.scale(ratio, ratio);
     pen.imageSmoothingEnabled = false;
     pen.drawImage(this.#forbidden, g.columns.start - g.left, g.rows.start - g.top, extent, extent);
@@ -116,7 +116,7 @@ export function eachBeyond(
       for (let i = 0; i <= size; i++) {
         const at = across ? unit * size + i : i * size + unit;
         // Where two special units meet the row has the cell.
-        const passes = i < size && values[at]! > max && (across || !beyond.includes(i));
+        const passes = i < size && (values[at] as number) > max && (across || !beyond.includes(i));
         if (passes && start < 0) start = i;
         if (passes || start < 0) continue;
         if (across) call(unit, start, 1, i - start);
@@ -209,7 +209,7 @@ export function paintMarginal(
 ): void {
   const foot = g.top + g.side + MARGINAL.gap + MARGINAL.height;
   let most = 0;
-  for (let j = 0; j < size; j++) most = Math.max(most, marginal[j]!);
+  for (let j = 0; j < size; j++) most = Math.max(most, marginal[j] as number);
   context.save();
   context.beginPath();
   context.rect(g.left, g.top + g.side, g.side, MARGINAL.gap + MARGINAL.height + 1);
@@ -225,7 +225,8 @@ export function paintMarginal(
   const share = Math.max(1, Math.floor(1 / width));
   for (let j = first; j < last; j += share) {
     let tallest = 0;
-    for (let k = j; k < Math.min(j + share, last); k++) tallest = Math.max(tallest, marginal[k]!);
+    for (let k = j; k < Math.min(j + share, last); k++)
+      tallest = Math.max(tallest, marginal[k] as number);
     const tall = most > 0 ? (tallest / most) * MARGINAL.height : 0;
     const x = g.columns.start + j * width;
     context.fillRect(x + inset, foot - tall, Math.max(width - inset, 0.5), tall);

@@ -1,6 +1,7 @@
 /** The bipartite flow: rows of the heatmap on the left, keys on the right, a line a link. */
 
 import { linkHorizontal } from "d3-shape";
+import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { fitCanvas, fitText } from "../canvas";
 import { ramp } from "../color/ramp";
@@ -55,11 +56,11 @@ export function linksAbove(
   const found: number[] = [];
   for (let i = rows[0]; i < rows[1]; i++) {
     for (let j = columns[0]; j < columns[1]; j++) {
-      const value = values[i * size + j]!;
+      const value = values[i * size + j] as number;
       if (value >= threshold && value > 0) found.push(i * size + j);
     }
   }
-  return Uint32Array.from(found).sort((a, b) => values[a]! - values[b]!);
+  return Uint32Array.from(found).sort((a, b) => (values[a] as number) - (values[b] as number));
 }
 
 /** First and one past the last position of a track inside `[from, to]`. */
@@ -109,11 +110,11 @@ export function drawFlow(
     for (const cell of links) {
       const [i, j] = [Math.floor(cell / data.size), cell % data.size];
       if (lit(i, j) !== pass) continue;
-      const value = data.values[cell]!;
+      const value = data.values[cell] as number;
       context.beginPath();
       path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
       context.globalAlpha = pass ? 0.9 : FAINT;
-      context.strokeStyle = css[Math.max(PALEST, rampIndex(value, data.max, data.scale))]!;
+      context.strokeStyle = itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale)));
       context.lineWidth = linkWidth(value, data.max, rows.size);
       context.stroke();
     }
@@ -139,7 +140,7 @@ export function drawFlow(
       const bold = strong.includes(i);
       context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
       context.fillStyle = bold ? colors.ink : colors.muted;
-      context.fillText(fitText(context, data.labels[i]!, gutter - PAD + 2), at, y(track, i));
+      context.fillText(fitText(context, itemAt(data.labels, i), gutter - PAD + 2), at, y(track, i));
     }
   };
   write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group], from - 6, true);

@@ -1,6 +1,6 @@
 /** A square heatmap on canvas: labels that fit, marginals, pan and zoom, cells by pointer or key. */
 
-import { fitCanvas } from "../canvas";
+import { fitCanvas, penOf } from "../canvas";
 import { type Palette, palette } from "../color/theme";
 import { h } from "../dom";
 import { tapTwice } from "../touch";
@@ -187,7 +187,7 @@ export class Heatmap {
     this.#colors ??= palette(this.element);
     const colors = this.#colors;
     const { size } = data;
-    this.#longest ??= longestLabel(this.#base.getContext("2d")!, data.labels, colors.font);
+    this.#longest ??= longestLabel(penOf(this.#base), data.labels, colors.font);
     const longest = this.#longest;
     const widest = Math.min(GUTTER.rows, Math.max(longest, GUTTER.least));
     const left = Math.ceil(widest) + GUTTER_PAD;

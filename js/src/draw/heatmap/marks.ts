@@ -1,5 +1,6 @@
 /** What lies over the cells and beside them: focus row, hover, pinned pair, group, labels. */
 
+import { itemAt } from "../../protocol/required";
 import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
 import { giveWay, pickLabels, type Track } from "./axis";
@@ -94,7 +95,7 @@ export function paintLabels(
       const bold = strong.includes(i);
       context.font = bold ? heavy : plain;
       context.fillStyle = bold ? colors.ink : colors.muted;
-      paintLabel(context, g, data.labels[i]!, middle(i), across, upright);
+      paintLabel(context, g, itemAt(data.labels, i), middle(i), across, upright);
     }
   };
   write(g.rows, g.top, [hover?.row ?? -1, row, pair?.row ?? -1, ...group], true);

@@ -1,5 +1,7 @@
 /** Pan and zoom of a square by wheel, drag and pinch; d3-zoom's arithmetic without its transitions (50 kB). */
 
+import { consume } from "../dom";
+
 /** Content coordinates `c` appear at `k * c + x` (CSS pixels). */
 export interface Transform {
   readonly k: number;
@@ -59,8 +61,7 @@ export function panZoom(pane: HTMLElement, target: PanZoomTarget, signal: AbortS
     "wheel",
     (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       target.set(zoomAt(target.get(), wheelFactor(event), at(event), target.side(), target.most()));
     },
     { signal, passive: false },

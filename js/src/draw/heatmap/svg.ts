@@ -1,6 +1,8 @@
 /** Heatmap and flow as vectors: cells as rectangles while they are few, labels always as text. */
 
 import { linkHorizontal } from "d3-shape";
+import { itemAt } from "../../protocol/required";
+import { penOf } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex, signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
@@ -119,7 +121,7 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
   if (data.beyond.length > 0) pattern(passing, colors.ground);
   for (let i = top; i < bottom; i++) {
     for (let j = first; j < last; j++) {
-      const value = data.values[i * data.size + j]!;
+      const value = itemAt(data.values, i * data.size + j);
       const forbidden = data.allowed !== null && data.allowed[i * data.size + j] === 0;
       const index =
         data.ramp === "signed"
@@ -131,7 +133,7 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
           y: g.rows.start + i * g.rows.size + gap,
           width: g.columns.size - gap,
           height: g.rows.size - gap,
-          fill: forbidden ? `url(#${hatch})` : css[index]!,
+          fill: forbidden ? `url(#${hatch})` : itemAt(css, index),
         }),
       );
     }
@@ -155,7 +157,7 @@ function cellsAsImage(data: HeatmapData, g: Geometry, colors: Palette): SVGEleme
   const RATIO = 2;
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = Math.round(g.side * RATIO);
-  const context = canvas.getContext("2d")!;
+  const context = penOf(canvas);
   context.scale(RATIO, RATIO);
   context.translate(-g.left, -g.top);
   new CellPainter().paint(context, g, data, colors);
@@ -204,17 +206,23 @@ export function heatmapNodes(
   const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
   const lit = [hover?.row ?? -1, row, pair?.row ?? -1, ...group];
   const rows = written(g.rows, [g.top, g.top + g.side], lit, data.marginal).map((label) =>
-    labelText(cut(data.labels[label.index]!, g.left - GUTTER_PAD, font), label.bold, font, colors, {
-      x: g.left - GUTTER_PAD,
-      y: label.at,
-      "text-anchor": "end",
-    }),
+    labelText(
+      cut(itemAt(data.labels, label.index), g.left - GUTTER_PAD, font),
+      label.bold,
+      font,
+      colors,
+      {
+        x: g.left - GUTTER_PAD,
+        y: label.at,
+        "text-anchor": "end",
+      },
+    ),
   );
   const litKeys = [hover?.column ?? -1, pair?.column ?? -1, ...group];
   const span = [g.left, g.left + g.side] as const;
   const columns = written(g.columns, span, litKeys, data.marginal).map((label) => {
     const foot = g.top - GUTTER_PAD;
-    const name = cut(data.labels[label.index]!, upright ? foot : g.columns.size, font);
+    const name = cut(itemAt(data.labels, label.index), upright ? foot : g.columns.size, font);
     return upright
       ? labelText(name, label.bold, font, colors, {
           transform: `translate(${round(label.at)} ${foot}) rotate(-90)`,
@@ -231,7 +239,7 @@ export function heatmapNodes(
   const [first, last] = windowOf(g.columns, ...span);
   const bars = Array.from({ length: last - first }, (_, k) => {
     const j = first + k;
-    const tall = most > 0 ? (data.marginal[j]! / most) * MARGINAL.height : 0;
+    const tall = most > 0 ? (itemAt(data.marginal, j) / most) * MARGINAL.height : 0;
     const x = Math.max(g.left, g.columns.start + j * g.columns.size);
     return `M${round(x)} ${round(foot - tall)}h${round(g.columns.size)}v${round(tall)}h${-round(g.columns.size)}z`;
   });
@@ -272,11 +280,11 @@ export function flowNodes(
   const links = linksAbove(data, windowOf(g.rows, ...range), windowOf(keys, ...range));
   const paths = Array.from(links, (cell) => {
     const [i, j] = [Math.floor(cell / data.size), cell % data.size];
-    const value = data.values[cell]!;
+    const value = itemAt(data.values, cell);
     return node("path", {
       d: path({ source: [from, y(g.rows, i)], target: [to, y(keys, j)] }) ?? "",
       fill: "none",
-      stroke: css[Math.max(PALEST, rampIndex(value, data.max, data.scale))]!,
+      stroke: itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale))),
       "stroke-opacity": row < 0 || i === row ? 0.9 : 0.12,
       "stroke-width": linkWidth(value, data.max, g.rows.size),
     });
@@ -284,7 +292,7 @@ export function flowNodes(
   const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
   const side = (track: Track, lit: readonly number[], x: number, anchor: string): SVGElement[] =>
     written(track, range, lit, data.received).map(({ index, at, bold }) =>
-      labelText(cut(data.labels[index]!, gutter - GUTTER_PAD, font), bold, font, colors, {
+      labelText(cut(itemAt(data.labels, index), gutter - GUTTER_PAD, font), bold, font, colors, {
         x,
         y: at,
         "text-anchor": anchor,

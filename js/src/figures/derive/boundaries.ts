@@ -1,5 +1,6 @@
 /** Where a new sentence or a new segment begins on an axis. */
 
+import { itemAt } from "../../protocol/required";
 import type { Unit } from "./units";
 
 export interface Boundary {
@@ -16,9 +17,10 @@ export function boundariesOf(
   const found: Boundary[] = [];
   let sentence: number | null = null;
   for (let at = 0; at < units.length; at++) {
-    const unit = units[at]!;
+    const unit = itemAt(units, at);
     const own = tokenSentence?.[unit.token] ?? null;
-    if (at > 0 && unit.segment !== units[at - 1]!.segment) found.push({ at, kind: "segment" });
+    if (at > 0 && unit.segment !== itemAt(units, at - 1).segment)
+      found.push({ at, kind: "segment" });
     else if (own !== null && sentence !== null && own !== sentence) {
       found.push({ at, kind: "sentence" });
     }

@@ -22,7 +22,10 @@ export function windowAround(
 /** Euclidean length. */
 export function length(values: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]! * values[i]!;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    sum += value * value;
+  }
   return Math.sqrt(sum);
 }
 
@@ -30,7 +33,7 @@ export function length(values: ArrayLike<number>): number {
 export function largestAbsolute(values: ArrayLike<number>): number {
   let most = 0;
   for (let i = 0; i < values.length; i++) {
-    const size = Math.abs(values[i]!);
+    const size = Math.abs(values[i] as number);
     if (Number.isFinite(size) && size > most) most = size;
   }
   return most;
@@ -38,7 +41,9 @@ export function largestAbsolute(values: ArrayLike<number>): number {
 
 /** Indices of the `k` largest values, largest first; ties by index. */
 export function topOf(values: Float32Array, k: number): number[] {
-  return [...values.keys()].sort((a, b) => values[b]! - values[a]! || a - b).slice(0, k);
+  return [...values.keys()]
+    .sort((a, b) => (values[b] as number) - (values[a] as number) || a - b)
+    .slice(0, k);
 }
 
 /** How many values are above zero. */
@@ -50,7 +55,8 @@ export function countActive(values: Float32Array): number {
 export function argmax(values: ArrayLike<number>): number {
   let best = -1;
   for (let i = 0; i < values.length; i++) {
-    if (!Number.isNaN(values[i]!) && (best < 0 || values[i]! > values[best]!)) best = i;
+    const value = values[i] as number;
+    if (!Number.isNaN(value) && (best < 0 || value > (values[best] as number))) best = i;
   }
   return best;
 }
@@ -60,9 +66,9 @@ export function envelope(rows: readonly ArrayLike<number>[], bins: number): Floa
   const most = new Float64Array(bins);
   for (const row of rows) {
     for (let i = 0; i < row.length; i++) {
-      const size = Math.abs(row[i]!);
+      const size = Math.abs(row[i] as number);
       const bin = Math.floor((i * bins) / row.length);
-      if (Number.isFinite(size) && size > most[bin]!) most[bin] = size;
+      if (Number.isFinite(size) && size > (most[bin] as number)) most[bin] = size;
     }
   }
   return most;

@@ -19,12 +19,14 @@ export function groupSums(
   row: number,
 ): GroupSums {
   const toGroup = (i: number): number =>
-    members.reduce((sum, j) => sum + weights[i * size + j]!, 0);
+    members.reduce((sum, j) => sum + (weights[i * size + j] as number), 0);
   let all = 0;
   for (let i = 0; i < size; i++) all += toGroup(i);
   const given = new Float64Array(size);
   for (const i of members) {
-    for (let j = 0; j < size; j++) given[j]! += weights[i * size + j]! / members.length;
+    for (let j = 0; j < size; j++) {
+      given[j] = (given[j] as number) + (weights[i * size + j] as number) / members.length;
+    }
   }
   return {
     fromRow: row >= 0 ? toGroup(row) : null,

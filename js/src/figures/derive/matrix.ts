@@ -3,7 +3,8 @@
 /** Largest value, 0 for an empty matrix. */
 export function maximum(matrix: ArrayLike<number>): number {
   let max = 0;
-  for (let i = 0; i < matrix.length; i++) if (matrix[i]! > max) max = matrix[i]!;
+  for (let i = 0; i < matrix.length; i++)
+    if ((matrix[i] as number) > max) max = matrix[i] as number;
   return max;
 }
 
@@ -11,7 +12,7 @@ export function maximum(matrix: ArrayLike<number>): number {
 export function magnitude(matrix: Float32Array): number {
   let most = 0;
   for (let i = 0; i < matrix.length; i++) {
-    const size = Math.abs(matrix[i]!);
+    const size = Math.abs(matrix[i] as number);
     if (size > most && size !== Infinity) most = size;
   }
   return most;
@@ -20,7 +21,8 @@ export function magnitude(matrix: Float32Array): number {
 /** The place of a value among others, 1 = largest; equal values share the better place. */
 export function rankOf(values: ArrayLike<number>, index: number): number {
   let above = 0;
-  for (let i = 0; i < values.length; i++) if (values[i]! > values[index]!) above++;
+  for (let i = 0; i < values.length; i++)
+    if ((values[i] as number) > (values[index] as number)) above++;
   return above + 1;
 }
 
@@ -28,7 +30,9 @@ export function rankOf(values: ArrayLike<number>, index: number): number {
 export function received(matrix: Float32Array, rows: number, columns: number): Float32Array {
   const sums = new Float64Array(columns);
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) sums[j]! += matrix[i * columns + j]!;
+    for (let j = 0; j < columns; j++) {
+      sums[j] = (sums[j] as number) + (matrix[i * columns + j] as number);
+    }
   }
   return Float32Array.from(sums, (sum) => sum / Math.max(rows, 1));
 }
@@ -41,7 +45,7 @@ export function rowOf(matrix: Float32Array, row: number, columns: number): Float
 /** Indices of the `k` largest values, largest first; equal values in order of position. */
 export function largest(values: ArrayLike<number>, k: number): number[] {
   return Array.from({ length: values.length }, (_, i) => i)
-    .sort((a, b) => values[b]! - values[a]! || a - b)
+    .sort((a, b) => (values[b] as number) - (values[a] as number) || a - b)
     .slice(0, k);
 }
 
@@ -51,11 +55,12 @@ export function valueOfRank(matrix: Float32Array, k: number, max: number): numbe
   const BINS = 1024;
   const counts = new Uint32Array(BINS);
   for (let i = 0; i < matrix.length; i++) {
-    counts[Math.min(Math.floor((matrix[i]! / max) * BINS), BINS - 1)]!++;
+    const bin = Math.min(Math.floor(((matrix[i] as number) / max) * BINS), BINS - 1);
+    counts[bin] = (counts[bin] as number) + 1;
   }
   let seen = 0;
   for (let bin = BINS - 1; bin >= 0; bin--) {
-    seen += counts[bin]!;
+    seen += counts[bin] as number;
     if (seen >= k) return (bin / BINS) * max;
   }
   return 0;
@@ -79,9 +84,9 @@ export function maxPool<T extends Float32Array | Uint8Array>(
     const base = Math.floor((i * height) / rows) * width;
     const from = i * columns;
     for (let j = 0; j < columns; j++) {
-      const cell = base + column[j]!;
-      const value = matrix[from + j]!;
-      const held = data[cell]!;
+      const cell = base + (column[j] as number);
+      const value = matrix[from + j] as number;
+      const held = data[cell] as number;
       // Math.abs, written out: this runs over every cell at every head.
       if ((value < 0 ? -value : value) > (held < 0 ? -held : held)) data[cell] = value;
     }
@@ -96,7 +101,7 @@ export function softmax(scores: ArrayLike<number>): {
   sum: number;
 } {
   let max = -Infinity;
-  for (let j = 0; j < scores.length; j++) max = Math.max(max, scores[j]!);
+  for (let j = 0; j < scores.length; j++) max = Math.max(max, scores[j] as number);
   const weights = Float64Array.from(scores, (score) =>
     score === -Infinity ? 0 : Math.exp(score - max),
   );
@@ -107,6 +112,6 @@ export function softmax(scores: ArrayLike<number>): {
 /** `q . k`, in float64. */
 export function dot(q: ArrayLike<number>, k: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < q.length; i++) sum += q[i]! * k[i]!;
+  for (let i = 0; i < q.length; i++) sum += (q[i] as number) * (k[i] as number);
   return sum;
 }

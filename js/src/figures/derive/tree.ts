@@ -41,11 +41,13 @@ function strongest({ weights, allowed, size }: Influences, row: number, count: n
   const chosen: number[] = [];
   for (let key = 0; key < size; key++) {
     const at = row * size + key;
-    const weight = weights[at]!;
+    const weight = weights[at] as number;
     if (Number.isNaN(weight) || (allowed !== null && allowed[at] === 0)) continue;
-    if (chosen.length === count && !(weight > weights[row * size + chosen.at(-1)!]!)) continue;
+    const last = chosen.length < count ? undefined : chosen.at(-1);
+    if (last !== undefined && !(weight > (weights[row * size + last] as number))) continue;
     let place = chosen.length;
-    while (place > 0 && weight > weights[row * size + chosen[place - 1]!]!) place--;
+    while (place > 0 && weight > (weights[row * size + (chosen[place - 1] as number)] as number))
+      place--;
     chosen.splice(place, 0, key);
     if (chosen.length > count) chosen.pop();
   }
@@ -79,7 +81,7 @@ export function influenceTree(
       .filter((key) => !path.has(key))
       .slice(0, topK)
       .map((key, i) => {
-        const weight = matrix.weights[node.unit * matrix.size + key]!;
+        const weight = matrix.weights[node.unit * matrix.size + key] as number;
         return {
           unit: key,
           depth: node.depth + 1,
@@ -119,7 +121,7 @@ export function nodesThrough(size: number, { topK, depth }: TreeShape): number[]
   let level = 1;
   for (let above = 0; above < Math.min(depth, size - 1); above++) {
     level *= Math.min(topK, size - 1 - above);
-    totals.push(totals[above]! + level);
+    totals.push((totals[above] as number) + level);
   }
   return totals;
 }

@@ -1,5 +1,6 @@
 /** What stands on an axis: every token, words instead of subwords, with or without special tokens. */
 
+import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 
 /** One row or column as shown: a token, or the tokens of one word. */
@@ -27,10 +28,10 @@ export interface UnitOptions {
  * Empty for the others.
  */
 export function partOf(tokens: TokenColumns, i: number): string {
-  const surface = tokens.surface[i]!;
-  const follows = i > 0 && !tokens.special[i]! && !tokens.special[i - 1]!;
+  const surface = itemAt(tokens.surface, i);
+  const follows = i > 0 && !tokens.special[i] && !tokens.special[i - 1];
   if (!follows || tokens.segment[i] !== tokens.segment[i - 1]) return surface;
-  const shared = tokens.end[i - 1]! - tokens.start[i]!;
+  const shared = itemAt(tokens.end, i - 1) - itemAt(tokens.start, i);
   return shared > 0 ? [...surface].slice(shared).join("") : surface;
 }
 
@@ -38,7 +39,7 @@ export function partOf(tokens: TokenColumns, i: number): string {
 export const textOf = (tokens: TokenColumns, first: number, end: number): string =>
   Array.from(
     { length: end - first },
-    (_, k) => (k > 0 ? tokens.before[first + k]! : "") + partOf(tokens, first + k),
+    (_, k) => (k > 0 ? itemAt(tokens.before, first + k) : "") + partOf(tokens, first + k),
   ).join("");
 
 /** The rows and columns to show, in order. */
@@ -48,16 +49,16 @@ export function unitsOf(tokens: TokenColumns, { special, tokenWord }: UnitOption
   for (let i = 0; i < n; ) {
     const word = tokenWord?.[i] ?? null;
     let end = i + 1;
-    if (word !== null) while (end < n && tokenWord![end] === word) end++;
-    const surface = end - i === 1 ? tokens.surface[i]! : textOf(tokens, i, end);
-    const isSpecial = tokens.special[i]!;
+    if (word !== null) while (end < n && tokenWord?.[end] === word) end++;
+    const surface = end - i === 1 ? itemAt(tokens.surface, i) : textOf(tokens, i, end);
+    const isSpecial = itemAt(tokens.special, i);
     if (special || !isSpecial) {
       units.push({
         token: i,
         end,
-        text: end - i === 1 ? tokens.text[i]! : surface,
+        text: end - i === 1 ? itemAt(tokens.text, i) : surface,
         surface,
-        segment: tokens.segment[i]!,
+        segment: itemAt(tokens.segment, i),
         special: isSpecial,
       });
     }
@@ -80,15 +81,14 @@ export function project(matrix: Float32Array, n: number, units: readonly Unit[])
   const m = units.length;
   if (m === n) return matrix;
   const result = new Float32Array(m * m);
-  for (let a = 0; a < m; a++) {
-    const { token, end } = units[a]!;
-    for (let b = 0; b < m; b++) {
-      const key = units[b]!;
+  let cell = 0;
+  for (const { token, end } of units) {
+    for (const key of units) {
       let sum = 0;
       for (let i = token; i < end; i++) {
-        for (let j = key.token; j < key.end; j++) sum += matrix[i * n + j]!;
+        for (let j = key.token; j < key.end; j++) sum += matrix[i * n + j] as number;
       }
-      result[a * m + b] = sum / (end - token);
+      result[cell++] = sum / (end - token);
     }
   }
   return result;
@@ -99,15 +99,15 @@ export function projectAllowed(allowed: Uint8Array, n: number, units: readonly U
   const m = units.length;
   if (m === n) return allowed;
   const result = new Uint8Array(m * m);
-  for (let a = 0; a < m; a++) {
-    for (let b = 0; b < m; b++) {
-      const query = units[a]!;
-      const key = units[b]!;
-      for (let i = query.token; i < query.end && result[a * m + b] === 0; i++) {
+  let cell = 0;
+  for (const query of units) {
+    for (const key of units) {
+      for (let i = query.token; i < query.end && result[cell] === 0; i++) {
         for (let j = key.token; j < key.end; j++) {
-          if (allowed[i * n + j] !== 0) result[a * m + b] = 1;
+          if (allowed[i * n + j] !== 0) result[cell] = 1;
         }
       }
+      cell++;
     }
   }
   return result;
@@ -118,8 +118,9 @@ export function selectCells(matrix: Float32Array, n: number, units: readonly Uni
   const m = units.length;
   if (m === n) return matrix;
   const result = new Float32Array(m * m);
-  for (let a = 0; a < m; a++) {
-    for (let b = 0; b < m; b++) result[a * m + b] = matrix[units[a]!.token * n + units[b]!.token]!;
+  let cell = 0;
+  for (const query of units) {
+    for (const key of units) result[cell++] = matrix[query.token * n + key.token] as number;
   }
   return result;
 }
@@ -128,7 +129,7 @@ export function selectCells(matrix: Float32Array, n: number, units: readonly Uni
 export function sumsOf(values: Float32Array, units: readonly Unit[]): Float32Array {
   return Float32Array.from(units, ({ token, end }) => {
     let sum = 0;
-    for (let i = token; i < end; i++) sum += values[i]!;
+    for (let i = token; i < end; i++) sum += values[i] as number;
     return sum;
   });
 }

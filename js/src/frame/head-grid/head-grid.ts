@@ -4,7 +4,7 @@ import { fitCanvas } from "../../draw/canvas";
 import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
-import { h, setAttributes } from "../../draw/dom";
+import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
@@ -12,6 +12,7 @@ import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
 import { paintFigures, paintRoles, paintThumbnails } from "./paint";
 
@@ -45,7 +46,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const isSaved = (layer: number, head: number): boolean =>
     snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
   /** What is shown where nothing else can be. */
-  const plain = profile === null ? "thumbnails" : keys[0]!;
+  const plain = profile === null ? "thumbnails" : itemAt(keys, 0);
 
   const group = (label: string, options: readonly string[]): HTMLElement =>
     h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
@@ -86,7 +87,6 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     grid.append(h("span", { class: "aw-grid-row", "aria-hidden": "true" }, String(layer)));
     for (let head = 0; head < heads; head++) {
       const button = h("button", {
-        type: "button",
         class: "aw-grid-head",
         tabindex: -1,
         "aria-pressed": "false",
@@ -109,7 +109,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const bar = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
   const legend = h("div", { class: "aw-ramp aw-grid-legend" }, low, bar, high);
   const note = h("span", { class: "aw-grid-note" });
-  const most = h("button", { type: "button", class: "aw-grid-most", "data-aw-part": "grid-most" });
+  const most = h("button", { class: "aw-grid-most", "data-aw-part": "grid-most" });
   const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
@@ -118,7 +118,8 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     roleList,
   );
 
-  const at = (layer: number, head: number): HTMLButtonElement => buttons[layer * heads + head]!;
+  const at = (layer: number, head: number): HTMLButtonElement =>
+    itemAt(buttons, layer * heads + head);
   const focusOf = (): [number, number] => {
     const { layer, head } = state.get();
     return [layer, head === "mean" ? 0 : head];
@@ -126,7 +127,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
 
   let pressed: HTMLButtonElement[] = [];
   /** Where Tab enters the grid. */
-  let entry = buttons[0]!;
+  let entry = itemAt(buttons, 0);
   function mark(): void {
     const { layer, head } = state.get();
     const [row, column] = focusOf();
@@ -355,8 +356,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
         const [l, k] = move;
         if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k, true);
       } else if (!type(event.key)) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );

@@ -1,9 +1,11 @@
 /** The heads on the grid's canvas: as thumbnails, as shades of a figure, as roles. */
 
+import { penOf } from "../../draw/canvas";
 import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import type { Palette } from "../../draw/color/theme";
+import { itemAt } from "../../protocol/required";
 import type { NdArray } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 
@@ -34,27 +36,28 @@ export function paintThumbnails(
   words: NdArray | undefined,
 ): void {
   const { layers, heads, cell } = cells;
-  const side = thumbs.shape[2]!;
+  const side = itemAt(thumbs.shape, 2);
   const { words: shades } = ramp("weight", mode);
   const sheet = document.createElement("canvas");
   sheet.width = heads * side;
   sheet.height = layers * side;
-  const pen = sheet.getContext("2d")!;
+  const pen = penOf(sheet);
   const image = pen.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   const colors = new Uint32Array(RAMP_SIZE);
   for (let i = 0; i < layers * heads; i++) {
-    const max = largest.data[i]!;
+    const max = largest.data[i] as number;
     const top = (scale === "words" && words?.data[i]) || max;
     for (let v = 0; v < RAMP_SIZE; v++) {
-      colors[v] = shades[rampIndex((v / 255) ** 2 * max, top, scale)]!;
+      colors[v] = shades[rampIndex((v / 255) ** 2 * max, top, scale)] as number;
     }
     const x = (i % heads) * side;
     const y = Math.floor(i / heads) * side;
     for (let r = 0; r < side; r++) {
       const from = (i * side + r) * side;
       const to = (y + r) * sheet.width + x;
-      for (let c = 0; c < side; c++) pixels[to + c] = colors[thumbs.data[from + c]!]!;
+      for (let c = 0; c < side; c++)
+        pixels[to + c] = colors[thumbs.data[from + c] as number] as number;
     }
   }
   pen.putImageData(image, 0, 0);
@@ -89,7 +92,7 @@ export function paintFigures(
       context.fillRect(x + cell / 2 - 2, y + cell / 2 - 0.5, 4, 1);
       return;
     }
-    context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))]!;
+    context.fillStyle = css[Math.round(((value - least) / span) * (RAMP_SIZE - 1))] ?? line;
     context.fillRect(x, y, cell, cell);
   });
   return { least, most };

@@ -3,7 +3,7 @@
 import { inkOn, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf, onTheme } from "../../draw/color/theme";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import {
   buildLine,
@@ -14,11 +14,13 @@ import {
   type Tags,
 } from "../../draw/text-line";
 import { tapTwice } from "../../draw/touch";
+import { rowOf } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { explain } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
 import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
@@ -85,10 +87,11 @@ export function ribbon(
     const { css, rgb } = ramp("weight", modeOf(element));
     const top = topOf(shown, scale);
     const beyond = new Set(beyondOf(shown, scale));
+    const weights = focus < 0 ? null : rowOf(shown.weights, focus, shown.size);
     buttons.forEach((button, i) => {
-      const weight = focus < 0 ? null : shown.weights[focus * shown.size + i]!;
+      const weight = weights?.[i] ?? null;
       const index = weight === null ? null : rampIndex(weight, top, scale);
-      const color = index === null ? "" : css[index]!;
+      const color = index === null ? "" : itemAt(css, index);
       if (weight === null) delete button.dataset.awValue;
       else button.dataset.awValue = exact(weight, errorOf(shown, weight));
       const passes = weight !== null && weight > top && beyond.has(i);
@@ -96,7 +99,7 @@ export function ribbon(
       if (colors[i] === color) return;
       colors[i] = color;
       button.style.backgroundColor = color;
-      button.style.color = index === null ? "" : inkOn(rgb[index]!);
+      button.style.color = index === null ? "" : inkOn(itemAt(rgb, index));
     });
     mark(shown);
   }
@@ -117,9 +120,13 @@ export function ribbon(
       });
     }
     marked = [focus, key, 0, ...gathered].flatMap((i) => buttons[i] ?? []);
-    if (focus >= 0) setAttributes(buttons[focus]!, { "aria-pressed": "true" });
-    if (key >= 0) setAttributes(buttons[key]!, { "data-aw-pair": true });
-    for (const i of gathered) if (i >= 0) setAttributes(buttons[i]!, { "data-aw-gathered": true });
+    const set = (i: number, attributes: Parameters<typeof setAttributes>[1]): void => {
+      const button = buttons[i];
+      if (button !== undefined) setAttributes(button, attributes);
+    };
+    set(focus, { "aria-pressed": "true" });
+    set(key, { "data-aw-pair": true });
+    for (const i of gathered) set(i, { "data-aw-gathered": true });
     const entry = buttons[Math.max(focus, 0)];
     if (entry !== undefined) entry.tabIndex = 0;
   }
@@ -127,8 +134,8 @@ export function ribbon(
   /** After layout: whether there is more text below, and the focus token in sight. */
   function settle(): void {
     line.classList.toggle("aw-long", line.scrollHeight > line.clientHeight + 4);
-    const focus = matrix.get()?.unitOf(state.get().token) ?? -1;
-    if (focus >= 0) reveal(buttons[focus]!);
+    const focus = buttons[matrix.get()?.unitOf(state.get().token) ?? -1];
+    if (focus !== undefined) reveal(focus);
   }
 
   /** Scroll the ribbon, and never the page, to a token. */
@@ -142,15 +149,15 @@ export function ribbon(
   function describe(event: Event): void {
     const from = (event.target as Element).closest<HTMLElement>(".aw-ribbon-token");
     const index = from === null ? -1 : buttons.indexOf(from);
+    const unit = units[index];
     const shown = matrix.get();
-    if (index < 0 || shown === null) return;
-    const unit = units[index]!;
+    if (from === null || unit === undefined || shown === null) return;
     const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
-    const weight = focus < 0 ? null : shown.weights[focus * shown.size + index]!;
+    const weight = focus < 0 ? null : (shown.weights[focus * shown.size + index] ?? null);
     const value = weight === null ? null : formatNumber(weight, undefined, errorOf(shown, weight));
     const word = tags?.wordOf(unit.token) ?? null;
-    const tag = word === null ? null : tags!.of(word);
+    const tag = word === null ? null : tags?.of(word);
     const tagged = [tag?.pos, tag?.entity].filter(Boolean).join(", ");
     const marks = [
       value === null ? "" : `weight ${value}`,
@@ -158,7 +165,7 @@ export function ribbon(
       isGathered(unit) ? "gathered" : "",
       tagged,
     ].filter((part) => part !== "");
-    setAttributes(buttons[index]!, {
+    setAttributes(from, {
       "aria-label": [name, ...marks].join(", "),
       title:
         `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
@@ -170,8 +177,8 @@ export function ribbon(
   line.addEventListener("pointerover", describe, { signal });
 
   function focusUnit(index: number): void {
-    state.set({ token: units[index]!.token });
-    buttons[index]!.focus({ preventScroll: true });
+    state.set({ token: itemAt(units, index).token });
+    buttons[index]?.focus({ preventScroll: true });
   }
 
   const tokensOf = ({ token, end }: Unit): number[] =>
@@ -233,8 +240,8 @@ export function ribbon(
     "keydown",
     (event) => {
       const index = buttons.indexOf(event.target as HTMLElement);
-      if (index < 0 || event.altKey) return;
-      const unit = units[index]!;
+      const unit = units[index];
+      if (unit === undefined || event.altKey) return;
       const control = event.ctrlKey || event.metaKey;
       if ((event.key === "Enter" && control) || (event.key === " " && event.shiftKey)) gather(unit);
       else if (control || event.shiftKey) return;
@@ -244,13 +251,12 @@ export function ribbon(
         const key = line.dir === "rtl" && turned !== undefined ? turned : event.key;
         const next = step(key, index, buttons.length);
         if (next !== null) focusUnit(next);
-        else if (event.key === "Enter" || event.key === " ") buttons[index]!.click();
+        else if (event.key === "Enter" || event.key === " ") buttons[index]?.click();
         else if (event.key === "Escape") state.set({ token: null });
         else if (event.key === "x" && act !== null) mask(unit);
         else return;
       }
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );
@@ -301,11 +307,7 @@ export function ribbon(
     corner.append(maskToggle);
     element.classList.toggle("aw-masking", memory.masking);
     if (meta.masked.length > 0) {
-      const all = h(
-        "button",
-        { type: "button", class: "aw-corner", "data-aw-part": "unmask" },
-        "unmask all",
-      );
+      const all = h("button", { class: "aw-corner", "data-aw-part": "unmask" }, "unmask all");
       all.addEventListener("click", () => setMasks([]), { signal });
       corner.append(all);
     }

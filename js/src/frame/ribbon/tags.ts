@@ -2,6 +2,7 @@
 
 import type { Tag, Tags } from "../../draw/text-line";
 import { isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { Meta, Slice } from "../../protocol/types";
 import type { ViewContext } from "../../views/contract";
 
@@ -50,8 +51,8 @@ export function blankTags({ before, special, surface }: Meta["tokens"]): Tags | 
       gap === "" &&
       token > 0 &&
       !special[token - 1] &&
-      JOINED.from.test(surface[token - 1]!) &&
-      JOINED.to.test(surface[token]!);
+      JOINED.from.test(itemAt(surface, token - 1)) &&
+      JOINED.to.test(itemAt(surface, token));
     if (!goesOn) word++;
     return word;
   });

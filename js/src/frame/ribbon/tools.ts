@@ -32,7 +32,6 @@ export function cornerToggle(
   const button = h(
     "button",
     {
-      type: "button",
       class: "aw-corner",
       "data-aw-part": part,
       title,

@@ -7,6 +7,7 @@ import { icon } from "../../draw/icon";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
 import type { Quantity } from "../../state/selection";
 import type { ViewContext } from "../contract";
 
@@ -57,11 +58,7 @@ export function attentionControls(
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
     target.addEventListener(type, listener, { signal });
   const button = (label: string, face: string | SVGElement, does: () => void): HTMLElement => {
-    const made = h(
-      "button",
-      { type: "button", class: "aw-button", "aria-label": label, title: label },
-      face,
-    );
+    const made = h("button", { class: "aw-button", "aria-label": label, title: label }, face);
     act(made, "click", does);
     return made;
   };
@@ -76,7 +73,7 @@ export function attentionControls(
     ...QUANTITIES.map(([name, meaning]) => {
       const option = h(
         "button",
-        { type: "button", "data-quantity": name, title: meaning, "aria-pressed": "false" },
+        { "data-quantity": name, title: meaning, "aria-pressed": "false" },
         name,
       );
       act(option, "click", () => {
@@ -95,7 +92,7 @@ export function attentionControls(
     for (const option of quantity.children) {
       const name = option.getAttribute("data-quantity");
       const disabled = name === "scores" && absent !== null;
-      const meaning = QUANTITIES.find(([other]) => other === name)![1];
+      const meaning = QUANTITIES.find(([other]) => other === name)?.[1] ?? null;
       setAttributes(option, {
         "aria-pressed": String(name === shown),
         "aria-disabled": disabled ? "true" : null,
@@ -118,11 +115,7 @@ export function attentionControls(
     "div",
     { class: "aw-segmented aw-which", role: "group", "aria-label": "Picture" },
     ...(["Matrix", "Flow"] as const).map((name) => {
-      const option = h(
-        "button",
-        { type: "button", "aria-pressed": String(name === "Matrix") },
-        name,
-      );
+      const option = h("button", { "aria-pressed": String(name === "Matrix") }, name);
       act(option, "click", () => {
         for (const other of which.children) {
           other.setAttribute("aria-pressed", String(other === option));
@@ -135,7 +128,6 @@ export function attentionControls(
   const lines = h(
     "button",
     {
-      type: "button",
       class: "aw-toggle",
       "aria-pressed": "true",
       "data-aw-part": "lines",
@@ -219,9 +211,8 @@ export function attentionControls(
       legend.hidden = most === null;
       if (most === null) return;
       const { css } = ramp("signed", modeOf(host));
-      const stops = Array.from(
-        { length: LEGEND_STOPS },
-        (_, i) => css[Math.round((i / (LEGEND_STOPS - 1)) * 255)]!,
+      const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
+        itemAt(css, Math.round((i / (LEGEND_STOPS - 1)) * 255)),
       );
       gradient.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
       const text = formatNumber(most, undefined, error);

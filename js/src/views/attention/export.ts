@@ -14,6 +14,7 @@ import {
 import { formatCount, held } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import type { Table } from "../../figures/table";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
 /** Of a cell: so much of one beyond the edge is the rounding of the zoom. */
@@ -28,16 +29,17 @@ export function cellTable(matrix: Matrix, scores: Float32Array | null, n: number
   const rows: (string | number | null)[][] = [];
   for (let i = 0; i < size; i++) {
     for (let j = 0; j < size; j++) {
-      const [query, key] = [units[i]!, units[j]!];
+      const [query, key] = [itemAt(units, i), itemAt(units, j)];
       const possible = allowed === null || allowed[i * size + j] !== 0;
       const row = [
         query.token,
         key.token,
         query.text,
         key.text,
-        possible ? weight(weights[i * size + j]!) : null,
+        possible ? weight(itemAt(weights, i * size + j)) : null,
       ];
-      if (scores !== null) row.push(possible ? score(scores[query.token * n + key.token]!) : null);
+      if (scores !== null)
+        row.push(possible ? score(itemAt(scores, query.token * n + key.token)) : null);
       rows.push(row);
     }
   }

@@ -7,6 +7,7 @@ import { largest } from "../../figures/derive/matrix";
 import { repeated } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext } from "../contract";
 
@@ -49,20 +50,20 @@ export function attendedList({ state, signal }: ViewContext): {
 
 function attendedItems(state: State, matrix: Matrix, labels: readonly string[]): HTMLElement[] {
   const chosen = largest(matrix.received, MOST.attended);
-  const twice = repeated(chosen.map((i) => labels[i]!));
+  const twice = repeated(chosen.map((i) => itemAt(labels, i)));
   return chosen.map((i) => {
-    const { token } = matrix.units[i]!;
+    const { token } = itemAt(matrix.units, i);
+    const label = itemAt(labels, i);
     const button = h(
       "button",
       {
-        type: "button",
         class: "aw-attended-token",
         "data-token": token,
         title: `position ${token}`,
       },
-      named(labels[i]!),
-      twice.has(labels[i]!) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
-      number(matrix, matrix.received[i]!),
+      named(label),
+      twice.has(label) ? h("span", { class: "aw-muted aw-nth" }, String(token)) : null,
+      number(matrix, itemAt(matrix.received, i)),
     );
     button.addEventListener("click", () => state.set({ token }));
     return h("li", {}, button);
@@ -83,7 +84,7 @@ export function groupStrip(
   const { group, token } = state.get();
   if (group.length === 0) return null;
   const members = membersOf(matrix, group);
-  const clear = h("button", { type: "button", class: "aw-button aw-text-button" }, "Clear");
+  const clear = h("button", { class: "aw-button aw-text-button" }, "Clear");
   clear.addEventListener("click", () => state.set({ group: [] }));
   const hidden = group.filter((one) => matrix.unitOf(one) < 0).length;
   const head = h(
@@ -92,7 +93,7 @@ export function groupStrip(
     h("strong", {}, members.length === 1 ? "1 token: " : `${members.length} tokens: `),
     ...members
       .slice(0, MOST.named)
-      .flatMap((i, place) => [...(place > 0 ? [", "] : []), named(labels[i]!)]),
+      .flatMap((i, place) => [...(place > 0 ? [", "] : []), named(itemAt(labels, i))]),
     members.length > MOST.named ? ` and ${members.length - MOST.named} more` : null,
     clear,
   );
@@ -107,15 +108,17 @@ export function groupStrip(
   const sums = groupSums(matrix.weights, matrix.size, members, row);
   const keys = largest(sums.given, MOST.given);
   const twice = repeated(labels);
-  const name = (i: number): HTMLElement =>
-    h(
+  const name = (i: number): HTMLElement => {
+    const label = itemAt(labels, i);
+    return h(
       "span",
       {},
-      named(labels[i]!),
-      twice.has(labels[i]!)
-        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[i]!.token))
+      named(label),
+      twice.has(label)
+        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[i]?.token))
         : null,
     );
+  };
   const line = (...content: (HTMLElement | string)[]): HTMLElement => h("p", {}, ...content);
   return h(
     "div",
@@ -143,7 +146,7 @@ export function groupStrip(
         ...(place > 0 ? [", "] : []),
         name(i),
         " ",
-        number(matrix, sums.given[i]!),
+        number(matrix, itemAt(sums.given, i)),
       ]),
       one ? "." : " (mean of their rows).",
     ),

@@ -6,12 +6,13 @@ import { modeOf } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { magnitude } from "../../figures/derive/matrix";
 import { exact, formatNumber } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 
 /** A row of cells as a CSS gradient of hard stops: sharp at any width. */
 function cells(values: Float32Array, most: number, css: readonly string[]): string {
   const width = 100 / values.length;
   const stops = Array.from(values, (value, i) => {
-    const color = css[signedIndex(value, most)]!;
+    const color = itemAt(css, signedIndex(value, most));
     return `${color} ${(i * width).toFixed(3)}% ${((i + 1) * width).toFixed(3)}%`;
   });
   return `linear-gradient(to right, ${stops.join(", ")})`;
@@ -19,7 +20,7 @@ function cells(values: Float32Array, most: number, css: readonly string[]): stri
 
 /** `host` is an element of the widget: its theme decides the colours. */
 export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): HTMLElement {
-  const products = q.map((value, i) => value * k[i]!);
+  const products = q.map((value, i) => value * itemAt(k, i));
   const rows = [
     { name: "q", values: q },
     { name: "k", values: k },
@@ -51,7 +52,8 @@ export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): H
     }),
   );
   strips.addEventListener("pointermove", (event) => {
-    const box = strips.querySelector(".aw-vector")!.getBoundingClientRect();
+    const box = strips.querySelector(".aw-vector")?.getBoundingClientRect();
+    if (box === undefined) return;
     const i = Math.floor(((event.clientX - box.left) / box.width) * q.length);
     readout.textContent = i < 0 || i >= q.length ? summary(q.length) : dimension(q, k, i);
   });
@@ -64,8 +66,10 @@ export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): H
 const summary = (length: number): string =>
   `${length} dimensions: blue below zero, orange above; their products add up to q · k.`;
 
-const dimension = (q: Float32Array, k: Float32Array, i: number): string =>
-  `dimension ${i}: ${formatNumber(q[i]!)} × ${formatNumber(k[i]!)} = ${formatNumber(q[i]! * k[i]!)}`;
+const dimension = (q: Float32Array, k: Float32Array, i: number): string => {
+  const [a, b] = [itemAt(q, i), itemAt(k, i)];
+  return `dimension ${i}: ${formatNumber(a)} × ${formatNumber(b)} = ${formatNumber(a * b)}`;
+};
 
 /** All values as a table, built when it is opened. */
 function valueTable(
@@ -80,7 +84,7 @@ function valueTable(
   const element = h("details", { class: "aw-twin" }, h("summary", {}, "Values"), body);
   element.addEventListener("toggle", () => {
     if (!element.open || body.firstChild !== null) return;
-    const count = rows[0]!.values.length;
+    const count = itemAt(rows, 0).values.length;
     body.append(
       h(
         "table",
@@ -103,13 +107,11 @@ function valueTable(
               "tr",
               {},
               h("th", { scope: "row" }, String(i)),
-              ...rows.map(({ values }) =>
-                h(
-                  "td",
-                  { class: "aw-number", "data-aw-value": exact(values[i]!) },
-                  formatNumber(values[i]!),
-                ),
-              ),
+              ...rows.map(({ values }) => {
+                const value = itemAt(values, i);
+                const attributes = { class: "aw-number", "data-aw-value": exact(value) };
+                return h("td", attributes, formatNumber(value));
+              }),
             ),
           ),
         ),

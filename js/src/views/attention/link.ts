@@ -1,9 +1,11 @@
 /** One link in numbers: the card at the pointer, and the strip with its arithmetic. */
 
 import { h } from "../../draw/dom";
+import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
+import { itemAt } from "../../protocol/required";
 import { vectorStrips } from "./link-vectors";
 
 /** What a token is besides its text; null where nothing is known. */
@@ -42,7 +44,7 @@ function end(
   facts: TokenFacts,
   role: string,
 ): HTMLElement {
-  const unit = units[index]!;
+  const unit = itemAt(units, index);
   const readable = unit.surface !== label && !unit.special ? unit.surface : null;
   const pieces = unit.end - unit.token;
   const details = [
@@ -71,8 +73,8 @@ function ends(
   return h(
     "div",
     { class: "aw-link-ends" },
-    end(matrix, row, labels[row]!, facts, "query"),
-    end(matrix, column, labels[column]!, facts, "key"),
+    end(matrix, row, itemAt(labels, row), facts, "query"),
+    end(matrix, column, itemAt(labels, column), facts, "key"),
   );
 }
 
@@ -99,7 +101,7 @@ export function linkCard(
   const shareText = formatPercent(link.share, undefined, errors.share);
   const share = figure("share of row", link.share, shareText, errors.share);
   const rank = h("span", { class: "aw-muted" }, ` ${formatOrdinal(link.rank)} of ${keys}`);
-  share.querySelector("dd")!.append(rank);
+  share.querySelector("dd")?.append(rank);
   const noProduct = link.product === null ? waiting : undefined;
   const product = figure("q · k", link.product, noProduct, errors.product);
   return h(
@@ -186,7 +188,7 @@ export function linkStrip(
 ): HTMLElement {
   const close = h(
     "button",
-    { type: "button", class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" },
+    { class: "aw-button", "aria-label": "Unpin this pair", title: "Unpin" },
     "×",
   );
   close.addEventListener("click", unpin);
@@ -205,3 +207,16 @@ export function linkStrip(
     close,
   );
 }
+
+/** What stands in place of a pinned pair. */
+export const pairHint = (size: number): HTMLElement =>
+  h(
+    "p",
+    { class: "aw-hint" },
+    size === 0
+      ? "Only special tokens, and these are hidden: switch them on below."
+      : byTouch()
+        ? "Tap a cell for numbers, and again to pin it and open its arithmetic; hold labels to add tokens up."
+        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
+          "Ctrl + click labels to add tokens up.",
+  );

@@ -3,6 +3,7 @@
 import { h } from "../../draw/dom";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
 /** Beyond this many rows and columns a table is not readable. */
@@ -26,7 +27,7 @@ export function twinTable(
   );
 
   function cell(shown: Matrix, index: number): HTMLElement {
-    const value = (shown.scores ?? shown.weights)[index]!;
+    const value = itemAt(shown.scores ?? shown.weights, index);
     const error = shown.scores === null ? errorOf(shown, value) : (shown.scoreError ?? 0);
     return (shown.allowed !== null && shown.allowed[index] === 0) || value === -Infinity
       ? h("td", { class: "aw-number" }, "masked")
@@ -64,7 +65,7 @@ export function twinTable(
             "tr",
             {},
             h("td"),
-            ...range.map((j) => h("th", { scope: "col" }, h("bdi", {}, names[j]!))),
+            ...range.map((j) => h("th", { scope: "col" }, h("bdi", {}, itemAt(names, j)))),
           ),
         ),
         h(
@@ -74,7 +75,7 @@ export function twinTable(
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, h("bdi", {}, names[i]!)),
+              h("th", { scope: "row" }, h("bdi", {}, itemAt(names, i))),
               ...range.map((j) => cell(shown, i * size + j)),
             ),
           ),

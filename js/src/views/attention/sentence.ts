@@ -5,6 +5,7 @@ import { repeated } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
 
 /** A query and a key, as units. */
 type Link = readonly [row: number, key: number];
@@ -19,7 +20,7 @@ function strongest(
   let most = 0;
   for (let row = first; row < end; row++) {
     for (let key = 0; key < size; key++) {
-      const weight = weights[row * size + key]!;
+      const weight = weights[row * size + key] as number;
       if (weight > most && counts(row, key)) {
         most = weight;
         found = [row, key];
@@ -35,7 +36,7 @@ export function sentenceOf(
   focus: number,
 ): { readonly link: Link; readonly more: Link | null } | null {
   const { units, size } = matrix;
-  const word = (unit: number): boolean => !units[unit]!.special;
+  const word = (unit: number): boolean => units[unit]?.special === false;
   if (focus < 0) {
     const link = strongest(matrix, [0, size], (row, key) => row !== key && word(row) && word(key));
     return link === null ? null : { link, more: null };
@@ -59,17 +60,19 @@ export function writeSentence(
   if (said === null) return;
   const { link, more } = said;
   const twice = repeated(labels);
-  const named = (unit: number): HTMLElement =>
-    h(
+  const named = (unit: number): HTMLElement => {
+    const label = itemAt(labels, unit);
+    return h(
       "span",
       {},
-      h("bdi", { dir: "ltr" }, labels[unit]!),
-      twice.has(labels[unit]!)
-        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[unit]!.token))
+      h("bdi", { dir: "ltr" }, label),
+      twice.has(label)
+        ? h("span", { class: "aw-muted aw-nth" }, String(matrix.units[unit]?.token))
         : null,
     );
+  };
   const figure = ([row, key]: Link): HTMLElement => {
-    const value = matrix.weights[row * matrix.size + key]!;
+    const value = itemAt(matrix.weights, row * matrix.size + key);
     const error = errorOf(matrix, value);
     const whole = exact(value, error);
     return h(

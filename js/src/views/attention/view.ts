@@ -1,8 +1,9 @@
 /** The selected matrix: heatmap and flow side by side, exact numbers for every link. */
 
+import { penOf } from "../../draw/canvas";
 import { onTheme, type Palette, palette } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { drawFlow, flowAt } from "../../draw/heatmap/flow";
+import { consume, h } from "../../draw/dom";
+import { drawFlow } from "../../draw/heatmap/flow";
 import {
   type Cell,
   type Geometry,
@@ -12,55 +13,36 @@ import {
 } from "../../draw/heatmap/heatmap";
 import type { HeatmapData } from "../../draw/heatmap/types";
 import { onResize } from "../../draw/resize";
-import { byTouch, tapTwice } from "../../draw/touch";
 import { type Boundary, boundariesOf } from "../../figures/derive/boundaries";
-import { gathered } from "../../figures/derive/group";
-import { magnitude, valueOfRank } from "../../figures/derive/matrix";
-import { formatNumber } from "../../figures/format";
-import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
+import { valueOfRank } from "../../figures/derive/matrix";
+import { beyondOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
+import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
-import { attendedList, groupStrip, membersOf } from "./group";
-import { moveCell } from "./keys";
+import { attendedList, groupStrip } from "./group";
+import { listenToMap } from "./keys";
 import { askLanguage, type Language } from "./language";
-import { linkCard, linkStrip, type TokenFacts } from "./link";
+import { flowGap, flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
+import { linkCard, linkStrip, pairHint, type TokenFacts } from "./link";
 import { twinTable } from "./matrix-table";
+import { gatherCell, listenToFlow, pickCell } from "./pick";
 import { writeSentence } from "./sentence";
 
-/** Heatmap and flow stand side by side from this width on (px). */
-const WIDE = 640;
-const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
-const HEIGHT = { least: 240, most: 520 } as const;
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
 /** Beyond this many links the drawing is illegible. */
 const LINKS_MOST = 240;
-
-/** Scores as a heatmap takes them: what is impossible is hatched and has no number. */
-function scoreCells(
-  scores: Float32Array,
-  allowed: Uint8Array | null,
-): Pick<HeatmapData, "values" | "allowed"> {
-  if (!scores.includes(-Infinity)) return { values: scores, allowed };
-  return {
-    values: scores.map((score) => (score === -Infinity ? 0 : score)),
-    allowed: Uint8Array.from(scores, (score, i) =>
-      score === -Infinity || allowed?.[i] === 0 ? 0 : 1,
-    ),
-  };
-}
 
 export function attention(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
   const numbers = createPairNumbers(source, signal);
   let matrix: Matrix | null = null;
-  let cells: Pick<HeatmapData, "values" | "allowed" | "ramp"> | null = null;
-  /** Where the ramp of scores ends; null while weights are shown. */
-  let most: number | null = null;
+  let cells: Cells | null = null;
   let named: Matrix["units"] | null = null;
   let labels: string[] = [];
   let longest: number | null = null;
@@ -76,7 +58,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   let colors: Palette | null = null;
 
   const facts: TokenFacts = {
-    id: (token) => source.meta.tokens.id[token]!,
+    id: (token) => itemAt(source.meta.tokens.id, token),
     tags: (token) => language?.tags(token) ?? null,
   };
   const controls = attentionControls(element, stage, {
@@ -130,15 +112,8 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
       longest = null;
       findBoundaries();
     }
-    cells =
-      next.scores === null
-        ? { values: next.weights, allowed: next.allowed, ramp: "weight" }
-        : {
-            ...scoreCells(next.scores, next.allowed),
-            ramp: "signed",
-          };
-    most = next.scores === null ? null : magnitude(next.scores);
-    controls.legend(most, next.scoreError);
+    cells = cellsOf(next);
+    controls.legend(cells.most, next.scoreError);
     cursor = cursor !== null && cursor.row < next.size && cursor.column < next.size ? cursor : null;
     setThreshold(
       share === null
@@ -156,7 +131,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     attended.show(next, labels);
     say(next);
     map.light(lit(next));
-    map.show(mapData(next));
+    map.show(mapData(next, cells));
     showGroup();
     showPair();
     twin.refresh();
@@ -183,9 +158,9 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     });
   }
 
-  const mapData = (shown: Matrix): HeatmapData => ({
+  const mapData = (shown: Matrix, { most, ...values }: Cells): HeatmapData => ({
     size: shown.size,
-    ...cells!,
+    ...values,
     max: most ?? topOf(shown, state.get().scale),
     scale: state.get().scale,
     beyond: most === null ? beyondOf(shown, state.get().scale) : [],
@@ -204,20 +179,10 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     );
   }
 
-  function lit(shown: Matrix): Highlights {
-    const { token, pair, group: tokens } = state.get();
-    const { unitOf } = shown;
-    const cell = pair === null ? null : { row: unitOf(pair[0]), column: unitOf(pair[1]) };
-    return {
-      row: unitOf(token),
-      pair: cell !== null && cell.row >= 0 && cell.column >= 0 ? cell : null,
-      hover: cursor,
-      group: membersOf(shown, tokens),
-    };
-  }
+  const lit = (shown: Matrix): Highlights => highlightsOf(shown, state.get(), cursor);
 
   function redraw(): void {
-    if (matrix !== null) map.show(mapData(matrix));
+    if (matrix !== null && cells !== null) map.show(mapData(matrix, cells));
   }
 
   function rescale(): void {
@@ -246,17 +211,10 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     if (matrix === null) return;
     const [row, column] =
       pair === null ? [-1, -1] : [matrix.unitOf(pair[0]), matrix.unitOf(pair[1])];
-    const hint =
-      matrix.size === 0
-        ? "Only special tokens, and these are hidden: switch them on below."
-        : byTouch()
-          ? "Tap a cell for numbers, and again to pin it and open its arithmetic; hold labels to add tokens up."
-          : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
-            "Ctrl + click labels to add tokens up.";
     strip.classList.toggle("aw-has-pair", row >= 0 && column >= 0);
     strip.replaceChildren(
       row < 0 || column < 0
-        ? h("p", { class: "aw-hint" }, hint)
+        ? pairHint(matrix.size)
         : linkStrip(
             element,
             matrix,
@@ -275,24 +233,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     controls.threshold(value, matrix?.max ?? 1);
   }
 
-  /** Beside the heatmap its rows are the flow's; alone it needs no room for column labels. */
-  function flowGeometry(): Geometry | null {
-    const g = map.geometry;
-    if (g === null || wide) return g;
-    const shift = FLOW.top - g.top;
-    return {
-      ...g,
-      top: FLOW.top,
-      left: g.left + shift,
-      rows: { ...g.rows, start: g.rows.start + shift },
-      columns: { ...g.columns, start: g.columns.start + shift },
-    };
-  }
-
-  const flowWidth = (geometry: Geometry): number =>
-    wide
-      ? Math.max(FLOW.least, Math.min(FLOW.most, width - geometry.left - geometry.side - FLOW.gap))
-      : width;
+  const flowGeometry = (): Geometry | null => map.geometry && layoutFlow(map.geometry, wide);
 
   const flowData = (shown: Matrix, widest: number) => ({
     size: shown.size,
@@ -310,9 +251,16 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     if (matrix === null || geometry === null || width === 0) return;
     if (!wide && element.dataset.awPicture === "matrix") return;
     colors ??= palette(element);
-    longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+    longest ??= longestLabel(penOf(flow), labels, colors.font);
     const data = flowData(matrix, longest);
-    const drawn = drawFlow(flow, flowWidth(geometry), data, geometry, lit(matrix), colors);
+    const drawn = drawFlow(
+      flow,
+      flowWidth(geometry, width, wide),
+      data,
+      geometry,
+      lit(matrix),
+      colors,
+    );
     controls.links(threshold, drawn);
   }
 
@@ -334,49 +282,19 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     const link = numbers.of(matrix, row, column);
     tip.replaceChildren(linkCard(matrix, row, column, labels, link, facts));
     tip.hidden = false;
-    const box = map.boxOf(cursor)!;
-    const room = pictures.clientWidth;
-    const [w, tall] = [tip.offsetWidth, tip.offsetHeight];
-    const right = box.x + box.size + 12;
-    const before = box.x - w - 12;
-    // Where there is no room beside the cell the card stands above or below it, and not on it.
-    const beside = right + w <= room || before >= 0;
-    const above = box.y - tall - 20;
-    const x = right + w <= room ? right : Math.max(0, beside ? before : (room - w) / 2);
-    const y = beside
-      ? Math.max(0, Math.min(box.y - 8, map.element.clientHeight - tall))
-      : above >= 0
-        ? above
-        : box.y + box.size + 20;
-    tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+    const cell = map.boxOf(cursor);
+    if (cell === null) return;
+    const card = { width: tip.offsetWidth, height: tip.offsetHeight };
+    const room = { width: pictures.clientWidth, height: map.element.clientHeight };
+    const { x, y } = placeCard(cell, card, room);
+    tip.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  function gather(unit: number): void {
-    const token = matrix!.units[unit]!.token;
-    const change = gathered(state.get().group, token);
-    state.set({ group: change });
-    const count = `${change.length} ${change.length === 1 ? "token" : "tokens"}`;
-    stage.announce(
-      `${labels[unit]} ${change.includes(token) ? "added to" : "taken from"} the group: ${count}`,
-    );
-  }
-
-  /** A cell pins its pair, a label makes its token the focus; with Ctrl or Cmd both join the group. */
-  function pick({ row, column }: Cell, gathering = false): void {
+  /** With Ctrl or Cmd a cell joins the group. */
+  function pick(cell: Cell, gathering = false): void {
     if (matrix === null) return;
-    if (gathering) {
-      gather(column >= 0 ? column : row);
-      return;
-    }
-    const token = matrix.units[row >= 0 ? row : column]!.token;
-    if (row < 0 || column < 0) {
-      state.set({ token: state.get().token === token ? null : token });
-      return;
-    }
-    const { pair } = state.get();
-    const key = matrix.units[column]!.token;
-    const same = pair !== null && pair[0] === token && pair[1] === key;
-    state.set({ token, pair: same ? null : [token, key] });
+    if (gathering) gatherCell(stage, matrix, labels, cell);
+    else pickCell(stage, matrix, cell);
   }
 
   const say = (shown: Matrix): void =>
@@ -385,15 +303,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   function speak(): void {
     if (matrix === null || cursor === null || cells === null) return;
     const { row, column } = cursor;
-    const at = row * matrix.size + column;
-    const value =
-      cells.allowed?.[at] === 0
-        ? "impossible, masked"
-        : formatNumber(
-            cells.values[at]!,
-            undefined,
-            matrix.scores === null ? errorOf(matrix, cells.values[at]!) : matrix.scoreError,
-          );
+    const value = spokenCell(matrix, cells, row * matrix.size + column);
     stage.announce(`${labels[row]} to ${labels[column]}: ${value}`);
   }
 
@@ -411,73 +321,31 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     "keydown",
     (event) => {
       if (event.key !== "Escape" || event.target === map.element || !letGo()) return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );
-  map.element.addEventListener(
-    "keydown",
-    (event) => {
-      if (matrix === null || matrix.size === 0 || event.altKey) return;
-      const { row, column } = cursor ?? {
-        row: matrix.unitOf(state.get().token),
-        column: 0,
-      };
-      const at = { row: Math.max(row, 0), column: Math.max(column, 0) };
-      const control = event.ctrlKey || event.metaKey;
-      if ((control && event.key === "Enter") || (event.shiftKey && event.key === " ")) {
-        pick(at, true);
-      } else if (control) return;
-      else {
-        const cell = moveCell(event.key, at, matrix, cursor === null);
-        if (cell !== null) {
-          hover(cell);
-          map.reveal(cell);
-          speak();
-        } else if (event.key === "Enter" || event.key === " ") pick(at);
-        else if (event.key === "+" || event.key === "=") map.zoomBy(1.6);
-        else if (event.key === "-") map.zoomBy(1 / 1.6);
-        else if (event.key === "0") map.resetZoom();
-        else if (event.key !== "Escape" || !letGo()) return;
-      }
-      event.preventDefault();
-      event.stopPropagation();
+  listenToMap(
+    map,
+    {
+      matrix: () => matrix,
+      cursor: () => cursor,
+      focused: (shown) => shown.unitOf(state.get().token),
+      hover,
+      pick,
+      letGo,
+      speak,
     },
-    { signal },
+    signal,
   );
-  map.element.addEventListener("blur", () => hover(null), { signal });
-  const overFlow = (event: MouseEvent): Cell | null => {
-    const box = flow.getBoundingClientRect();
-    const geometry = flowGeometry();
-    return (
-      geometry && flowAt(geometry, box.width, event.clientX - box.left, event.clientY - box.top)
-    );
-  };
-  const linkOf = (event: MouseEvent): string | null => {
-    const cell = overFlow(event);
-    return cell && `${cell.row} ${cell.column}`;
-  };
-  tapTwice(flow, linkOf, signal);
-  flow.addEventListener("pointermove", (event) => hover(overFlow(event)), { signal });
-  flow.addEventListener("pointerleave", () => hover(null), { signal });
-  flow.addEventListener(
-    "click",
-    (event) => {
-      const cell = overFlow(event);
-      if (cell !== null) pick(cell, event.ctrlKey || event.metaKey);
-    },
-    { signal },
-  );
+  listenToFlow(flow, { geometry: flowGeometry, hover, pick }, signal);
 
   function layout(next: number): void {
     width = next;
-    wide = width >= WIDE;
+    const pictures = layoutPictures(width, state.get().height);
+    wide = pictures.wide;
     element.classList.toggle("aw-wide", wide);
-    const { height } = state.get();
-    const tall =
-      height ?? Math.max(HEIGHT.least, Math.min(HEIGHT.most, wide ? width * 0.75 : width * 1.1));
-    map.resize(wide ? width - FLOW.least - FLOW.gap : width, tall);
+    map.resize(pictures.width, pictures.height);
   }
 
   const stops = [
@@ -492,7 +360,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     () => {
       colors = null;
       map.recolor();
-      if (most !== null) controls.legend(most, matrix?.scoreError);
+      if (cells !== null && cells.most !== null) controls.legend(cells.most, matrix?.scoreError);
       showPair();
     },
     signal,
@@ -514,13 +382,13 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     part: () => (map.geometry === null ? null : windowOf(map.geometry)),
     svg() {
       const geometry = map.geometry;
-      if (matrix === null || geometry === null || matrix.size === 0) return null;
+      if (matrix === null || cells === null || geometry === null || matrix.size === 0) return null;
       colors ??= palette(element);
-      longest ??= longestLabel(flow.getContext("2d")!, labels, colors.font);
+      longest ??= longestLabel(penOf(flow), labels, colors.font);
       return attentionVector(
-        mapData(matrix),
+        mapData(matrix, cells),
         flowData(matrix, longest),
-        { ...geometry, flowWidth: flowWidth(geometry), gap: wide ? FLOW.gap : 0 },
+        { ...geometry, flowWidth: flowWidth(geometry, width, wide), gap: flowGap(wide) },
         lit(matrix),
         colors,
       );

@@ -1,6 +1,6 @@
 /** One metric of the selected head: its figure, its place among all heads, and the layers. */
 
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { bandSparkline, type Domain, dotStrip, percent, share, svg } from "../../draw/strip";
 import type { Metric, Tau } from "../../figures/catalog/types";
 import { exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
@@ -37,7 +37,7 @@ export function createCard(
   const element = h("article", { class: "aw-card", "data-metric": metric.key });
   const title = h(
     "button",
-    { type: "button", class: "aw-card-title", "aria-haspopup": "dialog", "aria-expanded": "false" },
+    { class: "aw-card-title", "aria-haspopup": "dialog", "aria-expanded": "false" },
     metric.name,
   );
   const value = h("span", { class: "aw-card-value" });
@@ -208,8 +208,7 @@ export function createCard(
     };
     const next = moves[event.key];
     if (next === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     selectIndex(order[next]);
   });
   title.addEventListener("click", () => events.choose(title));

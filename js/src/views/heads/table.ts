@@ -1,5 +1,7 @@
 /** All heads as a table: sortable by every metric, filterable, a row selects its head. */
 
+import { consume } from "../../draw/dom";
+import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
 import type { HeadIndex } from "../../protocol/types";
@@ -277,14 +279,9 @@ export function createHeadsTable(
     frame = requestAnimationFrame(() => scrollTo(row));
   }
 
-  /** Scroll the table alone: `scrollIntoView` would move the notebook. */
   function scrollTo(row: HTMLElement): void {
     const above = row.offsetTop - (top.offsetHeight || 0);
-    const bottom = row.offsetTop + row.offsetHeight;
-    if (above < scroller.scrollTop) scroller.scrollTop = above;
-    else if (bottom > scroller.scrollTop + scroller.clientHeight) {
-      scroller.scrollTop = bottom - scroller.clientHeight;
-    }
+    scrollDown(scroller, above, row.offsetTop + row.offsetHeight);
   }
 
   /** A sort asks for the first row of its column: bring both in sight. */
@@ -292,11 +289,8 @@ export function createHeadsTable(
     scroller.scrollTop = 0;
     if (column === undefined) return;
     const names = headers.get("head")?.offsetWidth ?? 0;
-    const [left, right] = [column.offsetLeft - names, column.offsetLeft + column.offsetWidth];
-    if (left < scroller.scrollLeft) scroller.scrollLeft = left;
-    else if (right > scroller.scrollLeft + scroller.clientWidth) {
-      scroller.scrollLeft = right - scroller.clientWidth;
-    }
+    const { offsetLeft: left, offsetWidth: width } = column;
+    scrollAcross(scroller, left - names, left + width);
   }
 
   body.addEventListener("click", (event) => {
@@ -314,8 +308,7 @@ export function createHeadsTable(
       End: body.lastElementChild,
     }[event.key];
     if (!(next instanceof HTMLTableRowElement)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     const button = next.querySelector("button");
     if (!button) return;
     rove(button);

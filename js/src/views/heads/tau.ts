@@ -18,7 +18,7 @@ export function createTauSwitch(n: number, choose: (tau: Tau) => void): TauSwitc
     ["uniform", `1/n = ${formatNumber(1 / n)}`],
   ];
   const buttons = choices.map(([value, text]) => {
-    const button = h("button", { type: "button", "data-tau": value }, text);
+    const button = h("button", { "data-tau": value }, text);
     button.addEventListener("click", () => choose(value));
     return { value, button };
   });

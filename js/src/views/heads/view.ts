@@ -10,6 +10,7 @@ import { roleName } from "../../figures/head-figures";
 import { spokenHead } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
+import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, MetricScale, NdArray } from "../../protocol/types";
 import type { DrawView, RunContext } from "../contract";
 import { createCard, entropyDetail } from "./card";
@@ -86,7 +87,8 @@ export const heads: DrawView<RunContext> = (
   );
   const layers = createLayersTable(nLayers, nHeads);
 
-  const figuresOf = (metric: Metric): ArrayLike<number> => arrays.get(`metric:${metric.key}`)!.data;
+  const figuresOf = (metric: Metric): ArrayLike<number> =>
+    arrayOf({ arrays }, `metric:${metric.key}`).data;
 
   function detail(metric: Metric, value: number, layer: number, head: HeadIndex): string {
     if (profile)

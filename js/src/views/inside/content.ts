@@ -24,6 +24,8 @@ export interface Strip extends Asked {
   readonly group: string;
 }
 
+export type Sized = Strip & { readonly size: number };
+
 /** A term of the arithmetic at the cursor; `sign` stands before it. */
 export interface Term {
   readonly sign: "" | "+" | "=" | "→" | "÷";
@@ -51,6 +53,10 @@ export interface Content {
   /** Rows that are not strips. */
   readonly table?: Table["rows"];
 }
+
+/** How far each value may be off; none where all are the kernel's. */
+export const errorsOf = ({ values, error }: Strip): number[] =>
+  values === null || error === undefined ? [] : Array.from(values, error);
 
 /** What drawing a stage needs to know. */
 export interface Place {
@@ -88,7 +94,7 @@ export async function strip(
   label: string,
   group: string,
   asked: Asked = {},
-): Promise<Strip & { readonly size: number }> {
+): Promise<Sized> {
   const { stage, arch, token, signal } = place;
   let missing = arch.missing[tensor] ?? null;
   let hint = "";
@@ -118,17 +124,17 @@ export async function strip(
 
 /** Strips of one width with `dimension` as their index. */
 export function ofDimensions(
-  strips: readonly (Strip & { readonly size: number })[],
+  strips: readonly Sized[],
   first: number,
   terms: Content["terms"],
   rest: Partial<Content> = {},
 ): Content {
-  const there = strips.filter(({ values }) => values !== null);
+  const there = strips.flatMap(({ values, size }) => (values === null ? [] : [{ values, size }]));
   return {
     strips,
     unit: "dimension",
     size: Math.max(1, ...there.map(({ size }) => size)),
-    have: Math.max(1, ...there.map(({ values }) => values!.length)),
+    have: Math.max(1, ...there.map(({ values }) => values.length)),
     first,
     name: String,
     terms,

@@ -1,6 +1,8 @@
 /** What the inside view asks for. */
 
+import { largestAbsolute } from "../../figures/derive/dimensions";
 import type { Architecture } from "../../figures/derive/stages";
+import { arrayOf, itemAt } from "../../protocol/required";
 import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export interface Asked {
@@ -50,16 +52,30 @@ export async function tensorRow(
   const request = { kind: "tensor", name, ...asked };
   if (source.live) {
     const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
-    return { values: floats(slice.arrays.get("tensor")), size: shapeOf(slice)[1]! };
+    return { values: floats(slice.arrays.get("tensor")), size: itemAt(shapeOf(slice), 1) };
   }
   const slice = await source.slice(savedRequest(source, request, token), { signal });
-  const [rows, columns] = slice.arrays.get("tensor")!.shape as [number, number];
+  const [rows, columns] = arrayOf(slice, "tensor").shape as [number, number];
   const all = floats(slice.arrays.get("tensor"));
   const row = rows === 1 ? 0 : token;
   return {
     values: all.slice(row * columns, (row + 1) * columns),
-    size: shapeOf(slice)[1]!,
+    size: itemAt(shapeOf(slice), 1),
   };
+}
+
+/** The largest value of a token's hidden states: one scale for a walk. */
+export async function hiddenScale(
+  source: Source,
+  token: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const rows = await Promise.all(
+    Array.from({ length: source.meta.model.n_layers + 1 }, (_, layer) =>
+      tensorRow(source, "hidden", { layer }, token, signal),
+    ),
+  );
+  return Math.max(...rows.map(({ values }) => largestAbsolute(values)));
 }
 
 /** The first `rows` positions of a table, dimensions `[start, stop)`. */
@@ -71,7 +87,7 @@ export async function tableWindow(
   signal: AbortSignal,
 ): Promise<NdArray<Float32Array>> {
   const slice = await source.slice({ kind: "tensor", name, rows: [0, rows], cols }, { signal });
-  const { shape } = slice.arrays.get("tensor")!;
+  const { shape } = arrayOf(slice, "tensor");
   return { data: floats(slice.arrays.get("tensor")), shape };
 }
 
@@ -101,12 +117,12 @@ export async function architecture(
     width(source, "attention_output", { layer }, signal),
     width(source, "ffn_activation", { layer }, signal),
   ]);
-  const sizes = data.sizes as Record<string, number>;
+  const sizes = data.sizes as Record<"hidden" | "head_dim" | "vocabulary", number>;
   return {
     parameters: data.parameters as Record<string, number>,
-    hidden: sizes.hidden!,
-    headDim: sizes.head_dim!,
-    vocabulary: sizes.vocabulary!,
+    hidden: sizes.hidden,
+    headDim: sizes.head_dim,
+    vocabulary: sizes.vocabulary,
     activation: String(data.activation),
     preNorm: data.pre_norm === true,
     notes: data.notes as string[],

@@ -45,7 +45,8 @@ export function absence(source: Source, box: StageBox, asker: Asker): Absence | 
   if (box.missing !== null) return { reason: box.missing, instead: null };
   const request = source.live ? null : needed(box, asker);
   if (request === null || source.has === undefined) return null;
-  const has = (token: number): boolean => source.has!(savedRequest(source, request, token));
+  const has = (token: number): boolean =>
+    source.has?.(savedRequest(source, request, token)) === true;
   if (has(asker.token)) return null;
   const found = source.meta.tokens.text.findIndex((_, token) => has(token));
   return found < 0

@@ -5,7 +5,6 @@ import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { standalone } from "../../draw/vector";
-import { argmax, largestAbsolute } from "../../figures/derive/dimensions";
 import {
   type Architecture,
   type StageBox,
@@ -15,27 +14,22 @@ import {
   stepOf,
   walkOf,
 } from "../../figures/derive/stages";
-import {
-  copyExactValues,
-  exact,
-  formatCount,
-  formatNumber,
-  tokenLabel,
-} from "../../figures/format";
+import { copyExactValues, tokenLabel } from "../../figures/format";
 import { headName, schemeOf } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type Content, type Place, tableOf } from "./content";
-import { architecture, type Changes, changes, tensorRow } from "./data";
-import { classifier, mlm } from "./head";
-import { headOutput } from "./head-output";
-import { hidden } from "./hidden";
-import { InsideMap, type MapData } from "./map";
-import { type Shared, StagePanel } from "./panel";
-import { formatParameters, parameterBar } from "./parameters";
+import { architecture, type Changes, changes, hiddenScale } from "./data";
+import { listenToKeys } from "./keys";
+import { type Bars, InsideMap } from "./map/map";
+import { parameterBar } from "./map/parameters";
+import { changeLegend, changeWords, layerWords, stageWords, zoneNames } from "./map/words";
+import { type Shared, StagePanel } from "./panel/panel";
 import { type Absence, absence } from "./saved";
-import { activation, embeddings, qkv, savedOnly, scores, sublayer } from "./stages";
+import { savedOnly } from "./stages/attention";
+import { CONTENTS } from "./stages/stages";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
@@ -45,29 +39,6 @@ const HINT =
 
 /** What was open, for when the reader comes back from another view or runs another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
-
-const CONTENTS: Readonly<Record<StageId, (place: Place) => Promise<Content>>> = {
-  token: embeddings,
-  position: embeddings,
-  segment: embeddings,
-  sum: embeddings,
-  norm: embeddings,
-  output: embeddings,
-  qkv,
-  scores,
-  weights: scores,
-  head_output: headOutput,
-  attention_output: (place) => sublayer(place, "attention"),
-  attention_sum: (place) => sublayer(place, "attention"),
-  attention_norm: (place) => sublayer(place, "attention"),
-  ffn_activation: activation,
-  ffn_output: (place) => sublayer(place, "ffn"),
-  ffn_sum: (place) => sublayer(place, "ffn"),
-  ffn_norm: (place) => sublayer(place, "ffn"),
-  hidden,
-  mlm,
-  classifier,
-};
 
 const OF_A_HEAD: ReadonlySet<StageId> = new Set(["qkv", "scores", "weights", "head_output"]);
 
@@ -96,9 +67,10 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     return { token: Math.max(0, tokens.special.indexOf(false)), chosen: false };
   };
   const nameOf = (token: number): string =>
-    tokenLabel(tokens.text[token]!, scheme, tokens.surface[token]).text;
+    tokenLabel(itemAt(tokens.text, token), scheme, tokens.surface[token]).text;
   const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
-  const stageOf = (id: StageId): StageBox => stages.find((one) => one.id === id) ?? stages[0]!;
+  const stageOf = (id: StageId): StageBox =>
+    stages.find((one) => one.id === id) ?? itemAt(stages, 0);
   /** Why a stage cannot be shown of the focus token; null where it can. */
   const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
     const { head } = state.get();
@@ -175,23 +147,11 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     announce(`${stageOf(open).title}${next.layer === null ? "" : `, layer ${next.layer}`}`);
   }
 
-  function headings(): MapData["headings"] {
-    const { layer } = state.get();
-    const kind = arch?.preNorm === true ? "pre-norm" : "post-norm";
-    return {
-      embeddings: "Embeddings",
-      layers: `${layers} layers`,
-      attention: `Layer ${layer} · attention (${kind})`,
-      ffn: `Layer ${layer} · feed-forward`,
-      output: "Output",
-    };
-  }
-
-  function bars(): MapData["bars"] {
+  function bars(): Bars | null {
     if (known === null) return null;
     const { token } = focus();
     const column = (values: Float32Array): number[] =>
-      Array.from({ length: layers }, (_, layer) => values[layer * n + token]!);
+      Array.from({ length: layers }, (_, layer) => itemAt(values, layer * n + token));
     return {
       attention: column(known.attention),
       ffn: column(known.ffn),
@@ -203,7 +163,8 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     if (arch === null) return;
     const { layer } = state.get();
     const boxes = stages.map((box) => ({ ...box, missing: absent(box)?.reason ?? null }));
-    map.show({ stages: boxes, layers, layer, open, headings: headings(), bars: bars() });
+    const headings = zoneNames(layer, layers, arch.preNorm);
+    map.show({ stages: boxes, layers, layer, open, headings, bars: bars() });
     say();
     explainBox(null);
   }
@@ -213,115 +174,19 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     const found = bars();
     if (found === null || known === null) return;
     const { token } = focus();
-    const number = (value: number): HTMLElement =>
-      h(
-        "span",
-        { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-        formatNumber(value),
-      );
-    const parts: (Node | string)[] = [];
-    const change = argmax(found.change);
-    if (change >= 0) {
-      parts.push(
-        `Attention changes most from L${change} to L${change + 1} (`,
-        number(found.change[change]!),
-        "). ",
-      );
-    }
-    const both = [...found.attention, ...found.ffn];
-    const top = argmax(both);
-    if (top >= 0) {
-      parts.push(
-        "“",
-        nameElement(token),
-        `” changes most in the ${top < layers ? "attention" : "FFN"} of L${top % layers} (`,
-        number(both[top]!),
-        "). ",
-      );
-    }
-    const turns = Array.from({ length: layers }, (_, l) => 1 - known!.path.cosines[l * n + token]!);
-    const turn = argmax(turns);
-    if (turn >= 0) {
-      parts.push(
-        `Its hidden state turns most in L${turn}, between the states ${turn} and ${turn + 1} (cosine `,
-        number(1 - turns[turn]!),
-        ").",
-      );
-    }
-    words.replaceChildren(...parts);
-    const most = both[top] ?? 0;
-    legend.replaceChildren(
-      h("span", { class: "aw-mark" }, h("i", { class: "aw-key-attention" }), "attention"),
-      h("span", { class: "aw-mark" }, h("i", { class: "aw-key-ffn" }), "FFN"),
-      h("span", {}, "‖out − in‖ / ‖in‖ of “", nameElement(token), "”, 0 to ", number(most)),
-      ...(found.change.length === 0
-        ? []
-        : [
-            h(
-              "span",
-              { class: "aw-mark" },
-              h("i", { class: "aw-key-change" }),
-              "attention to the next layer, Jensen–Shannon, 0 to ",
-              number(found.change[change]!),
-            ),
-          ]),
-    );
+    const { cosines } = known.path;
+    const turns = Array.from({ length: layers }, (_, l) => 1 - itemAt(cosines, l * n + token));
+    words.replaceChildren(...changeWords(found, turns, nameOf(token)));
+    legend.replaceChildren(...changeLegend(found, nameOf(token)));
   }
 
   /** The line below the map: a stage with its size and parameters, or a layer's bars. */
   function explainBox(at: StageBox | number | null): void {
     parameters?.mark(at !== null && typeof at !== "number" ? at.part : null);
     if (arch === null) return;
-    if (typeof at === "number") {
-      const found = bars();
-      note.textContent =
-        found === null
-          ? `Layer ${at}.`
-          : `Layer ${at}: attention changes “${nameOf(focus().token)}” by ${formatNumber(found.attention[at]!)}, FFN by ${formatNumber(found.ffn[at]!)}` +
-            (found.change[at] === undefined
-              ? "."
-              : `; attention changes by ${formatNumber(found.change[at]!)} to L${at + 1}.`);
-      return;
-    }
-    if (at === null) {
-      note.textContent = byTouch() ? TAP : HINT;
-      return;
-    }
-    const box = at;
-    if (box.missing !== null) {
-      note.textContent = `${box.title}: – ${box.missing}`;
-      return;
-    }
-    const count = box.part === null ? 0 : (arch.parameters[box.part] ?? 0);
-    note.textContent = `${box.title}: ${box.about}${count > 0 ? ` ${counted(box, count)}` : ""}`;
-  }
-
-  function counted(box: StageBox, count: number): string {
-    const part = {
-      embeddings: "The embeddings have",
-      attention: "Attention has",
-      feed_forward: "The FFN has",
-      norms: "The norms have",
-      other: "This and others have",
-      pooler: "The pooler has",
-      heads: "What stands on top has",
-    }[box.part!];
-    const whole = `${part} ${formatParameters(count)} parameters`;
-    if (box.zone !== "attention" && box.zone !== "ffn") return `${whole}.`;
-    if (model.family === "albert") return `${whole}, shared by all layers.`;
-    return count % layers === 0
-      ? `${whole}, ${formatCount(count / layers)} in each layer.`
-      : `${whole} in all layers.`;
-  }
-
-  /** The largest value of the token's hidden states: one scale for a walk. */
-  async function common(token: number, wanted: AbortSignal): Promise<number> {
-    const rows = await Promise.all(
-      Array.from({ length: layers + 1 }, (_, layer) =>
-        tensorRow(source, "hidden", { layer }, token, wanted),
-      ),
-    );
-    return Math.max(...rows.map(({ values }) => largestAbsolute(values)));
+    if (typeof at === "number") note.textContent = layerWords(at, bars(), nameOf(focus().token));
+    else if (at === null) note.textContent = byTouch() ? TAP : HINT;
+    else note.textContent = stageWords(at, arch, model);
   }
 
   let answered: Promise<Changes> | null = null;
@@ -335,7 +200,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   /** A way to the token of which a saved page has the open stage. */
   function showOf(token: number): HTMLElement {
-    const button = h("button", { type: "button", class: "aw-inside-link" }, "Show those of ");
+    const button = h("button", { class: "aw-inside-link" }, "Show those of ");
     button.append(nameElement(token));
     button.addEventListener("click", () => state.set({ token }), { signal });
     return button;
@@ -401,7 +266,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     try {
       const [content, scaleOfAll] = await Promise.all([
         CONTENTS[box.id](place),
-        shared === "walk" ? common(token, wanted).catch(savedOnly(source)) : null,
+        shared === "walk" ? hiddenScale(source, token, wanted).catch(savedOnly(source)) : null,
       ]);
       if (mine.signal.aborted) return;
       shown = { content, place };
@@ -484,7 +349,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   function unknown(error: unknown): HTMLElement {
     const { message, hint } = explain(error);
-    const again = h("button", { type: "button", class: "aw-inside-link" }, "Ask again");
+    const again = h("button", { class: "aw-inside-link" }, "Ask again");
     again.addEventListener("click", () => void begin(), { signal });
     return h(
       "div",
@@ -495,26 +360,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     );
   }
 
-  root.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target instanceof Element && event.target.matches("input, select, textarea"))
-        return;
-      const does: Record<string, () => void> = {
-        n: () => step(1),
-        p: () => step(-1),
-        "[": () => setLayer(state.get().layer - 1),
-        "]": () => setLayer(state.get().layer + 1),
-      };
-      const act = does[event.key];
-      if (act === undefined) return;
-      act();
-      event.preventDefault();
-      event.stopPropagation();
-    },
-    { signal },
-  );
+  listenToKeys(root, { step, turn: (by) => setLayer(state.get().layer + by) }, signal);
   const stop = state.on(["layer", "head", "token", "scale"], follow);
   void begin();
 
@@ -527,7 +373,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     table() {
       if (shown === null) return null;
       const { content, place } = shown;
-      const table = tableOf(content, place.token, tokens.text[place.token]!);
+      const table = tableOf(content, place.token, itemAt(tokens.text, place.token));
       // A saved page may have none of the open stage's numbers: a header alone is no table.
       return table.rows.length === 0 ? null : table;
     },

@@ -2,6 +2,7 @@
 
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
+import { itemAt } from "../../protocol/required";
 import type { NdArray, Slice, SliceRequest, Source, TokenColumns } from "../../protocol/types";
 
 export type Mode = "as_is" | "masked";
@@ -100,7 +101,7 @@ export function append(whole: Predictions | null, piece: Predictions): Predictio
     const data = new (a.data.constructor as Float64ArrayConstructor)(a.data.length + b.data.length);
     data.set(a.data);
     data.set(b.data, a.data.length);
-    joined[key] = { data, shape: [a.shape[0]! + b.shape[0]!, ...a.shape.slice(1)] };
+    joined[key] = { data, shape: [itemAt(a.shape, 0) + itemAt(b.shape, 0), ...a.shape.slice(1)] };
   }
   return {
     ...whole,
@@ -122,13 +123,13 @@ export function predictionsTable(
     if (tokens.special[position] && !special) continue;
     for (let k = 0; k < topK; k++) {
       const at = position * topK + k;
-      const id = ids.data[at]!;
+      const id = itemAt(ids.data, at);
       rows.push([
-        ...[position, tokens.text[position]!, k + 1, vocabulary[id] ?? String(id)],
-        ...[probabilities.data[at]!, logits.data[at]!],
+        ...[position, itemAt(tokens.text, position), k + 1, vocabulary[id] ?? String(id)],
+        ...[itemAt(probabilities.data, at), itemAt(logits.data, at)],
         ...[
-          predictions.originalRank.data[position]!,
-          predictions.originalProbability.data[position]!,
+          itemAt(predictions.originalRank.data, position),
+          itemAt(predictions.originalProbability.data, position),
         ],
       ]);
     }
@@ -178,16 +179,17 @@ export function softmaxOfRow(
   vocabSize: number,
 ): Softmax {
   const { topK, ids, logits, vocabulary } = predictions;
-  const logitMax = predictions.logitMax.data[position];
-  const sumExp = Math.exp(predictions.logSumExp.data[position] - logitMax);
+  const logitMax = itemAt(predictions.logitMax.data, position);
+  const sumExp = Math.exp(itemAt(predictions.logSumExp.data, position) - logitMax);
   const entries = Array.from({ length: topK }, (_, rank) => {
     const at = position * topK + rank;
-    const id = ids.data[at];
-    const exp = Math.exp(logits.data[at] - logitMax);
+    const id = itemAt(ids.data, at);
+    const logit = itemAt(logits.data, at);
+    const exp = Math.exp(logit - logitMax);
     return {
       id,
       token: vocabulary[id] ?? String(id),
-      logit: logits.data[at],
+      logit,
       exp,
       probability: exp / sumExp,
       rank: rank + 1,
@@ -220,4 +222,21 @@ export function slicedSoftmax({ data }: Slice): Softmax {
     vocabSize: vocab_size,
     entries: [...entries].sort((a, b) => a.rank - b.rank || a.id - b.id),
   };
+}
+
+/** The softmax of a position with the entry of a token, which may lie beyond the likeliest; null without it. */
+export async function wholeSoftmax(
+  source: Source,
+  mode: Mode,
+  position: number,
+  tokenId: number,
+  signal: AbortSignal,
+): Promise<{ readonly softmax: Softmax; readonly chosen: Entry } | null> {
+  // Equal requests are cached: choosing another term asks nothing anew.
+  const ask = async (token?: number): Promise<Softmax> =>
+    slicedSoftmax(await source.slice(softmaxRequest(mode, position, token), { signal }));
+  const softmax = await ask();
+  const chosen =
+    softmax.entries.find(({ id }) => id === tokenId) ?? (await ask(tokenId)).entries[0];
+  return chosen === undefined ? null : { softmax, chosen };
 }

@@ -29,7 +29,7 @@ const MODES: readonly {
 
 /** What a mode's input is, in words. */
 export const noteOf = (mode: Mode, n: number, masked: number): string =>
-  MODES.find((one) => one.mode === mode)!.note(n, masked);
+  MODES.find((one) => one.mode === mode)?.note(n, masked) ?? "";
 
 export interface ModeSwitch {
   readonly element: HTMLElement;
@@ -47,7 +47,7 @@ export function createModeSwitch(
       mode === "masked" && !source.live && !source.has?.(predictionsRequest(mode, topK));
     const button = h(
       "button",
-      { type: "button", "data-mode": mode },
+      { "data-mode": mode },
       label,
       needsKernel ? h("small", {}, " needs a kernel") : null,
     );

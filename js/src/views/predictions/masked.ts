@@ -63,7 +63,7 @@ export function createMaskedProgress(
     },
     fill,
   );
-  const button = h("button", { type: "button", class: "aw-plain-button" });
+  const button = h("button", { class: "aw-plain-button" });
   let live = false;
   button.addEventListener("click", () => (live ? cancel() : resume()));
   const element = h(

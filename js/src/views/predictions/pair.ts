@@ -1,10 +1,11 @@
 /** Whether the second text follows the first: the next-sentence head's softmax, opened up. */
 
-import { createClasses } from "../../draw/classes";
+import { createClasses } from "../../draw/classes/table";
 import { h } from "../../draw/dom";
 import { classesOf, slicedClasses } from "../../figures/classes";
 import { exact, formatPercent } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { RunContext } from "../contract";
 
 /** A panel for a pair of texts; null for one text, or without the head. */
@@ -27,7 +28,7 @@ export function nextSentence({ source, signal }: RunContext): HTMLElement | null
     (slice) => {
       const column = classesOf(slicedClasses(slice), 0);
       // The first class is "is next" in every model with this head (Devlin et al. 2019).
-      const probability = column.probabilities[0]!;
+      const probability = itemAt(column.probabilities, 0);
       verdict.textContent = `P(is next) = ${formatPercent(probability)}`;
       verdict.dataset.awValue = exact(probability);
       verdict.title = exact(probability);

@@ -13,6 +13,7 @@ import {
   tokenLabel,
   visible,
 } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import type { Predictions } from "./data";
 
@@ -65,11 +66,7 @@ function guessCell(
 ): HTMLElement {
   // Between flex items a space takes no room; in the name it parts token and number.
   const spaced = children.flatMap((child, i) => (i === 0 ? [child] : [" ", child]));
-  const button = h(
-    "button",
-    { type: "button", tabindex: -1, "data-position": position, ...attributes },
-    ...spaced,
-  );
+  const button = h("button", { tabindex: -1, "data-position": position, ...attributes }, ...spaced);
   const written = button.textContent.trim();
   button.setAttribute("aria-label", written === "" ? says : `${written}, ${says}`);
   return h("span", { role: "gridcell" }, button);
@@ -80,9 +77,10 @@ function leadingCells(
   position: number,
   { meta: { tokens, masked }, scheme, masks }: RowContext,
 ): HTMLElement[] {
-  const label = tokenLabel(tokens.text[position], scheme, tokens.surface[position]);
+  const text = itemAt(tokens.text, position);
+  const label = tokenLabel(text, scheme, tokens.surface[position]);
   const was = masked.find(({ token }) => token === position);
-  const name = visible(was?.text ?? tokens.text[position]);
+  const name = visible(was?.text ?? text);
   const cells = [
     h("span", { role: "rowheader", class: "aw-index" }, String(position)),
     guessCell(
@@ -94,7 +92,7 @@ function leadingCells(
         title: `${label.text}, id ${tokens.id[position]}`,
       },
       // What stood there is beside its rank; here stands what the model has read.
-      was ? tokenElement({ text: tokens.text[position], word: null }) : tokenElement(label),
+      was ? tokenElement({ text, word: null }) : tokenElement(label),
     ),
   ];
   if (masks === null) return cells;
@@ -132,17 +130,17 @@ export function fillRow(
   const { topK, ids, probabilities, vocabulary, originalRank, originalProbability } = predictions;
   const { scheme, meta } = context;
   const was = meta.masked.find(({ token }) => token === position);
-  const originalId = was?.id ?? meta.tokens.id[position];
+  const originalId = was?.id ?? itemAt(meta.tokens.id, position);
   const label =
     was === undefined
-      ? tokenLabel(meta.tokens.text[position], scheme, meta.tokens.surface[position])
+      ? tokenLabel(itemAt(meta.tokens.text, position), scheme, meta.tokens.surface[position])
       : tokenLabel(was.text, scheme);
-  const probability = originalProbability.data[position];
-  const rank = originalRank.data[position];
+  const probability = itemAt(originalProbability.data, position);
+  const rank = itemAt(originalRank.data, position);
   const bar = (share: number): string => `--share: ${share.toFixed(4)}`;
   const cells = Array.from({ length: topK }, (_, k) => {
-    const id = ids.data[position * topK + k];
-    const share = probabilities.data[position * topK + k];
+    const id = itemAt(ids.data, position * topK + k);
+    const share = itemAt(probabilities.data, position * topK + k);
     const predicted = tokenLabel(vocabulary[id] ?? String(id), scheme);
     const same = id === originalId;
     return guessCell(

@@ -74,7 +74,7 @@ function termTable(
     const label = tokenLabel(entry.token, scheme);
     const button = h(
       "button",
-      { type: "button", "data-token-id": entry.id, "aria-pressed": String(entry.id === chosen.id) },
+      { "data-token-id": entry.id, "aria-pressed": String(entry.id === chosen.id) },
       tokenElement(label),
     );
     button.addEventListener("click", () => choose(entry.id));

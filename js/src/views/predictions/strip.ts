@@ -2,6 +2,7 @@
 
 import { h } from "../../draw/dom";
 import { exact, formatCount, formatPercent, visible } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import type { Predictions } from "./data";
 
@@ -30,19 +31,19 @@ export function maskedStrip(
     ...lines.map(({ token, text }) => {
       const guesses = Array.from({ length: Math.min(NAMED, topK) }, (_, k) => {
         const at = token * topK + k;
-        const id = ids.data[at]!;
+        const id = itemAt(ids.data, at);
         return h(
           "span",
           { class: "aw-masked-guess" },
           h("bdi", { dir: "ltr" }, visible(vocabulary[id] ?? String(id))),
           " ",
-          share(probabilities.data[at]!),
+          share(itemAt(probabilities.data, at)),
         );
       });
-      const rank = originalRank.data[token]!;
+      const rank = itemAt(originalRank.data, token);
       const button = h(
         "button",
-        { type: "button", class: "aw-masked-was", "data-token": token },
+        { class: "aw-masked-was", "data-token": token },
         h("span", { class: "aw-number aw-muted" }, String(token)),
         " ",
         h("bdi", { dir: "ltr" }, visible(text)),
@@ -60,7 +61,7 @@ export function maskedStrip(
           { class: "aw-masked-rank", "data-aw-rank": rank },
           h("bdi", { dir: "ltr" }, visible(text)),
           `: rank ${formatCount(rank)}, `,
-          share(originalProbability.data[token]!),
+          share(itemAt(originalProbability.data, token)),
         ),
       );
     }),

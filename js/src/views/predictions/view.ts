@@ -1,8 +1,9 @@
 /** What the masked-LM head says at every position, and the softmax behind each answer. */
 
-import { h, step } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { DrawView, RunContext } from "../contract";
 import {
   type Mode,
@@ -12,12 +13,13 @@ import {
   predictionsRequest,
   predictionsTable,
   slicedPredictions,
-  slicedSoftmax,
   softmaxOfRow,
-  softmaxRequest,
+  wholeSoftmax,
 } from "./data";
 import { createModeSwitch, legend, noHead, noteOf } from "./head";
+import { createList, nextCell, scrollTo } from "./list";
 import { createMaskedProgress, createMaskedRun } from "./masked";
+import { createMasks } from "./masks";
 import { nextSentence } from "./pair";
 import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./row";
 import { drawSoftmax, type Opened } from "./softmax";
@@ -74,13 +76,7 @@ function draw(
 
   const note = h("p", { class: "aw-view-note" });
   const status = h("p", { class: "aw-predictions-status", role: "status" });
-  const list = h("div", {
-    class: `aw-predictions-list${n > ROWS_A_FRAME ? " is-long" : ""}`,
-    role: "grid",
-    "aria-label": "Predictions by position",
-    "aria-rowcount": n + 1,
-    "aria-colcount": COLUMNS,
-  });
+  const list = createList(n, COLUMNS, n > ROWS_A_FRAME);
   const switcher = createModeSwitch(source, TOP_K, (mode) => void show(mode), stop.signal);
   const progress = createMaskedProgress(n, {
     cancel: () => loading?.abort(CANCELLED),
@@ -99,8 +95,7 @@ function draw(
 
   let current: Predictions | null = null;
   const maskedRun = createMaskedRun(source, TOP_K);
-  /** As the reader last said; runs that are on their way included. */
-  let masks: ReadonlySet<number> = new Set(source.meta.masked.map(({ token }) => token));
+  const masks = createMasks(context);
   let scheme: TokenScheme = "plain";
   let rows: HTMLElement[] = [];
   let loading: AbortController | null = null;
@@ -183,7 +178,7 @@ function draw(
     current = next;
     scheme = tokenScheme([...tokens.text, ...Object.values(next.vocabulary)], tokens.surface);
     for (let position = start; position < next.done; position++) {
-      const row = rows[position];
+      const row = itemAt(rows, position);
       const held = row.contains(document.activeElement);
       row.replaceChildren();
       ready(position);
@@ -213,9 +208,13 @@ function draw(
 
   /** Give `rows[position]` its cells, if it still lacks them. */
   function ready(position: number): HTMLElement {
-    const row = rows[position];
+    const row = itemAt(rows, position);
     if (current === null || row.childElementCount > 0) return row;
-    const shown: RowContext = { meta: source.meta, scheme, masks: act === null ? null : masks };
+    const shown: RowContext = {
+      meta: source.meta,
+      scheme,
+      masks: act === null ? null : masks.tokens(),
+    };
     if (position < current.done) fillRow(row, current, position, shown);
     else fillWaiting(row, position, shown);
     const focused = String(position === state.get().token);
@@ -247,7 +246,7 @@ function draw(
   function follow(): void {
     const { token, special } = state.get();
     rows.forEach((row, position) => {
-      row.hidden = tokens.special[position] && !special;
+      row.hidden = tokens.special[position] === true && !special;
       const focused = position === token;
       if (focused !== row.classList.contains("is-focus")) {
         row.classList.toggle("is-focus", focused);
@@ -256,7 +255,7 @@ function draw(
           ?.setAttribute("aria-pressed", String(focused));
       }
     });
-    if (opened && rows[opened.pick.position].hidden) close();
+    if (opened && itemAt(rows, opened.pick.position).hidden) close();
     summarize();
     const row = token === null ? undefined : rows[token];
     if (row && !row.hidden) reveal(row);
@@ -268,17 +267,7 @@ function draw(
   /** Bring `row` in sight with the next frame: measuring now would lay the page out once more. */
   function reveal(row: HTMLElement): void {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => scrollTo(row));
-  }
-
-  /** Scroll the list alone: `scrollIntoView` would move the notebook. */
-  function scrollTo(row: HTMLElement): void {
-    const header = (list.firstElementChild as HTMLElement | null)?.offsetHeight ?? 0;
-    const top = row.offsetTop - header;
-    const bottom = row.offsetTop + row.offsetHeight;
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (bottom > list.scrollTop + list.clientHeight)
-      list.scrollTop = bottom - list.clientHeight;
+    frame = requestAnimationFrame(() => scrollTo(list, row));
   }
 
   /** One cell of the grid is reached with Tab: `focus`, else the focus token's, else the first. */
@@ -313,34 +302,14 @@ function draw(
     if (token !== pick.position) state.set({ token: pick.position });
     const cell = h("div", { role: "gridcell", class: "aw-softmax", "aria-colspan": COLUMNS });
     const row = h("div", { role: "row", class: "aw-softmax-row" }, cell);
-    rows[pick.position].after(row);
+    itemAt(rows, pick.position).after(row);
     anchor.setAttribute("aria-expanded", "true");
     opened = { pick, row, anchor, abort: new AbortController() };
     void fillSoftmax(cell, pick);
   }
 
   const originalOf = (position: number): number =>
-    source.meta.masked.find(({ token }) => token === position)?.id ?? tokens.id[position];
-
-  /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
-  function toggleMask(position: number, button: HTMLElement): void {
-    if (act === null) return;
-    const before = masks;
-    const next = new Set(before);
-    if (!next.delete(position)) next.add(position);
-    masks = next;
-    button.setAttribute("aria-pressed", String(next.has(position)));
-    const name = source.meta.masked.find(({ token }) => token === position)?.text;
-    announce(
-      `${name ?? tokens.text[position]} ${next.has(position) ? "masked" : "as in the text"}: running.`,
-    );
-    act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
-      masks = before;
-      button.setAttribute("aria-pressed", String(before.has(position)));
-      const { message, hint } = explain(error);
-      report(message, hint);
-    });
-  }
+    source.meta.masked.find(({ token }) => token === position)?.id ?? itemAt(tokens.id, position);
 
   async function fillSoftmax(cell: HTMLElement, pick: Pick): Promise<void> {
     if (current === null || opened === null) return;
@@ -355,24 +324,14 @@ function draw(
     };
     const drawIt = (shown: Omit<Opened, "originalId">): void => {
       drawSoftmax(cell, { ...shown, originalId: originalOf(pick.position) }, scheme, choose);
-      const { row } = opened ?? {};
-      if (row) reveal(row);
+      if (opened) reveal(opened.row);
     };
     const own = softmaxOfRow(current, pick.position, model.vocab_size);
     const known = own.entries.find(({ id }) => id === pick.tokenId);
     if (known) drawIt({ softmax: own, chosen: known });
     try {
-      // Equal requests are cached: choosing another term asks nothing anew.
-      const full = slicedSoftmax(
-        await source.slice(softmaxRequest(mode, pick.position), { signal: wanted }),
-      );
-      const chosen =
-        full.entries.find(({ id }) => id === pick.tokenId) ??
-        slicedSoftmax(
-          await source.slice(softmaxRequest(mode, pick.position, pick.tokenId), { signal: wanted }),
-        ).entries[0];
-      if (!wanted.aborted && opened?.pick.tokenId === pick.tokenId)
-        drawIt({ softmax: full, chosen });
+      const full = await wholeSoftmax(source, mode, pick.position, pick.tokenId, wanted);
+      if (!wanted.aborted && full !== null && opened?.pick.tokenId === pick.tokenId) drawIt(full);
     } catch (error) {
       if (isAbort(error) || wanted.aborted) return;
       const { message, hint } = explain(error);
@@ -391,7 +350,7 @@ function draw(
       rove(button);
       const position = Number(button.dataset.position);
       if (button.classList.contains("aw-mask-token")) {
-        toggleMask(position, button);
+        masks.toggle(position, button);
         return;
       }
       if (button.dataset.tokenId === undefined) {
@@ -409,31 +368,16 @@ function draw(
   function onKey(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (event.key === "Escape" && opened) {
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
       close(true);
       return;
     }
     const cell = target.closest<HTMLElement>(".aw-guess");
     const row = cell?.closest<HTMLElement>(".aw-position");
     if (!cell || !row) return;
-    const cells = [...row.querySelectorAll<HTMLElement>(".aw-guess")];
-    const column = cells.indexOf(cell);
-    let next: HTMLElement;
-    if (/^Arrow(Up|Down)$/.test(event.key) || (event.ctrlKey && /^(Home|End)$/.test(event.key))) {
-      const shownRows = rows.filter((r) => !r.hidden);
-      const at = step(event.key, shownRows.indexOf(row), shownRows.length);
-      if (at === null) return;
-      const other = ready(rows.indexOf(shownRows[at]));
-      const same = other.querySelector<HTMLElement>(sameColumn(cell));
-      next = same ?? (other.querySelector(".aw-guess") as HTMLElement);
-    } else {
-      const at = step(event.key, column, cells.length);
-      if (at === null) return;
-      next = cells[at];
-    }
-    event.preventDefault();
-    event.stopPropagation();
+    const next = nextCell(event, cell, row, rows, ready);
+    if (next === null) return;
+    consume(event);
     rove(next);
     next.focus({ preventScroll: true });
     reveal(next.closest<HTMLElement>(".aw-position") as HTMLElement);
@@ -451,14 +395,4 @@ function draw(
     },
     shown: () => current,
   };
-}
-
-/** A selector of the cell of another row that stands in the column of `cell`. */
-function sameColumn({ dataset, classList }: HTMLElement): string {
-  if (dataset.rank !== undefined) return `[data-rank="${dataset.rank}"]`;
-  return classList.contains("aw-mask-token")
-    ? ".aw-mask-token"
-    : classList.contains("aw-original")
-      ? ".aw-original"
-      : ".aw-position-token";
 }

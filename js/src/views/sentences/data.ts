@@ -3,6 +3,7 @@
 import { largest, maximum } from "../../figures/derive/matrix";
 import { held, shown } from "../../figures/format";
 import type { Table } from "../../figures/table";
+import { itemAt } from "../../protocol/required";
 import type { HeadIndex, Meta, Precision, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export type Aggregation = "mass" | "max";
@@ -56,6 +57,15 @@ export interface TokenBlock {
   error(value: number, terms?: number): number;
 }
 
+/** The two tokens of a cell of a block. */
+export const linkAt = (
+  { queries, keys }: Pick<TokenBlock, "queries" | "keys">,
+  at: number,
+): { readonly query: number; readonly key: number } => ({
+  query: itemAt(queries, Math.floor(at / keys.length)),
+  key: itemAt(keys, at % keys.length),
+});
+
 /** The mean head of a layer is the layer. */
 export function asked(
   aggregation: Aggregation,
@@ -90,7 +100,7 @@ export function maskRequest(of: Asked, { arrays, meta }: Source): SliceRequest |
     possible.subarray(layer * n, (layer + 1) * n).reduce((sum, count) => sum + count, 0),
   );
   const layer = of.layer ?? largest(seen, 1)[0];
-  if (seen[layer] === n * n) return null;
+  if (layer === undefined || seen[layer] === n * n) return null;
   return { kind: "weights", layer, head: of.head ?? "mean" };
 }
 
@@ -108,7 +118,7 @@ export function slicedMatrix(
   const allowed = (mask?.arrays.get("allowed")?.data as Uint8Array | undefined) ?? null;
   const n = meta.tokens.text.length;
   const values = raw.map((value, at) => {
-    const [a, b] = [tokens[Math.floor(at / size)], tokens[at % size]];
+    const [a, b] = [itemAt(tokens, Math.floor(at / size)), itemAt(tokens, at % size)];
     const possible =
       allowed === null || a.some((query) => b.some((key) => allowed[query * n + key] !== 0));
     return possible ? value : Number.NaN;
@@ -121,7 +131,7 @@ export function slicedMatrix(
     size,
     texts,
     tokens,
-    segments: tokens.map(([first]) => meta.tokens.segment[first]),
+    segments: tokens.map(([first = -1]) => meta.tokens.segment[first] ?? 0),
     note: (data.note as string | null) ?? null,
     // A cell is a mean of sums over the keys of a sentence.
     error: (value) => errorIn(data, of, precision)(value, of.aggregation === "mass" ? n : 1),
@@ -133,7 +143,12 @@ export function slicedMatrix(
     witness(a, b) {
       const at = a * size + b;
       if (!layers || !heads || !queries || !keys || Number.isNaN(values[at])) return null;
-      return { layer: layers[at], head: heads[at], query: queries[at], key: keys[at] };
+      return {
+        layer: itemAt(layers, at),
+        head: itemAt(heads, at),
+        query: itemAt(queries, at),
+        key: itemAt(keys, at),
+      };
     },
   };
 }
@@ -163,7 +178,7 @@ export function slicedBlock(
       allowed === null
         ? weights
         : weights.map((weight, at) => {
-            const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
+            const { query, key } = linkAt({ queries, keys }, at);
             return allowed[query * n + key] === 0 ? Number.NaN : weight;
           }),
   };
@@ -171,12 +186,10 @@ export function slicedBlock(
 
 /** The other sentence that `a` looks at most; null where there is none. */
 export function strongestOther({ size, values }: SentenceMatrix, a: number): number | null {
-  const others = Array.from({ length: size }, (_, b) => {
-    const value = values[a * size + b];
-    return b === a || Number.isNaN(value) ? -1 : value;
-  });
+  const row = values.subarray(a * size, (a + 1) * size);
+  const others = row.map((value, b) => (b === a || Number.isNaN(value) ? -1 : value));
   const [best] = largest(others, 1);
-  return best === undefined || others[best] < 0 ? null : best;
+  return best === undefined || itemAt(others, best) < 0 ? null : best;
 }
 
 /** The sentence that a token is in, -1 for none. */
@@ -209,15 +222,11 @@ export function massSum({
 }
 
 export function matrixTable({ size, texts, raw, error }: SentenceMatrix): Table {
-  const rows = Array.from({ length: size * size }, (_, at) => {
-    const [a, b] = [Math.floor(at / size), at % size];
-    return [
-      a,
-      b,
-      texts[a],
-      texts[b],
-      Number.isNaN(raw[at]) ? null : held(raw[at], error(raw[at])),
-    ] as const;
-  });
+  const rows = texts.flatMap((one, a) =>
+    texts.map((other, b) => {
+      const value = itemAt(raw, a * size + b);
+      return [a, b, one, other, Number.isNaN(value) ? null : held(value, error(value))] as const;
+    }),
+  );
   return { columns: ["a", "b", "a_text", "b_text", "value"], rows };
 }

@@ -1,15 +1,24 @@
 /** One pair of sentences token by token, and how the cell follows from it. */
 
-import { CellMap } from "../../draw/cells";
+import { CellMap } from "../../draw/cell-map/cell-map";
 import { type WeightLegend, weightLegend } from "../../draw/color/weight-legend";
 import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { largest, maximum } from "../../figures/derive/matrix";
+import { unitOf } from "../../figures/derive/token-unit";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName, schemeOf, unitLabel } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
-import { massSum, type SentenceMatrix, sentenceOf, type TokenBlock, type Witness } from "./data";
+import {
+  linkAt,
+  massSum,
+  type SentenceMatrix,
+  sentenceOf,
+  type TokenBlock,
+  type Witness,
+} from "./data";
 import { type Place, sentenceName } from "./grid";
 
 const MAP = { rowHeight: null, cellMost: 34, heightMost: 440 } as const;
@@ -32,18 +41,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);
   const { a, b } = place;
-  const name = (position: number): string =>
-    unitLabel(
-      {
-        token: position,
-        end: position + 1,
-        text: tokens.text[position],
-        surface: tokens.surface[position],
-        segment: tokens.segment[position],
-        special: tokens.special[position],
-      },
-      scheme,
-    );
+  const name = (position: number): string => unitLabel(unitOf(tokens, position), scheme);
   let block: TokenBlock | null = null;
   let matrix: SentenceMatrix | null = null;
   let max = 0;
@@ -57,7 +55,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
   const readout = h("p", { class: "aw-readout", "data-aw-part": "drill-readout" });
   const dismiss = h(
     "button",
-    { type: "button", class: "aw-button", "aria-label": "Close the tokens of this pair" },
+    { class: "aw-button", "aria-label": "Close the tokens of this pair" },
     "×",
   );
   dismiss.addEventListener("click", close, { signal });
@@ -70,7 +68,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
         if (cell !== null && byKey) announce(readout.textContent ?? "");
       },
       pick({ row, column }) {
-        if (block !== null) pin(block.queries[row], block.keys[column]);
+        if (block !== null) pin(itemAt(block.queries, row), itemAt(block.keys, column));
       },
     },
     "drill",
@@ -121,9 +119,11 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
           : "Hover for weights; a click pins the two tokens in every view.",
       ];
     }
-    const { queries, keys, weights, error } = block;
-    const value = weights[cell.row * keys.length + cell.column];
-    const link: (Node | string)[] = [token(queries[cell.row]), " → ", token(keys[cell.column])];
+    const { keys, weights, error } = block;
+    const at = cell.row * keys.length + cell.column;
+    const value = itemAt(weights, at);
+    const { query, key } = linkAt(block, at);
+    const link: (Node | string)[] = [token(query), " → ", token(key)];
     if (Number.isNaN(value)) return [...link, "  impossible: the mask forbids it"];
     const sum = weights
       .subarray(cell.row * keys.length, (cell.row + 1) * keys.length)
@@ -141,7 +141,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
     shownMatrix: SentenceMatrix,
     { queries, keys, weights, error }: TokenBlock,
   ): void {
-    const value = shownMatrix.values[a * shownMatrix.size + b];
+    const value = itemAt(shownMatrix.values, a * shownMatrix.size + b);
     if (Number.isNaN(value)) {
       derivation.textContent = "The model's mask forbids every link between the two.";
       return;
@@ -172,7 +172,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
     const { layer, head, query, key } = made;
     const button = h(
       "button",
-      { type: "button", class: "aw-drill-show", "data-aw-part": "show-witness" },
+      { class: "aw-drill-show", "data-aw-part": "show-witness" },
       `Show L${layer} H${head}`,
     );
     button.addEventListener(
@@ -224,23 +224,25 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
     }
   }
 
-  function list({ queries, keys, weights, error }: TokenBlock): void {
+  function list(of: TokenBlock): void {
+    const { weights, error } = of;
     const known = Float32Array.from(weights, (weight) => (Number.isNaN(weight) ? -1 : weight));
     strongest.hidden = known.every((weight) => weight < 0);
     links.replaceChildren(
       ...largest(known, LINKS).flatMap((at) => {
-        if (known[at] < 0) return [];
-        const [query, key] = [queries[Math.floor(at / keys.length)], keys[at % keys.length]];
-        const off = error(weights[at]);
-        const all = exact(weights[at], off);
+        const weight = itemAt(known, at);
+        if (weight < 0) return [];
+        const { query, key } = linkAt(of, at);
+        const off = error(weight);
+        const all = exact(weight, off);
         const button = h(
           "button",
-          { type: "button", class: "aw-drill-link", "data-query": query, "data-key": key },
+          { class: "aw-drill-link", "data-query": query, "data-key": key },
           h("span", {}, token(query), " → ", token(key)),
           h(
             "span",
             { class: "aw-number", "data-aw-value": all, title: all },
-            formatNumber(weights[at], undefined, off),
+            formatNumber(weight, undefined, off),
           ),
         );
         button.addEventListener("click", () => pin(query, key), { signal });
@@ -279,7 +281,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
       matrix = nextMatrix;
       block = next;
       max = maximum(next.weights);
-      const value = nextMatrix.values[a * nextMatrix.size + b];
+      const value = itemAt(nextMatrix.values, a * nextMatrix.size + b);
       heading.replaceChildren(
         `${sentenceName(a)} → ${sentenceName(b)}, token by token`,
         h("span", { class: "aw-muted" }, `  ${queriesByKeys(next)}`),

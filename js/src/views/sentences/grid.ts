@@ -3,10 +3,13 @@
 import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
+import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatNumber, visible } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { type SentenceMatrix, strongestOther } from "./data";
+import { layoutGrid } from "./grid-layout";
 
 export interface Place {
   readonly a: number;
@@ -21,16 +24,6 @@ export interface GridEvents {
   escape(): boolean;
 }
 
-/** Room for the texts, a cell, and the share that lands in no sentence (px). */
-const LABEL = { least: 140, share: 0.44, most: 560, scrolled: 0.34 } as const;
-/** `roomy` shows a number at its own size, `printed` a smaller one. */
-const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
-const OUTSIDE = 72;
-const SUM = 44;
-/** Rows up to this many have room for two lines of text at their own size. */
-const TALL_ROWS = 10;
-/** Room of the scroll bar (px). */
-const SPARE = 12;
 /** A number longer than this is written smaller. */
 const LONG_NUMBER = 6;
 
@@ -95,8 +88,10 @@ export class SentenceGrid {
     this.#marked = [];
     this.#painted = [];
     this.#outside = [];
-    const letter = (i: number): string =>
-      this.paired ? (SEGMENTS[segments[i]] ?? String(segments[i])) : "";
+    const letter = (i: number): string => {
+      const segment = itemAt(segments, i);
+      return this.paired ? (SEGMENTS[segment] ?? String(segment)) : "";
+    };
     const name = (i: number): HTMLElement =>
       h(
         "span",
@@ -180,44 +175,21 @@ export class SentenceGrid {
     if (this.#printed !== before) this.paint(this.#scale);
   }
 
-  /** Choose the size of a cell: numbers where they fit, else small cells, and scrolling at last. */
   #fit(): void {
     const matrix = this.#matrix;
     if (matrix === null || this.#width === 0 || matrix.size === 0) return;
-    const { size } = matrix;
-    const width = this.#width - SPARE;
     const mass = matrix.elsewhere !== null;
-    const room = (label: number, beside: number): number => (width - label - beside) / size;
-    // Numbers come first: then the texts, then the column that says that they sum to 1.
-    const tries = [
-      {
-        label: Math.max(LABEL.least, width * LABEL.share),
-        beside: mass ? OUTSIDE + SUM : 0,
-        least: CELL.roomy,
-      },
-      { label: LABEL.least, beside: mass ? OUTSIDE + SUM : 0, least: CELL.roomy },
-      { label: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
-    ];
-    const found = tries.find(({ label, beside, least }) => room(label, beside) >= least);
-    const beside = (found ?? tries[1]).beside;
-    const cell = Math.floor(
-      Math.max(CELL.least, Math.min(CELL.most, room((found ?? tries[1]).label, beside))),
-    );
-    const scrolls = room(LABEL.least, beside) < CELL.least;
-    const label = scrolls
-      ? Math.max(LABEL.least, width * LABEL.scrolled)
-      : // What the cells leave is the texts'.
-        Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
+    const layout = layoutGrid(matrix.size, this.#width, mass);
     const { classList, style } = this.element;
-    this.#printed = found !== undefined;
-    classList.toggle("is-printed", this.#printed);
-    classList.toggle("is-tight", cell < CELL.roomy);
-    classList.toggle("is-tall", found !== undefined || size <= TALL_ROWS);
+    this.#printed = layout.printed;
+    classList.toggle("is-printed", layout.printed);
+    classList.toggle("is-tight", layout.tight);
+    classList.toggle("is-tall", layout.tall);
     classList.toggle("has-outside", mass);
-    classList.toggle("has-sum", beside > OUTSIDE);
-    style.setProperty("--aw-isa-label", `${Math.floor(label)}px`);
-    style.setProperty("--aw-isa-cell", `${cell}px`);
-    style.setProperty("--aw-isa-count", String(size));
+    classList.toggle("has-sum", layout.sum);
+    style.setProperty("--aw-isa-label", `${layout.label}px`);
+    style.setProperty("--aw-isa-cell", `${layout.cell}px`);
+    style.setProperty("--aw-isa-count", String(matrix.size));
   }
 
   paint(scale: Scale): void {
@@ -228,23 +200,23 @@ export class SentenceGrid {
     const { css, rgb } = ramp("weight", modeOf(this.element));
     for (let a = 0; a < size; a++) {
       const best = strongestOther(matrix, a);
-      for (let b = 0; b < size; b++) {
-        this.#paintCell(a * size + b, values[a * size + b], {
-          color: css,
-          ink: rgb,
-          index: rampIndex(values[a * size + b], max, scale),
+      const row = values.subarray(a * size, (a + 1) * size);
+      for (const [b, value] of row.entries()) {
+        const index = rampIndex(value, max, scale);
+        this.#paintCell(a * size + b, value, {
+          color: itemAt(css, index),
+          ink: itemAt(rgb, index),
           strongest: b === best,
-          error: matrix.error(values[a * size + b]),
+          error: matrix.error(value),
         });
       }
       if (elsewhere === null) continue;
-      const { share, sum } = this.#outside[a];
-      const total = values
-        .subarray(a * size, (a + 1) * size)
-        .reduce((left, value) => left + (value || 0), elsewhere[a]);
-      share.style.setProperty("--share", String(elsewhere[a]));
+      const { share, sum } = itemAt(this.#outside, a);
+      const outside = itemAt(elsewhere, a);
+      const total = row.reduce((left, value) => left + (value || 0), outside);
+      share.style.setProperty("--share", String(outside));
       for (const [cell, value] of [
-        [share, elsewhere[a]],
+        [share, outside],
         [sum, total],
       ] as const) {
         const all = exact(value, matrix.error(value));
@@ -259,21 +231,20 @@ export class SentenceGrid {
     at: number,
     value: number,
     how: {
-      color: readonly string[];
-      ink: readonly Rgb[];
-      index: number;
+      color: string;
+      ink: Rgb;
       strongest: boolean;
       error: number;
     },
   ): void {
-    const cell = this.#cells[at];
+    const cell = itemAt(this.#cells, at);
     const none = Number.isNaN(value);
     // Reading a style back is slow: what is painted is kept.
-    const background = none ? "" : how.color[how.index];
+    const background = none ? "" : how.color;
     if (this.#painted[at] !== background) {
       this.#painted[at] = background;
       cell.style.backgroundColor = background;
-      cell.style.color = none ? "" : inkOn(how.ink[how.index]);
+      cell.style.color = none ? "" : inkOn(how.ink);
     }
     // Without room for it the number is not laid out; who comes to a cell has it (`#describe`).
     const text = this.#printed ? formatNumber(value, undefined, how.error) : "";
@@ -292,7 +263,7 @@ export class SentenceGrid {
     const matrix = this.#matrix;
     if (cell === null || matrix === null) return;
     const [a, b] = [Number(cell.dataset.a), Number(cell.dataset.b)];
-    const value = matrix.values[a * matrix.size + b];
+    const value = itemAt(matrix.values, a * matrix.size + b);
     const none = Number.isNaN(value);
     const error = matrix.error(value);
     const said = none ? "impossible, masked" : formatNumber(value, undefined, error);
@@ -348,20 +319,13 @@ export class SentenceGrid {
     this.events.stand(place);
   }
 
-  /** Scroll the matrix alone; `scrollIntoView` would move the notebook. */
   #reveal(cell: HTMLElement): void {
     const frame = this.element;
     const label = this.#rows[0]?.firstElementChild as HTMLElement | null;
     const [left, top] = [label?.offsetWidth ?? 0, frame.firstElementChild?.clientHeight ?? 0];
     const [x, y] = [cell.offsetLeft, cell.offsetTop];
-    if (x < frame.scrollLeft + left) frame.scrollLeft = x - left;
-    else if (x + cell.offsetWidth > frame.scrollLeft + frame.clientWidth) {
-      frame.scrollLeft = x + cell.offsetWidth - frame.clientWidth;
-    }
-    if (y < frame.scrollTop + top) frame.scrollTop = y - top;
-    else if (y + cell.offsetHeight > frame.scrollTop + frame.clientHeight) {
-      frame.scrollTop = y + cell.offsetHeight - frame.clientHeight;
-    }
+    scrollAcross(frame, x - left, x + cell.offsetWidth);
+    scrollDown(frame, y - top, y + cell.offsetHeight);
   }
 
   #listen(signal: AbortSignal): void {
@@ -406,7 +370,6 @@ export class SentenceGrid {
     else if (event.key === "m") this.#go({ a, b: strongestOther(matrix, a) ?? b });
     else if (event.key === "Enter" || event.key === " ") this.events.open(place);
     else if (event.key !== "Escape" || !this.events.escape()) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

@@ -2,22 +2,22 @@
 
 import { onTheme } from "../../draw/color/theme";
 import { weightLegend } from "../../draw/color/weight-legend";
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
 import { copyExactValues, exact, formatNumber } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
+import { type Choice, sentenceControls } from "./controls";
 import {
-  type Aggregation,
   type Asked,
   asked,
   drillRequest,
   maskRequest,
   matrixRequest,
   matrixTable,
-  type Scope,
   type SentenceMatrix,
   sentenceOf,
   slicedBlock,
@@ -30,15 +30,6 @@ import { oneLine, type Place, SentenceGrid, sentenceName } from "./grid";
 /** Before this an answer is not waited for on screen (ms). */
 const QUIET = 120;
 
-const MEANING: Record<Aggregation, string> = {
-  mass: "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
-  max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only says whether any link is strong.",
-};
-
-interface Choice {
-  readonly aggregation: Aggregation;
-  readonly scope: Scope;
-}
 /** What a reader chose stays while the widget does, whichever view comes between. */
 const choices = new WeakMap<State, Choice>();
 
@@ -54,14 +45,8 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   let loading: AbortController | null = null;
   let drilling: AbortController | null = null;
 
-  const kinds = segmented<Aggregation>("Aggregation", "aggregation", ["mass", "max"], (kind) =>
-    choose({ ...choice, aggregation: kind }),
-  );
-  const scopes = segmented<Scope>("Layers and heads", "scope", ["all", "layer", "head"], (scope) =>
-    choose({ ...choice, scope }),
-  );
+  const controls = sentenceControls((part) => choose({ ...choice, ...part }), signal);
   const legend = weightLegend();
-  const meaning = h("p", { class: "aw-view-note", "data-aw-part": "meaning" });
   const note = h("p", { class: "aw-isa-note", "data-aw-part": "note", hidden: true });
   const answer = h("p", { class: "aw-isa-answer", "data-aw-part": "strongest" });
   const readout = h("p", { class: "aw-readout", "data-aw-part": "readout" });
@@ -92,8 +77,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     h(
       "div",
       { class: "aw-panel-head aw-isa-controls" },
-      kinds.element,
-      scopes.element,
+      ...controls.elements,
       h(
         "div",
         { class: "aw-isa-legend" },
@@ -101,7 +85,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
         h("span", { class: "aw-isa-key" }, h("i", { "aria-hidden": "true" }), "strongest other"),
       ),
     ),
-    meaning,
+    controls.meaning,
     note,
     waiting,
     picture,
@@ -114,51 +98,6 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   onResize(root, (width) => grid.resize(width), signal);
   onTheme(element, recolor, signal);
 
-  function segmented<T extends string>(
-    label: string,
-    part: string,
-    values: readonly T[],
-    pick: (value: T) => void,
-  ) {
-    const buttons = values.map((value) => {
-      const button = h("button", { type: "button", [`data-${part}`]: value }, value);
-      button.addEventListener("click", () => pick(value), { signal });
-      return { value, button };
-    });
-    return {
-      element: h(
-        "div",
-        { class: "aw-segmented", role: "group", "aria-label": label, "data-aw-part": part },
-        ...buttons.map(({ button }) => button),
-      ),
-      set(chosen: T, names: Readonly<Record<T, string>>): void {
-        for (const { value, button } of buttons) {
-          button.setAttribute("aria-pressed", String(value === chosen));
-          button.textContent = names[value];
-        }
-      },
-      button: (value: T) => buttons.find((one) => one.value === value)?.button,
-    };
-  }
-
-  /** Write the controls as `wanted` has them. */
-  function name(wanted: Choice): void {
-    const { layer, head } = state.get();
-    const scope = wanted.scope === "head" && head === "mean" ? "layer" : wanted.scope;
-    kinds.set(wanted.aggregation, { mass: "Mass", max: "Max" });
-    scopes.set(scope, {
-      all: "All heads",
-      layer: `Layer L${layer}`,
-      head: head === "mean" ? "Head: mean" : `Head L${layer} H${head}`,
-    });
-    const ofHead = scopes.button("head");
-    if (ofHead) {
-      ofHead.disabled = head === "mean";
-      ofHead.title = head === "mean" ? "The mean head of a layer is the layer" : "";
-    }
-    meaning.textContent = MEANING[wanted.aggregation];
-  }
-
   function choose(next: Choice): void {
     choice = next;
     choices.set(state, choice);
@@ -168,7 +107,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   async function load(): Promise<void> {
     const { layer, head } = state.get();
     const of = asked(choice.aggregation, choice.scope, layer, head);
-    name(choice);
+    controls.show(choice, state.get());
     if (matrix !== null && sameAsked(matrix.asked, of)) {
       loading?.abort();
       root.removeAttribute("aria-busy");
@@ -217,7 +156,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     const { aggregation, layer, head } = matrix.asked;
     choice = { aggregation, scope: layer === null ? "all" : head === null ? "layer" : "head" };
     choices.set(state, choice);
-    name(choice);
+    controls.show(choice, state.get());
   }
 
   function show(first: boolean): void {
@@ -277,18 +216,18 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     else if (best === null) {
       answer.textContent = `${sentenceName(row)} cannot look at any other sentence: the model's mask forbids it.`;
     } else {
-      const own = values[row * size + row];
+      const own = itemAt(values, row * size + row);
       answer.replaceChildren(
         h("strong", {}, sentenceName(row)),
         of.aggregation === "mass" ? " looks most at " : " has its strongest link to another in ",
         h("strong", {}, sentenceName(best)),
         " (",
-        number(values[row * size + best]),
+        number(itemAt(values, row * size + best)),
         "), besides itself (",
         number(own),
         ...(elsewhere === null
           ? [")."]
-          : ["); ", number(elsewhere[row]), " lands on special tokens."]),
+          : ["); ", number(itemAt(elsewhere, row)), " lands on special tokens."]),
       );
     }
     const quote = (i: number): Node =>
@@ -297,9 +236,9 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
         { class: "aw-isa-quote" },
         h("strong", {}, sentenceName(i)),
         " ",
-        h("bdi", { dir: "auto" }, oneLine(texts[i])),
+        h("bdi", { dir: "auto" }, oneLine(itemAt(texts, i))),
       );
-    const value = values[a * size + b];
+    const value = itemAt(values, a * size + b);
     readout.replaceChildren(
       quote(a),
       h("span", { class: "aw-isa-arrow", "aria-hidden": "true" }, "→"),
@@ -328,8 +267,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
       "keydown",
       (event) => {
         if (event.key !== "Escape") return;
-        event.preventDefault();
-        event.stopPropagation();
+        consume(event);
         close();
       },
       { signal },

@@ -10,6 +10,7 @@ import type { Classification } from "../../figures/classes";
 import { maximum } from "../../figures/derive/matrix";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 import { pairBar, spaced } from "./rows";
 
@@ -115,21 +116,25 @@ export function textsBeside(
     const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES).sort((a, b) => a - b);
     const value = (label: number): HTMLElement => {
       const at = text * width + label;
-      return activation === "identity"
-        ? number(of.logits[at], formatNumber(of.logits[at]))
-        : number(of.probabilities[at], formatPercent(of.probabilities[at]));
+      if (activation === "identity") {
+        const logit = itemAt(of.logits, at);
+        return number(logit, formatNumber(logit));
+      }
+      const probability = itemAt(of.probabilities, at);
+      return number(probability, formatPercent(probability));
     };
     return h(
       "dl",
       { class: "aw-beside-classes" },
-      ...columns.map((label) =>
-        h(
+      ...columns.map((label) => {
+        const text = itemAt(labels, label);
+        return h(
           "div",
           { class: label === best ? "is-best" : null, "data-class": label },
-          h("dt", {}, h("bdi", { title: labels[label] }, visible(labels[label]))),
+          h("dt", {}, h("bdi", { title: text }, visible(text))),
           h("dd", {}, value(label)),
-        ),
-      ),
+        );
+      }),
     );
   }
 
@@ -152,23 +157,20 @@ export function textsBeside(
       section.hidden = act === null;
       return;
     }
-    const starts = of.texts.map((_, i) =>
-      of.texts.slice(0, i).reduce((sum, { words }) => sum + words.length, 0),
-    );
-    const total = of.texts.reduce((sum, { words }) => sum + words.length, 0);
-    const best = of.texts.map((_, i) => likeliest(of, i));
+    let total = 0;
+    const texts = of.texts.map((each, text) => {
+      const start = total;
+      total += each.words.length;
+      return { ...each, text, own: each.text, start, best: likeliest(of, text) };
+    });
     // By class in the model's order; values by size; this text among the others.
-    const order = of.texts
-      .map((_, i) => i)
-      .sort((a, b) =>
-        activation === "identity"
-          ? of.logits[a * width] - of.logits[b * width]
-          : best[a] - best[b] || a - b,
-      );
+    const value = ({ text }: { text: number }): number => itemAt(of.logits, text * width);
+    texts.sort((a, b) =>
+      activation === "identity" ? value(a) - value(b) : a.best - b.best || a.text - b.text,
+    );
     painted = [];
     body.replaceChildren(
-      ...order.map((text) => {
-        const { words, before, segments, text: own, text_pair } = of.texts[text];
+      ...texts.map(({ words, before, segments, text, own, text_pair, start, best }) => {
         const long = words.length > SCROLLED;
         const line = h("div", {
           class: "aw-first-text",
@@ -181,17 +183,17 @@ export function textsBeside(
         words.forEach((word, i) => {
           const cell = h("span", { class: "aw-first-token", "data-word": i }, visible(word));
           const pair = i > 0 && segments[i] !== segments[i - 1];
-          spaced(line, cell, pair ? " " : before[i], i === 0);
+          spaced(line, cell, pair ? " " : itemAt(before, i), i === 0);
           if (pair) cell.before(pairBar());
           painted.push({
             cell,
-            value: (layer) => of.weights[layer * total + starts[text] + i],
+            value: (layer) => itemAt(of.weights, layer * total + start + i),
           });
         });
         const open =
           text === 0 || act === null
             ? h("span", { class: "aw-class-best" }, text === 0 ? "this text" : "")
-            : h("button", { type: "button", class: "aw-button" }, "Show");
+            : h("button", { class: "aw-button" }, "Show");
         if (text > 0 && act !== null) {
           open.addEventListener(
             "click",
@@ -207,7 +209,7 @@ export function textsBeside(
         return h(
           "div",
           { class: `aw-beside-row${text === 0 ? " is-selected" : ""}`, "data-text": text },
-          said(of, text, best[text]),
+          said(of, text, best),
           line,
           open,
         );
@@ -227,11 +229,12 @@ export function textsBeside(
     legend.show(top, scale);
     const { css, rgb } = ramp("weight", modeOf(element));
     painted.forEach(({ cell }, i) => {
-      const index = rampIndex(values[i], top, scale);
-      cell.style.background = css[index];
-      cell.style.color = inkOn(rgb[index]);
-      cell.title = `${cell.textContent}  ${formatNumber(values[i])}`;
-      cell.setAttribute("data-aw-value", exact(values[i]));
+      const value = itemAt(values, i);
+      const index = rampIndex(value, top, scale);
+      cell.style.background = itemAt(css, index);
+      cell.style.color = inkOn(itemAt(rgb, index));
+      cell.title = `${cell.textContent}  ${formatNumber(value)}`;
+      cell.setAttribute("data-aw-value", exact(value));
     });
   }
 

@@ -5,11 +5,12 @@ import { weightLegend } from "../../draw/color/weight-legend";
 import { h, setAttributes } from "../../draw/dom";
 import { directionOf, unitFace } from "../../draw/text-line";
 import { firstTokenRequest } from "../../figures/classes";
-import { maximum } from "../../figures/derive/matrix";
+import { largest, maximum } from "../../figures/derive/matrix";
 import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { headName, schemeOf, unitLabel } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { HeadIndex, Source } from "../../protocol/types";
 import type { ViewContext } from "../contract";
 import { type PaintedRows, paintedRows, strongest } from "./rows";
@@ -68,7 +69,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
   let units: readonly Unit[] = [];
 
   const button = (data: string, value: string, text: string, pressed: () => void): HTMLElement => {
-    const made = h("button", { type: "button", [data]: value }, text);
+    const made = h("button", { [data]: value }, text);
     made.addEventListener("click", pressed, { signal: ends });
     return made;
   };
@@ -110,20 +111,18 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
   }
 
   /** The token of a unit that a row gives most: the one whose pair is pinned. */
-  function tokenOf(row: number, { token, end }: Unit): number {
-    let best = token;
-    for (let i = token; i < end; i++) {
-      if (rows !== null && rows.weights[row * n + i] > rows.weights[row * n + best]) best = i;
-    }
-    return best;
+  function tokenOf({ weights }: Rows, row: number, { token, end }: Unit): number {
+    const own = weights.subarray(row * n + token, row * n + end);
+    return token + itemAt(largest(own, 1), 0);
   }
 
-  function pin(row: number, unit: number): void {
+  function pin(row: number, index: number): void {
     if (rows === null) return;
-    const layer = rows.layers[row];
-    const token = tokenOf(row, units[unit]);
+    const layer = itemAt(rows.layers, row);
+    const unit = itemAt(units, index);
+    const token = tokenOf(rows, row, unit);
     state.set({ layer, head: rows.head, token: 0, pair: [0, token], quantity: "weights" });
-    announce(`Pinned ${called} to ${name(units[unit])} in layer ${layer}.`);
+    announce(`Pinned ${called} to ${name(unit)} in layer ${layer}.`);
   }
 
   function tell(at: { row: number; unit: number } | null, values: readonly Float32Array[]): void {
@@ -133,12 +132,12 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
         "A click on a layer paints the text above with its row; one on a word pins the pair.";
       return;
     }
-    const unit = units[at.unit];
-    const value = values[at.row][at.unit];
+    const unit = itemAt(units, at.unit);
+    const value = itemAt(itemAt(values, at.row), at.unit);
     const error = errorAt(value, unit.end - unit.token);
     const pieces = unit.end - unit.token;
     readout.replaceChildren(
-      h("strong", {}, headName(rows.layers[at.row], rows.head)),
+      h("strong", {}, headName(itemAt(rows.layers, at.row), rows.head)),
       "  ",
       h("bdi", { dir: "ltr" }, called),
       " → ",
@@ -248,15 +247,17 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
       tokens,
       direction: directionOf(source.meta.text),
       rows: layers.map((layer, i) => {
-        const error = errorAt(specials[i], specialCount);
-        const share = formatNumber(specials[i], undefined, error);
+        const own = itemAt(values, i);
+        const special = itemAt(specials, i);
+        const error = errorAt(special, specialCount);
+        const share = formatNumber(special, undefined, error);
         return {
           key: layer,
           label: `L${layer}`,
           spoken: `layer ${layer}`,
-          values: values[i],
+          values: own,
           ends: [
-            strongest(naming, values[i]),
+            strongest(naming, own),
             ...(bare
               ? [
                   h(
@@ -266,7 +267,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
                       role: "gridcell",
                       "aria-label": `special tokens: ${share}`,
                     },
-                    figure(share, exact(specials[i], error)),
+                    figure(share, exact(special, error)),
                   ),
                 ]
               : []),
@@ -284,11 +285,11 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
       mode: () => modeOf(element),
       point: (at) => tell(at, values),
       pick: pin,
-      choose: (i) => choose(layers[i]),
+      choose: (i) => choose(itemAt(layers, i)),
       selected: (i) => layers[i] === state.get().layer,
       pinned(i, unit) {
         const { layer, pair } = state.get();
-        const { token, end } = units[unit];
+        const { token, end } = itemAt(units, unit);
         return layers[i] === layer && pair?.[0] === 0 && pair[1] >= token && pair[1] < end;
       },
       announce,

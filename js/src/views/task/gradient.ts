@@ -10,6 +10,7 @@ import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { HeadIndex } from "../../protocol/types";
 import type { ViewContext } from "../contract";
 import { wordsOf } from "./first";
@@ -163,13 +164,17 @@ export function classGradients(
       const whole = found.get(label) ?? new Float32Array(0);
       return sumsOf(whole.subarray(row() * n, (row() + 1) * n), units);
     };
-    const rows = shown.map((label) => ({ label, text: labels[label], values: own(label) }));
+    const rows = shown.map((label) => ({
+      label,
+      text: itemAt(labels, label),
+      values: own(label),
+    }));
     const [one, other] = rows;
-    if (rows.length === 2 && activation === "softmax") {
+    if (one !== undefined && other !== undefined && rows.length === 2 && activation === "softmax") {
       rows.push({
         label: -1,
         text: `${one.text} − ${other.text}`,
-        values: one.values.map((value, i) => value - other.values[i]),
+        values: one.values.map((value, i) => value - itemAt(other.values, i)),
       });
     }
     const top = rows.reduce((most, { values }) => Math.max(most, magnitude(values)), 0);
@@ -185,15 +190,16 @@ export function classGradients(
               : "A click on a layer above changes the layer.";
         return;
       }
-      const { text, values } = rows[at.row];
-      const value = values[at.unit];
+      const { text, values } = itemAt(rows, at.row);
+      const value = itemAt(values, at.unit);
+      const unit = itemAt(units, at.unit);
       readout.replaceChildren(
         h("bdi", {}, h("strong", {}, visible(text))),
         "  ",
         h("bdi", { dir: "ltr" }, called),
         " → ",
-        h("bdi", { dir: "ltr" }, name(units[at.unit])),
-        h("span", { class: "aw-drill-at" }, String(units[at.unit].token)),
+        h("bdi", { dir: "ltr" }, name(unit)),
+        h("span", { class: "aw-drill-at" }, String(unit.token)),
         "  ",
         h(
           "strong",
@@ -226,9 +232,11 @@ export function classGradients(
       scale: () => "head",
       mode: () => modeOf(element),
       point: tell,
-      pick(_, unit) {
-        state.set({ layer, token: 0, pair: [0, units[unit].token], quantity: "weights" });
-        announce(`Pinned ${called} to ${name(units[unit])} in layer ${layer}.`);
+      pick(_, index) {
+        if (layer === undefined) return;
+        const unit = itemAt(units, index);
+        state.set({ layer, token: 0, pair: [0, unit.token], quantity: "weights" });
+        announce(`Pinned ${called} to ${name(unit)} in layer ${layer}.`);
       },
       selected: () => false,
       pinned: () => false,
@@ -249,7 +257,7 @@ export function classGradients(
   const stops = [state.on(["head"], () => void load()), state.on(["layer"], draw)];
   return {
     compare(next) {
-      classes = [...next].sort((a, b) => logits[b] - logits[a] || a - b);
+      classes = [...next].sort((a, b) => itemAt(logits, b) - itemAt(logits, a) || a - b);
       void load();
     },
     stop() {

@@ -1,13 +1,14 @@
 /** Rows of the same words, each painted with its own values: real text, or a strip of cells where it is long. */
 
-import { CellMap } from "../../draw/cells";
+import { CellMap } from "../../draw/cell-map/cell-map";
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { rampIndex, signedIndex } from "../../draw/color/scale";
-import { h, setAttributes, step } from "../../draw/dom";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { largest, magnitude } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { visible } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 
@@ -114,7 +115,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
       dir: painting.direction,
     });
     const made = units.map((unit, i) => {
-      const value = values[i];
+      const value = itemAt(values, i);
       const cell = h(
         "span",
         {
@@ -132,7 +133,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
       const last = units[i - 1];
       // Special tokens, and white space that is a token of its own, stand between words.
       const apart = unit.special || last?.special === true || last?.end !== unit.token;
-      spaced(line, cell, apart ? " " : tokens.before[unit.token], i === 0);
+      spaced(line, cell, apart ? " " : itemAt(tokens.before, unit.token), i === 0);
       const pair = last !== undefined && last.segment !== unit.segment;
       if (pair && !last.special && !unit.special) cell.before(pairBar());
       return cell;
@@ -140,20 +141,25 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
     grid.append(
       h("div", { class: "aw-first-row", role: "row", [keyName]: key }, title, line, ...ends),
     );
-    return { title, made, all: painting.choose ? [title, ...made] : made };
+    return { title, made, values, all: painting.choose ? [title, ...made] : made };
   });
   body.append(grid);
   let at = { row: 0, column: 0 };
+  const cellAt = (): HTMLElement => itemAt(itemAt(cells, at.row).all, at.column);
   const enter = (row: number, column: number): void => {
-    cells[at.row].all[at.column].tabIndex = -1;
+    cellAt().tabIndex = -1;
     at = { row, column };
-    cells[row].all[column].tabIndex = 0;
+    cellAt().tabIndex = 0;
   };
   const labelled = painting.choose ? 1 : 0;
   const place = (event: Event): { row: number; column: number } | null => {
     const target = (event.target as Element).closest<HTMLElement>("[tabindex]");
-    const row = cells.findIndex(({ all }) => target !== null && all.includes(target));
-    return row < 0 || target === null ? null : { row, column: cells[row].all.indexOf(target) };
+    if (target === null) return null;
+    for (const [row, { all }] of cells.entries()) {
+      const column = all.indexOf(target);
+      if (column >= 0) return { row, column };
+    }
+    return null;
   };
   const act = ({ row, column }: { row: number; column: number }): void => {
     enter(row, column);
@@ -194,28 +200,28 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
       const down = /^Arrow(Up|Down)$/.test(event.key);
       const to = down
         ? step(event.key, row, rows.length)
-        : step(event.key, column, cells[row].all.length);
+        : step(event.key, column, itemAt(cells, row).all.length);
       if (to !== null) {
         enter(down ? to : row, down ? column : to);
-        cells[at.row].all[at.column].focus({ preventScroll: true });
+        cellAt().focus({ preventScroll: true });
       } else if (event.key === "Enter" || event.key === " ") act(found);
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     options,
   );
   const paint = (): void => {
     const { css, rgb } = ramp(painting.signed ? "signed" : "weight", painting.mode());
-    rows.forEach(({ values }, row) => {
-      cells[row].made.forEach((cell, i) => {
+    for (const { made, values } of cells) {
+      for (const [i, cell] of made.entries()) {
+        const value = itemAt(values, i);
         const index = painting.signed
-          ? signedIndex(values[i], painting.top)
-          : rampIndex(values[i], painting.top, painting.scale());
-        cell.style.background = css[index];
-        cell.style.color = inkOn(rgb[index]);
-      });
-    });
+          ? signedIndex(value, painting.top)
+          : rampIndex(value, painting.top, painting.scale());
+        cell.style.background = itemAt(css, index);
+        cell.style.color = inkOn(itemAt(rgb, index));
+      }
+    }
   };
   const mark = (): void => {
     cells.forEach(({ title, made }, row) => {
@@ -228,7 +234,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
     });
   };
   const selected = rows.findIndex((_, row) => painting.selected(row));
-  if (cells.length > 0 && cells[0].all.length > 0) enter(Math.max(0, selected), 0);
+  if ((cells[0]?.all.length ?? 0) > 0) enter(Math.max(0, selected), 0);
   paint();
   return { mark, paint, stop: () => stop.abort() };
 }
@@ -243,10 +249,9 @@ function asStrip(body: HTMLElement, painting: Painting): PaintedRows {
       point(cell, byKey) {
         painting.point(cell && { row: cell.row, unit: cell.column });
         if (cell !== null && byKey) {
-          const value = painting.say(rows[cell.row].values[cell.column]);
-          painting.announce(
-            `${rows[cell.row].spoken}, ${painting.name(units[cell.column])} ${value}`,
-          );
+          const { spoken, values: own } = itemAt(rows, cell.row);
+          const value = painting.say(itemAt(own, cell.column));
+          painting.announce(`${spoken}, ${painting.name(itemAt(units, cell.column))} ${value}`);
         }
       },
       pick: ({ row, column }) => painting.pick(row, column),
@@ -256,10 +261,8 @@ function asStrip(body: HTMLElement, painting: Painting): PaintedRows {
     stop.signal,
   );
   const count = units.length;
-  const values = Float32Array.from(
-    { length: rows.length * count },
-    (_, at) => rows[Math.floor(at / count)].values[at % count],
-  );
+  const values = new Float32Array(rows.length * count);
+  for (const [row, { values: own }] of rows.entries()) values.set(own, row * count);
   const labels = units.map(painting.face);
   const paint = (): void => {
     map.recolor();
@@ -300,15 +303,16 @@ export function strongest(
   { units, name, face, say, exact }: Pick<Painting, "units" | "name" | "face" | "say" | "exact">,
   values: Float32Array,
 ): HTMLElement {
-  const best = largest(values, 1)[0];
+  const best = itemAt(largest(values, 1), 0);
+  const [unit, value] = [itemAt(units, best), itemAt(values, best)];
   return h(
     "div",
     {
       class: "aw-first-most",
       role: "gridcell",
-      title: `strongest: ${name(units[best])} ${exact(values[best])}`,
+      title: `strongest: ${name(unit)} ${exact(value)}`,
     },
-    h("bdi", { dir: "ltr" }, face(units[best])),
-    h("span", { class: "aw-number", "data-aw-value": exact(values[best]) }, say(values[best])),
+    h("bdi", { dir: "ltr" }, face(unit)),
+    h("span", { class: "aw-number", "data-aw-value": exact(value) }, say(value)),
   );
 }

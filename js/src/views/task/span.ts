@@ -1,15 +1,18 @@
 /** Question answering: where an answer starts and ends, as two strips over the tokens, and the best span. */
 
-import { createClasses, references } from "../../draw/classes";
-import { h, setAttributes, step } from "../../draw/dom";
+import { references } from "../../draw/classes/formula";
+import { createClasses } from "../../draw/classes/table";
+import { consume, h, setAttributes, step } from "../../draw/dom";
 import { pickLabels } from "../../draw/heatmap/axis";
 import { mathElement } from "../../draw/math";
 import { onResize } from "../../draw/resize";
 import { CLASS_SOFTMAX, CLASS_SOFTMAX_SPOKEN } from "../../figures/class-formulas";
 import { bestSpan, type Classification, positionsOf, spanText } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
+import { unitOf } from "../../figures/derive/token-unit";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
 /** Pixels between two labels, and terms of each softmax with a line of their own. */
@@ -29,24 +32,13 @@ export function answerSpan(
   const life = new AbortController();
   const ends = AbortSignal.any([signal, life.signal]);
   const width = found.labels.length;
-  const name = (token: number): string =>
-    unitLabel(
-      {
-        token,
-        end: token + 1,
-        text: tokens.text[token],
-        surface: tokens.surface[token],
-        segment: tokens.segment[token],
-        special: tokens.special[token],
-      },
-      scheme,
-    );
+  const name = (token: number): string => unitLabel(unitOf(tokens, token), scheme);
   const names = tokens.text.map((_, i) => `${name(i)} ${i}`);
   const span = bestSpan(found, tokens);
   const inSpan = (token: number): boolean =>
     span !== null && token >= span.start && token <= span.end;
   const probability = (token: number, boundary: number): number =>
-    found.probabilities[token * width + boundary];
+    itemAt(found.probabilities, token * width + boundary);
   const number = (value: number, text = formatPercent(value)): HTMLElement =>
     h("strong", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
 
@@ -89,13 +81,11 @@ export function answerSpan(
   });
   const axis = h("div", { class: "aw-span-axis", "aria-hidden": "true" });
   const readout = h("p", { class: "aw-readout", "data-aw-part": "span-readout" });
-  const tops = found.labels.map((_, boundary) =>
-    tokens.text.reduce((most, _, i) => Math.max(most, probability(i, boundary)), 0),
-  );
   const cells = found.labels.map((label, boundary) => {
+    const top = tokens.text.reduce((most, _, i) => Math.max(most, probability(i, boundary)), 0);
     const bars = tokens.text.map((_, token) => {
       const bar = h("i");
-      bar.style.blockSize = `${tops[boundary] > 0 ? (100 * probability(token, boundary)) / tops[boundary] : 0}%`;
+      bar.style.blockSize = `${top > 0 ? (100 * probability(token, boundary)) / top : 0}%`;
       return h(
         "div",
         {
@@ -118,7 +108,7 @@ export function answerSpan(
           "div",
           { role: "rowheader", class: "aw-span-name" },
           label,
-          h("span", { class: "aw-number" }, formatPercent(tops[boundary])),
+          h("span", { class: "aw-number" }, formatPercent(top)),
         ),
         h("div", { class: "aw-span-bars", role: "presentation" }, ...bars),
       ),
@@ -194,8 +184,9 @@ export function answerSpan(
     const track = { start: 0, size, count: seen.length };
     axis.replaceChildren(
       ...pickLabels(track, [0, room], LABEL_GAP, priority).map((i) => {
-        const text = h("bdi", { dir: "ltr" }, visible(name(seen[i])));
-        const tick = h("span", { class: inSpan(seen[i]) ? "is-answer" : "" }, text);
+        const token = itemAt(seen, i);
+        const text = h("bdi", { dir: "ltr" }, visible(name(token)));
+        const tick = h("span", { class: inSpan(token) ? "is-answer" : "" }, text);
         tick.style.left = `${NAMES + (i + 0.5) * size}px`;
         return tick;
       }),
@@ -207,7 +198,7 @@ export function answerSpan(
     const { token, special } = state.get();
     cells.forEach((bars) => {
       bars.forEach((cell, i) => {
-        cell.hidden = tokens.special[i] && !special;
+        cell.hidden = tokens.special[i] === true && !special;
         setAttributes(cell, { "data-aw-focus": i === token ? "" : null });
       });
     });
@@ -217,9 +208,12 @@ export function answerSpan(
     label();
   }
   function rove(to: { boundary: number; token: number }): void {
-    cells[entry.boundary][entry.token].tabIndex = -1;
+    cellAt(entry).tabIndex = -1;
     entry = to;
-    cells[to.boundary][to.token].tabIndex = 0;
+    cellAt(to).tabIndex = 0;
+  }
+  function cellAt({ boundary, token }: { boundary: number; token: number }): HTMLElement {
+    return itemAt(itemAt(cells, boundary), token);
   }
 
   const cellOf = (event: Event): { boundary: number; token: number } | null => {
@@ -253,16 +247,15 @@ export function answerSpan(
         ? step(event.key, at.boundary, cells.length)
         : step(event.key, seen.indexOf(at.token), seen.length);
       if (to !== null) {
-        rove(down ? { ...at, boundary: to } : { ...at, token: seen[to] });
-        cells[entry.boundary][entry.token].focus({ preventScroll: true });
+        rove(down ? { ...at, boundary: to } : { ...at, token: itemAt(seen, to) });
+        cellAt(entry).focus({ preventScroll: true });
       } else if (event.key === "m") {
         const priority = seen.map((token) => probability(token, at.boundary));
-        rove({ ...at, token: seen[largest(priority, 1)[0]] });
-        cells[entry.boundary][entry.token].focus({ preventScroll: true });
+        rove({ ...at, token: itemAt(seen, itemAt(largest(priority, 1), 0)) });
+        cellAt(entry).focus({ preventScroll: true });
       } else if (event.key === "Enter" || event.key === " ") state.set({ token: at.token });
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     options,
   );

@@ -1,18 +1,26 @@
 /** A token classifier: labels over the words, every token with its own, and the softmax of the one in focus. */
 
-import { createClasses } from "../../draw/classes";
-import { h, setAttributes, step } from "../../draw/dom";
+import { createClasses } from "../../draw/classes/table";
+import { consume, h, setAttributes, step } from "../../draw/dom";
+import { scrollDown } from "../../draw/scroll";
 import { directionOf } from "../../draw/text-line";
-import { type Classification, classesOf } from "../../figures/classes";
+import { type Classification, classesOf, type SoftmaxTerm, termOf } from "../../figures/classes";
 import { unitsOf } from "../../figures/derive/units";
 import { exact, formatPercent, tokenElement, tokenLabel, visible } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 import { wordsOf } from "./first";
 
 /** The label of what is outside of every span (IOB tagging, Ramshaw and Marcus 1995). */
 const OUTSIDE = "O";
+
+/** The likeliest class of a token. */
+function bestOf(found: Classification, token: number): SoftmaxTerm {
+  const column = classesOf(found, token);
+  return termOf(column, column.best);
+}
 
 export function tokenClasses(
   element: HTMLElement,
@@ -29,8 +37,7 @@ export function tokenClasses(
     ends,
   );
   const options = tokens.text.map((text, position) => {
-    const { labels, probabilities, best } = classesOf(found, position);
-    const share = probabilities[best];
+    const { label, probability: share } = bestOf(found, position);
     const bar = h("span", { class: "aw-class-bar", "aria-hidden": "true" });
     bar.style.inlineSize = `${100 * share}%`;
     return h(
@@ -44,7 +51,7 @@ export function tokenClasses(
       },
       h("span", { class: "aw-index aw-number" }, String(position)),
       tokenElement(tokenLabel(text, scheme, tokens.surface[position])),
-      h("bdi", { class: "aw-class-name", title: labels[best] }, visible(labels[best])),
+      h("bdi", { class: "aw-class-name", title: label }, visible(label)),
       h("span", { class: "aw-class-track" }, bar),
       h(
         "span",
@@ -84,25 +91,23 @@ export function tokenClasses(
     const units = unitsOf(tokens, { special: false, tokenWord }).filter(
       ({ token }) => tokenWord === null || tokenWord[token] !== null,
     );
-    const labels = units.map(({ token }) => {
-      const { labels, best } = classesOf(found, token);
-      return labels[best];
-    });
+    const labels = units.map(({ token }) => bestOf(found, token).label);
     // What most words are says least, and "O" says nothing.
     const counts = new Map<string, number>();
     for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
     const usual = labels.find((label) => 2 * (counts.get(label) ?? 0) > labels.length);
     rule.hidden = units.every(({ token, end }) => end - token === 1);
     units.forEach((unit, i) => {
+      const label = itemAt(labels, i);
       const word = h(
         "span",
         {
-          class: `aw-word-label${labels[i] === usual || labels[i] === OUTSIDE ? " is-usual" : ""}`,
+          class: `aw-word-label${label === usual || label === OUTSIDE ? " is-usual" : ""}`,
           "data-token": unit.token,
-          title: `${visible(unit.surface)}: ${visible(labels[i])}`,
+          title: `${visible(unit.surface)}: ${visible(label)}`,
         },
         h("bdi", {}, visible(unit.surface)),
-        h("bdi", {}, visible(labels[i])),
+        h("bdi", {}, visible(label)),
       );
       over.append(word, " ");
     });
@@ -124,13 +129,16 @@ export function tokenClasses(
   function follow(): void {
     const { token, special } = state.get();
     options.forEach((option, i) => {
-      option.hidden = tokens.special[i] && !special;
+      option.hidden = tokens.special[i] === true && !special;
     });
     // Without a focus token the first word is opened, and nothing is chosen for the other views.
     const next = token ?? Math.max(0, tokens.special.indexOf(false));
     if (next !== opened) {
       opened = next;
-      table.show(classesOf(found, next), `Softmax of token ${next}: ${visible(tokens.text[next])}`);
+      table.show(
+        classesOf(found, next),
+        `Softmax of token ${next}: ${visible(itemAt(tokens.text, next))}`,
+      );
     }
     options.forEach((option, i) => {
       setAttributes(option, { "aria-selected": String(i === next), tabindex: i === next ? 0 : -1 });
@@ -138,7 +146,7 @@ export function tokenClasses(
     for (const word of over.children) {
       word.classList.toggle("is-focus", Number((word as HTMLElement).dataset.token) === next);
     }
-    const entry = options[next];
+    const entry = itemAt(options, next);
     if (entry.hidden) {
       const first = options.find((option) => !option.hidden);
       if (first) first.tabIndex = 0;
@@ -146,13 +154,8 @@ export function tokenClasses(
     reveal(entry);
   }
 
-  /** Scroll the list alone; `scrollIntoView` would move the notebook. */
   function reveal(option: HTMLElement): void {
-    const top = option.offsetTop;
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + option.offsetHeight > list.scrollTop + list.clientHeight) {
-      list.scrollTop = top + option.offsetHeight - list.clientHeight;
-    }
+    scrollDown(list, option.offsetTop, option.offsetTop + option.offsetHeight);
   }
 
   list.addEventListener(
@@ -174,12 +177,12 @@ export function tokenClasses(
       if (at < 0 || /^Arrow(Left|Right)$/.test(event.key)) return;
       const to = step(event.key, at, shown.length);
       if (to !== null) {
-        state.set({ token: Number(shown[to].dataset.token) });
-        shown[to].focus({ preventScroll: true });
+        const next = itemAt(shown, to);
+        state.set({ token: Number(next.dataset.token) });
+        next.focus({ preventScroll: true });
       } else if (event.key === "Escape" && state.get().token !== null) state.set({ token: null });
       else return;
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal: ends },
   );

@@ -1,6 +1,6 @@
 /** What a classifier says of the text, its softmax opened up, and where the first token looks. */
 
-import { createClasses } from "../../draw/classes";
+import { createClasses } from "../../draw/classes/table";
 import { h } from "../../draw/dom";
 import {
   type Activation,
@@ -11,6 +11,7 @@ import {
   type SoftmaxColumn,
   slicedClasses,
   type TaskKind,
+  termOf,
 } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
 import {
@@ -63,35 +64,29 @@ const ALONE: Record<Activation, string> = {
 const NAMED = 3;
 
 /** What the classifier says, in a line. */
-function said({
-  activation,
-  labels,
-  logits,
-  probabilities,
-  best,
-}: SoftmaxColumn): (Node | string)[] {
+function said(column: SoftmaxColumn): (Node | string)[] {
+  const { activation, labels, probabilities } = column;
   const number = (value: number, text: string): HTMLElement =>
     h("strong", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
   const named = (label: string): HTMLElement =>
     h("bdi", { class: "aw-verdict-label", title: label }, visible(label));
   if (activation === "identity") {
-    return labels.length === 1
-      ? [named(labels[0]), " = ", number(logits[0], formatNumber(logits[0], 4))]
-      : [`${formatCount(labels.length)} values`];
+    if (labels.length > 1) return [`${formatCount(labels.length)} values`];
+    const { label, logit } = termOf(column, 0);
+    return [named(label), " = ", number(logit, formatNumber(logit, 4))];
   }
   if (activation === "softmax" || labels.length === 1) {
-    return [
-      named(labels[best]),
-      " with ",
-      number(probabilities[best], formatPercent(probabilities[best])),
-    ];
+    const { label, probability } = termOf(column, column.best);
+    return [named(label), " with ", number(probability, formatPercent(probability))];
   }
-  const likely = largest(probabilities, labels.length).filter((i) => probabilities[i] >= 0.5);
+  const likely = largest(probabilities, labels.length)
+    .map((i) => termOf(column, i))
+    .filter(({ probability }) => probability >= 0.5);
   const head = `${formatCount(likely.length)} of ${formatCount(labels.length)} at 50% or more`;
   if (likely.length === 0) return [head];
   return [
     `${head}: `,
-    ...likely.slice(0, NAMED).flatMap((i, k) => [...(k > 0 ? [", "] : []), named(labels[i])]),
+    ...likely.slice(0, NAMED).flatMap(({ label }, k) => [...(k > 0 ? [", "] : []), named(label)]),
     likely.length > NAMED ? " …" : "",
   ];
 }

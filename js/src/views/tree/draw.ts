@@ -91,11 +91,16 @@ export function createTreePicture(): TreePicture {
   }
 
   /** The pill of a token, drawn around its left end. */
-  function fill({ group, number }: Drawn, box: TreeBox, look: TreeLook): void {
+  function fill(
+    { group, number }: Drawn,
+    box: TreeBox,
+    look: TreeLook,
+    { name, density }: TreeLayout,
+  ): void {
     const { node, width } = box;
-    const { pad, chevron } = layout!.density;
+    const { pad, chevron } = density;
     // The weight belongs to its token, where it stands beside it.
-    const beside = layout?.name === "tidy" ? Math.ceil(box.numberWidth) + NUMBER_GAP : 0;
+    const beside = name === "tidy" ? Math.ceil(box.numberWidth) + NUMBER_GAP : 0;
     const hit = svg("rect", {
       class: "aw-tree-hit",
       x: -beside,
@@ -209,12 +214,12 @@ export function createTreePicture(): TreePicture {
       const entry = drawn.get(box.path) ?? create(box);
       entry.box = box;
       drawn.set(box.path, entry);
-      fill(entry, box, look);
+      fill(entry, box, look, next);
       const { group, edge } = entry;
       group.setAttribute("aria-posinset", String(Math.max(box.node.order, 1)));
       group.setAttribute(
         "aria-setsize",
-        String(box.parent === null ? 1 : siblings.get(box.parent)!),
+        String(box.parent === null ? 1 : (siblings.get(box.parent) ?? 1)),
       );
       if (box.node.weight !== null) {
         const width = Math.max(EDGE.least, EDGE.most * look.share(box.node.weight));
@@ -229,7 +234,8 @@ export function createTreePicture(): TreePicture {
     );
     // Wide edges first: thin ones stay in sight.
     const lines = entries.filter(({ box }) => box.parent !== null);
-    lines.sort((a, b) => b.box.node.weight! - a.box.node.weight!);
+    const weightOf = ({ box }: Drawn): number => box.node.weight ?? 0;
+    lines.sort((a, b) => weightOf(b) - weightOf(a));
     order(
       edges,
       lines.map(({ edge }) => edge),

@@ -43,11 +43,7 @@ export function createTreeHead(
       state.set({ [key]: Math.min(Math.max(state.get()[key] + by, least), most) });
     };
     const button = (face: string, name: string, by: number): HTMLButtonElement => {
-      const made = h(
-        "button",
-        { type: "button", class: "aw-button", "aria-label": name, title: name },
-        face,
-      );
+      const made = h("button", { class: "aw-button", "aria-label": name, title: name }, face);
       made.addEventListener("click", () => change(by), { signal });
       return made;
     };
@@ -78,7 +74,7 @@ export function createTreeHead(
 
   const stops: (() => void)[] = [];
   const layouts = LAYOUTS.map(([name, label]) => {
-    const button = h("button", { type: "button", "data-layout": name }, label);
+    const button = h("button", { "data-layout": name }, label);
     button.addEventListener("click", () => choose(name), { signal });
     return { name, button };
   });
@@ -120,7 +116,6 @@ export function createTreeHead(
           const button = h(
             "button",
             {
-              type: "button",
               class: "aw-tree-back",
               "data-token": token,
               "aria-label": `Back to ${name}, position ${token}`,

@@ -11,6 +11,7 @@ import {
 } from "d3-force";
 import { type HierarchyNode, hierarchy, tree as tidyTree } from "d3-hierarchy";
 import type { InfluenceTree, TreeNode } from "../../figures/derive/tree";
+import { itemAt, required } from "../../protocol/required";
 
 export type LayoutName = "tidy" | "force";
 
@@ -129,7 +130,7 @@ export function layoutTree(
       numberWidth: measure.number(node),
       inner,
       open: inner && measure.open(node),
-      parent: branch.parent === null ? null : boxOf.get(branch.parent)!,
+      parent: branch.parent === null ? null : (boxOf.get(branch.parent) ?? null),
       width: Math.ceil(label.width) + 2 * density.pad + (inner ? density.chevron : 0),
       x: 0,
       y: 0,
@@ -154,10 +155,11 @@ function placeTidy(
     .nodeSize([ROW, 1])
     .separation((a, b) => (a.parent === b.parent ? 1 : COUSINS))(root);
   const columns: { numbers: number; pills: number }[] = [];
+  const boxFor = (branch: Branch): TreeBox => required(boxOf.get(branch), "The branch's box");
   for (const branch of placed.descendants()) {
-    const box = boxOf.get(branch)!;
+    const box = boxFor(branch);
     columns[branch.depth] ??= { numbers: 0, pills: 0 };
-    const column = columns[branch.depth]!;
+    const column = itemAt(columns, branch.depth);
     column.numbers = Math.max(column.numbers, Math.ceil(box.numberWidth));
     column.pills = Math.max(column.pills, box.width);
   }
@@ -175,10 +177,10 @@ function placeTidy(
     x = left + pills + gap;
   }
   for (const branch of placed.descendants()) {
-    const box = boxOf.get(branch)!;
-    box.x = lefts[branch.depth]!;
+    const box = boxFor(branch);
+    box.x = itemAt(lefts, branch.depth);
     box.y = branch.x;
-    box.bend = box.x + columns[branch.depth]!.pills;
+    box.bend = box.x + itemAt(columns, branch.depth).pills;
   }
 }
 
@@ -217,7 +219,7 @@ function placeForce(
   const bodies: Body[] = around.descendants().map((branch) => {
     const radius = LINK * branch.depth;
     return {
-      box: boxOf.get(branch)!,
+      box: required(boxOf.get(branch), "The branch's box"),
       x: radius * Math.sin(branch.x),
       y: -radius * Math.cos(branch.x),
     };
@@ -227,9 +229,10 @@ function placeForce(
   const width = boxes.reduce((sum, box) => sum + box.width, 0) / boxes.length;
   const stretch = Math.min(Math.max(width / CELL, 1), density.stretch);
   const index = new Map(boxes.map((box, i) => [box, i]));
-  const links = boxes.flatMap((box, target) =>
-    box.parent === null ? [] : [{ source: index.get(box.parent)!, target }],
-  );
+  const links = boxes.flatMap(({ parent }, target) => {
+    const source = parent === null ? undefined : index.get(parent);
+    return source === undefined ? [] : [{ source, target }];
+  });
   forceSimulation(bodies)
     .force("link", forceLink(links).distance(LINK).strength(0.8))
     .force("charge", forceManyBody().strength(REPULSION))
@@ -262,9 +265,9 @@ function separate(bodies: readonly Body[]): void {
   for (let pass = 0; pass < SEPARATIONS; pass++) {
     let touched = false;
     for (let i = 0; i < bodies.length; i++) {
-      const a = bodies[i]!;
+      const a = itemAt(bodies, i);
       for (let j = i + 1; j < bodies.length; j++) {
-        const b = bodies[j]!;
+        const b = itemAt(bodies, j);
         const down = CELL + AIR - Math.abs(b.y - a.y);
         if (down <= 0.5) continue;
         const across = (breadth(a.box) + breadth(b.box)) / 2 + AIR - Math.abs(b.x - a.x);

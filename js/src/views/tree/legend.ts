@@ -3,6 +3,7 @@
 import { rampValue } from "../../draw/color/scale";
 import { svg } from "../../draw/strip";
 import { exact, formatNumber } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { EDGE } from "./draw";
 
@@ -70,7 +71,7 @@ export function createTreeLegend(): TreeLegend {
       write(name);
       WIDTHS.forEach((share, i) => {
         line(Math.max(EDGE.least, EDGE.most * share), null);
-        write(format(values[i]!), values[i]!);
+        write(format(itemAt(values, i)), itemAt(values, i));
       });
       const height = y + HEIGHT / 2;
       element.setAttribute("width", String(width));

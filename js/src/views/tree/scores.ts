@@ -2,6 +2,7 @@
 
 import { type Matrix, scoresAbsent } from "../../figures/matrix";
 import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
 export interface EdgeScores {
@@ -47,7 +48,7 @@ export function createEdgeScores(stage: ViewContext): EdgeScores {
       const values = here(matrix)?.values ?? null;
       if (values === null || impossible(matrix, stage) !== null) return null;
       const { units } = matrix;
-      return values[units[query]!.token * n + units[key]!.token] ?? null;
+      return values[itemAt(units, query).token * n + itemAt(units, key).token] ?? null;
     },
     absent: (matrix) => impossible(matrix, stage) ?? here(matrix)?.failure ?? null,
   };

@@ -6,18 +6,16 @@ import { modeOf, onTheme, palette } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import {
-  edgesOf,
   errorOfProduct,
   type InfluenceTree,
   influenceTree,
   nodesThrough,
   type TreeNode,
 } from "../../figures/derive/tree";
-import { copyExactValues, formatCount, formatNumber, held, tokenLabel } from "../../figures/format";
+import { copyExactValues, formatNumber, tokenLabel } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
-import type { Table } from "../../figures/table";
-import { SliceFailure } from "../../protocol/failure";
+import { itemAt, required } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type NodeFacts, nodeCard, spokenNode } from "./card";
 import { createTreePicture, type TreeLook } from "./draw";
@@ -33,8 +31,10 @@ import {
 } from "./layout";
 import { createTreeLegend } from "./legend";
 import { createRuler } from "./measure";
+import { treeNotes } from "./notes";
 import { createEdgeScores } from "./scores";
 import { standaloneTree } from "./svg";
+import { treeTable } from "./table";
 import { createTreeWalk } from "./walk";
 
 /**
@@ -42,17 +42,11 @@ import { createTreeWalk } from "./walk";
  * take it a second on a busy machine), and forces need more time for each.
  */
 const DRAWN_MOST: Readonly<Record<LayoutName, number>> = { tidy: 600, force: 300 };
-/** As many as `influence()` gives in Python. */
-const TABLE_MOST = 20_000;
 const TRAIL_MOST = 4;
 const NUMBER_SIZE = 11;
 const INDEX_SIZE = 10;
 /** Room where nothing has been laid out yet, px. */
 const ROOM = 640;
-const COLUMNS = [
-  ...["parent", "token", "parent_token", "child_token", "depth", "weight", "product", "score"],
-] as const;
-
 export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, matrix: store } = stage;
   const { tokens } = source.meta;
@@ -72,7 +66,8 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   let lastRoot: number | null = null;
   /** Names that several units have. */
   let repeated: ReadonlySet<string> = new Set();
-  let named: Matrix["units"] | null = null;
+  /** Of the matrix that the tree is grown from. */
+  let units: Matrix["units"] = [];
 
   const { head, stop: stopHead } = createTreeHead(state, signal, {
     back: reroot,
@@ -119,7 +114,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   const ruler = createRuler(element);
   const scores = createEdgeScores(stage);
 
-  const unitAt = (node: TreeNode) => matrix!.units[node.unit]!;
+  const unitAt = (node: TreeNode) => itemAt(units, node.unit);
   const tokenAt = (node: TreeNode): number => unitAt(node).token;
   const nameOf = (unit: Matrix["units"][number]): string => unitLabel(unit, scheme);
   const paths = new WeakMap<TreeNode, string>();
@@ -162,35 +157,36 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     matrix = store.get();
     if (matrix === null || signal.aborted) return;
     wait.hidden = true;
-    const { size, units, weights, quantity } = matrix;
+    const shown = matrix;
+    const { size, weights, quantity } = shown;
     if (size === 0) {
       showEmpty();
       return;
     }
-    if (units !== named) {
-      named = units;
+    if (units !== shown.units) {
+      units = shown.units;
       const seen = new Set<string>();
       const twice = (name: string): boolean => seen.size === seen.add(name).size;
       repeated = new Set(units.map(nameOf).filter(twice));
     }
-    const chosen = matrix.unitOf(state.get().token);
-    const start = chosen >= 0 ? chosen : firstWord(matrix);
+    const chosen = shown.unitOf(state.get().token);
+    const start = chosen >= 0 ? chosen : firstWord(shown);
     const allowed =
       quantity === "rollout" && masks
         ? Uint8Array.from(weights, (weight) => (weight > 0 ? 1 : 0))
-        : matrix.allowed;
+        : shown.allowed;
     grown = influenceTree({ weights, allowed, size }, start, shapeOf());
-    const startToken = units[start]!.token;
+    const startToken = itemAt(units, start).token;
     if (lastRoot !== null && lastRoot !== startToken) {
       const known = trail.indexOf(startToken);
       trail = known >= 0 ? trail.slice(0, known) : [...trail, lastRoot].slice(-TRAIL_MOST);
     }
-    trail = trail.filter((earlier) => matrix!.unitOf(earlier) >= 0);
+    trail = trail.filter((earlier) => shown.unitOf(earlier) >= 0);
     const moved = lastRoot !== startToken;
     lastRoot = startToken;
     draw();
     if (moved) walk.center();
-    void loadScores(matrix);
+    void loadScores(shown);
   }
 
   function showEmpty(): void {
@@ -200,38 +196,6 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     empty.textContent =
       "No tokens are shown: the text has only special ones, and they are switched off below.";
     head.show({ root: null, matrix: "", trail: [], note: "" });
-  }
-
-  function noteOf(limit: number): string {
-    if (matrix === null || grown === null) return "";
-    const { token } = state.get();
-    const notes: string[] = [];
-    const name = nameOf(unitAt(grown.root));
-    if (matrix.unitOf(token) < 0) {
-      const hidden = token !== null && tokens.special[token];
-      notes.push(
-        hidden
-          ? `${tokens.text[token]} is hidden with the special tokens: the tree starts at “${name}”.`
-          : `No token is chosen: the tree starts at “${name}”. Choose one in the text above, or here.`,
-      );
-    }
-    if (grown.childrenOf(grown.root).length === 0) {
-      notes.push(
-        matrix.size === 1
-          ? "It is the only token shown: there is nothing else to attend to."
-          : "The model’s mask lets it see no other token.",
-      );
-    }
-    const totals = nodesThrough(matrix.size, shapeOf());
-    if (openLevels < totals.length - 1) {
-      const folded = openLevels + 1;
-      notes.push(
-        `${folded === totals.length - 1 ? `Level ${folded} is` : `Level ${folded} and below are`} folded: ` +
-          `the whole tree could have ${formatCount(totals.at(-1)!)} tokens, ${formatCount(limit)} are drawn ` +
-          "at most. Open any token to look on.",
-      );
-    }
-    return notes.join(" ");
   }
 
   /** Lay out and draw what is open. */
@@ -259,7 +223,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     });
     root.style.setProperty("--aw-tree-label", `${layout.density.label}px`);
     const next = layout;
-    walk.settle(next, () => picture.draw(next, look()));
+    walk.settle(next, () => picture.draw(next, look(shown)));
     picture.element.setAttribute(
       "aria-label",
       `What ${nameOf(unitAt(grown.root))} attends to: ${spokenMatrix(shown)}`,
@@ -281,21 +245,32 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       root: { name: nameOf(unitAt(grown.root)), token: tokenAt(grown.root) },
       matrix: matrixName(shown),
       trail: trail.map((token) => ({
-        name: nameOf(shown.units[shown.unitOf(token)]!),
+        name: nameOf(itemAt(shown.units, shown.unitOf(token))),
         token,
       })),
-      note: noteOf(limit),
+      note: treeNotes(
+        {
+          matrix: shown,
+          token: state.get().token,
+          root: nameOf(unitAt(grown.root)),
+          children: grown.childrenOf(grown.root).length,
+          totals,
+          open: openLevels,
+          limit,
+        },
+        tokens,
+      ),
     });
   }
 
   const quantityName = (): string => (matrix?.quantity === "rollout" ? "rollout" : "weight");
 
-  const look = (): TreeLook => ({
-    share: (weight) => rampPosition(weight, matrix!.max, state.get().scale),
+  const look = (shown: Matrix): TreeLook => ({
+    share: (weight) => rampPosition(weight, shown.max, state.get().scale),
     spoken: (box) => spokenNode(facts(box)),
     whole: (box) => (box.label.text === nameOf(unitAt(box.node)) ? null : nameOf(unitAt(box.node))),
     token: (box) => tokenAt(box.node),
-    error: (weight) => errorOf(matrix!, weight),
+    error: (weight) => errorOf(shown, weight),
   });
 
   /** Colours of the levels, in the theme that is on. */
@@ -305,7 +280,10 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     root.style.setProperty("--aw-depth-0", "var(--aw-ink)");
     for (let level = 1; level <= depth; level++) {
       const share = depth > 1 ? (level - 1) / (depth - 1) : 0;
-      root.style.setProperty(`--aw-depth-${level}`, css[Math.round(share * (RAMP_SIZE - 1))]!);
+      root.style.setProperty(
+        `--aw-depth-${level}`,
+        itemAt(css, Math.round(share * (RAMP_SIZE - 1))),
+      );
     }
   }
 
@@ -315,11 +293,13 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   async function loadScores(shown: Matrix): Promise<void> {
     await scores.load(shown);
     if (layout === null || signal.aborted || matrix !== shown) return;
-    picture.describe(look());
+    picture.describe(look(shown));
     walk.refresh();
   }
 
   function facts({ node, parent }: Pick<TreeBox, "node" | "parent">): NodeFacts {
+    // A token on screen is one of a grown tree.
+    const [shown, whole] = [required(matrix, "The matrix"), required(grown, "The tree")];
     const unit = unitAt(node);
     return {
       node,
@@ -328,15 +308,15 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       token: unit.token,
       parent:
         parent === null ? null : { name: nameOf(unitAt(parent.node)), token: tokenAt(parent.node) },
-      siblings: parent === null ? 0 : grown!.childrenOf(parent.node).length,
-      children: grown!.childrenOf(node).length,
+      siblings: parent === null ? 0 : whole.childrenOf(parent.node).length,
+      children: whole.childrenOf(node).length,
       score: scoreOf(node),
-      scoreAbsent: scores.absent(matrix!),
+      scoreAbsent: scores.absent(shown),
       quantity: quantityName(),
       errors: {
-        weight: node.weight === null ? 0 : errorOf(matrix!, node.weight),
-        product: errorOfProduct(node, (weight) => errorOf(matrix!, weight)),
-        score: matrix!.scoreError ?? 0,
+        weight: node.weight === null ? 0 : errorOf(shown, node.weight),
+        product: errorOfProduct(node, (weight) => errorOf(shown, weight)),
+        score: shown.scoreError ?? 0,
       },
     };
   }
@@ -379,35 +359,8 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       picture.dispose();
       element.replaceChildren();
     },
-    async table(): Promise<Table | null> {
-      if (matrix === null || grown === null) return null;
-      const shown = matrix;
-      const whole = grown;
-      const { topK, depth } = shapeOf();
-      if (nodesThrough(shown.size, { topK, depth }).at(-1)! > TABLE_MOST) {
-        throw new SliceFailure(
-          `A tree with ${topK} children and ${depth} levels could have over ${formatCount(TABLE_MOST)} tokens.`,
-          "Take fewer children or levels.",
-        );
-      }
-      await scores.load(shown);
-      const rows = edgesOf(whole).map((node) => {
-        const parent = shown.units[node.parent!.unit]!;
-        const child = shown.units[node.unit]!;
-        const score = scores.of(shown, node.parent!.unit, node.unit);
-        return [
-          ...[parent.token, child.token, parent.text, child.text],
-          node.depth,
-          node.weight === null ? null : held(node.weight, errorOf(shown, node.weight)),
-          held(
-            node.product,
-            errorOfProduct(node, (weight) => errorOf(shown, weight)),
-          ),
-          score === null ? null : held(score, shown.scoreError ?? 0),
-        ];
-      });
-      return { columns: COLUMNS, rows };
-    },
+    table: async () =>
+      matrix === null || grown === null ? null : treeTable(grown, matrix, shapeOf(), scores),
     svg() {
       if (layout === null || matrix === null || grown === null) return null;
       const name = `What ${nameOf(unitAt(grown.root))} attends to, ${matrixName(matrix)}`;

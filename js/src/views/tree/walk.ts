@@ -1,7 +1,9 @@
 /** Pointer and keys in the tree: what is looked at, what has the focus, what is in sight (ARIA's tree pattern). */
 
-import { h } from "../../draw/dom";
+import { consume, h } from "../../draw/dom";
+import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
+import { itemAt } from "../../protocol/required";
 import type { TreePicture } from "./draw";
 import { ROW, type TreeBox, type TreeLayout } from "./layout";
 
@@ -90,15 +92,8 @@ export function createTreeWalk(
   function reveal(path: string): void {
     const box = picture.box(path);
     if (box === null) return;
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = scroller;
-    const left = box.x - box.numberWidth - MARGIN;
-    const right = box.x + box.width + MARGIN;
-    if (left < scrollLeft) scroller.scrollLeft = left;
-    else if (right > scrollLeft + clientWidth) scroller.scrollLeft = right - clientWidth;
-    if (box.y - ROW < scrollTop) scroller.scrollTop = box.y - ROW;
-    else if (box.y + ROW > scrollTop + clientHeight) {
-      scroller.scrollTop = box.y + ROW - clientHeight;
-    }
+    scrollAcross(scroller, box.x - box.numberWidth - MARGIN, box.x + box.width + MARGIN);
+    scrollDown(scroller, box.y - ROW, box.y + ROW);
   }
 
   const boxOf = (target: EventTarget | null): TreeBox | null => {
@@ -146,14 +141,13 @@ export function createTreeWalk(
     const box = boxOf(event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || box === null) return;
     if (!press(event.key, box)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   });
   scroller.addEventListener("scroll", () => showCard(carded), { signal, passive: true });
 
   /** Do what a key does; false for a key that does nothing here. */
   function press(key: string, box: TreeBox): boolean {
-    const { boxes } = layout!;
+    const boxes = layout?.boxes ?? [];
     const at = boxes.indexOf(box);
     const go = (to: TreeBox | null | undefined): boolean => {
       if (to != null) focusOn(to.path);
@@ -206,11 +200,11 @@ export function createTreeWalk(
     refresh: () => showCard(carded),
     hideCard: () => showCard(null),
     enter() {
-      if (layout !== null) focusOn(layout.boxes[0]!.path);
+      if (layout !== null) focusOn(itemAt(layout.boxes, 0).path);
     },
     center() {
       if (layout === null) return;
-      const { x, y, width } = layout.boxes[0]!;
+      const { x, y, width } = itemAt(layout.boxes, 0);
       const left = x + (width - scroller.clientWidth) / 2;
       scroller.scrollLeft = layout.name === "tidy" ? 0 : left;
       scroller.scrollTop = y - scroller.clientHeight / 2;

@@ -1,6 +1,6 @@
 /** The heads of the layer as a row of radio buttons: names for the radar's outlines, and their keyboard. */
 
-import { h, setAttributes, step } from "../../../draw/dom";
+import { consume, h, setAttributes, step } from "../../../draw/dom";
 import { spokenHead } from "../../../figures/names";
 import type { HeadsStage } from "../parts";
 
@@ -14,11 +14,7 @@ export interface HeadChips {
 export function headChips(stage: HeadsStage, pointed: (head: number | null) => void): HeadChips {
   const { state, nHeads } = stage;
   const chips = Array.from({ length: nHeads }, (_, head) =>
-    h(
-      "button",
-      { type: "button", role: "radio", class: "aw-chip", "data-head": head, tabindex: -1 },
-      `H${head}`,
-    ),
+    h("button", { role: "radio", class: "aw-chip", "data-head": head, tabindex: -1 }, `H${head}`),
   );
   const element = h(
     "div",
@@ -40,8 +36,7 @@ export function headChips(stage: HeadsStage, pointed: (head: number | null) => v
     const head = headOf(event);
     const next = head < 0 ? null : step(event.key, head, nHeads);
     if (next === null) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     stage.select(state.get().layer, next);
     chips[next]?.focus({ preventScroll: true });
   });

@@ -2,7 +2,7 @@
 
 import { category, categoryColor } from "../../../draw/color/category";
 import { modeOf, onTheme } from "../../../draw/color/theme";
-import { h, setAttributes } from "../../../draw/dom";
+import { consume, h, setAttributes } from "../../../draw/dom";
 import { onResize } from "../../../draw/resize";
 import { svg } from "../../../draw/strip";
 import { fillWhenAnswered, whenSeen } from "../../../draw/wait";
@@ -84,7 +84,6 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
 
   const buttons = Array.from({ length: size }, (_, index) =>
     h("button", {
-      type: "button",
       class: "aw-role-dot",
       tabindex: -1,
       "data-layer": layerOf(index),
@@ -108,7 +107,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
     const count = Array.from(labels).filter((label) => label === role).length;
     const button = h(
       "button",
-      { type: "button", class: "aw-role-key", "aria-pressed": "false", "data-role": role },
+      { class: "aw-role-key", "aria-pressed": "false", "data-role": role },
       mark,
       h("span", { class: "aw-role-letter" }, category(role).letter),
       h("span", { class: "aw-role-name" }, nameOf(role)),
@@ -232,8 +231,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
     const arrow = event.key.startsWith("Arrow");
     const next = { Home: 0, End: size - 1 }[event.key] ?? towards(dots, index, event.key);
     if (!arrow && next === null) return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
     if (next === null) return;
     for (const button of buttons) button.tabIndex = -1;
     const button = buttons[next] as HTMLButtonElement;

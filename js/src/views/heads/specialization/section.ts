@@ -16,6 +16,7 @@ import {
 } from "../../../figures/head-figures";
 import { headName, metricName } from "../../../figures/names";
 import { isAbort } from "../../../protocol/failure";
+import { itemAt } from "../../../protocol/required";
 import { aimExplanation } from "../explain";
 import { summarize } from "../figures";
 import type { HeadsStage } from "../parts";
@@ -106,11 +107,11 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       "aria-label": "Scale of the radar",
       "data-aw-part": "radar-form",
     },
-    ...FORMS.map(([value, label]) => h("button", { type: "button", "data-form": value }, label)),
+    ...FORMS.map(([value, label]) => h("button", { "data-form": value }, label)),
   );
   const whole = h(
     "button",
-    { type: "button", class: "aw-toggle", "aria-pressed": "true", "data-aw-part": "radar-all" },
+    { class: "aw-toggle", "aria-pressed": "true", "data-aw-part": "radar-all" },
     "all heads of the layer",
   );
   const readout = h("p", { class: "aw-radar-readout", "aria-hidden": "true" });
@@ -212,7 +213,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       const low = source.arrays.get(`low:${key}`)?.data;
       const high = source.arrays.get(`high:${key}`)?.data;
       if (low === undefined || high === undefined) return null;
-      return head === "mean" ? [Number.NaN, Number.NaN] : [low[index]!, high[index]!];
+      return head === "mean" ? [Number.NaN, Number.NaN] : [itemAt(low, index), itemAt(high, index)];
     };
     const rows: AimRow[] = aims.map((aim) => ({
       aim,
@@ -223,10 +224,11 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
       z: figure(specialization.values("z", aim.key)),
       absent: absent(aim, "raw"),
     }));
-    const beside: AimRow[] = PATTERNS.filter(({ key }) => patterns?.keys.includes(key)).map(
-      (aim) => {
-        const raw = figure(patterns!.values(aim.key));
-        return {
+    const beside = PATTERNS.flatMap((aim): AimRow[] => {
+      if (patterns === null || !patterns.keys.includes(aim.key)) return [];
+      const raw = figure(patterns.values(aim.key));
+      return [
+        {
           aim,
           raw,
           chance: chances[aim.key] as number,
@@ -234,9 +236,9 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
           scaled: null,
           z: null,
           absent: Number.isNaN(raw) ? "No token has a neighbour there that it may look at." : null,
-        };
-      },
-    );
+        },
+      ];
+    });
     table.fill([
       { name: "Specialisation", rows },
       ...(beside.length > 0 ? [{ name: "Position", rows: beside }] : []),

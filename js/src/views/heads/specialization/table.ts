@@ -66,7 +66,6 @@ export function createAimTable(
     const button = h(
       "button",
       {
-        type: "button",
         class: "aw-card-title",
         "aria-haspopup": "dialog",
         "aria-expanded": "false",

@@ -1,12 +1,13 @@
 /** The stage that weighs values: a head's output, and the sum over keys that it is. */
 
-import { h } from "../../draw/dom";
-import { topOf } from "../../figures/derive/dimensions";
-import { formatNumber } from "../../figures/format";
-import type { NdArray } from "../../protocol/types";
-import { at, type Content, ofDimensions, type Place, strip } from "./content";
-import { firstWindow } from "./data";
-import { keyNames, needsHead, type Sized } from "./stages";
+import { h } from "../../../draw/dom";
+import { topOf } from "../../../figures/derive/dimensions";
+import { formatNumber } from "../../../figures/format";
+import { arrayOf, itemAt } from "../../../protocol/required";
+import type { NdArray } from "../../../protocol/types";
+import { at, type Content, ofDimensions, type Place, type Sized, strip } from "../content";
+import { firstWindow } from "../data";
+import { keyNames, needsHead } from "./attention";
 
 const CONTRIBUTIONS = 4;
 
@@ -16,10 +17,10 @@ export function productErrors(
   { data, shape }: NdArray,
   weightError: (value: number) => number,
 ): number[] {
-  const width = shape[1]!;
+  const width = itemAt(shape, 1);
   const each = Array.from(weight, weightError);
   return Array.from({ length: width }, (_, i) =>
-    each.reduce((sum, error, j) => sum + error * Math.abs(data[j * width + i]!), 0),
+    each.reduce((sum, error, j) => sum + error * Math.abs(itemAt(data, j * width + i)), 0),
   );
 }
 
@@ -35,7 +36,7 @@ export async function headOutput(place: Place): Promise<Content> {
     stage.source.slice({ kind: "weights", layer, head, rows: [token, token + 1] }, { signal }),
     stage.source.slice({ kind: "tensor", name: "value", ...asked }, { signal }).catch(() => null),
   ]);
-  const weight = attention.arrays.get("weights")!.data as Float32Array;
+  const weight = arrayOf(attention, "weights").data as Float32Array;
   const values = all?.arrays.get("tensor");
   const name = keyNames(place);
   /** A sum of weights times numbers that are exact. */
@@ -50,8 +51,8 @@ export async function headOutput(place: Place): Promise<Content> {
   /** The sum over keys that a dimension of the output is. */
   const atCursor = (i: number): HTMLElement | null => {
     if (values === undefined) return null;
-    const width = values.shape[1]!;
-    const parts = Float32Array.from(weight, (w, j) => w * values.data[j * width + i]!);
+    const width = itemAt(values.shape, 1);
+    const parts = Float32Array.from(weight, (w, j) => w * itemAt(values.data, j * width + i));
     const strongest = topOf(parts.map(Math.abs), CONTRIBUTIONS);
     const others = parts.reduce(
       (found, part, j) =>
@@ -59,7 +60,9 @@ export async function headOutput(place: Place): Promise<Content> {
           ? found
           : {
               sum: found.sum + part,
-              error: found.error + weightError(weight[j]!) * Math.abs(values.data[j * width + i]!),
+              error:
+                found.error +
+                weightError(itemAt(weight, j)) * Math.abs(itemAt(values.data, j * width + i)),
             },
       { sum: 0, error: 0 },
     );
@@ -69,7 +72,7 @@ export async function headOutput(place: Place): Promise<Content> {
       line.append(
         k === 0 ? "" : " + ",
         h("bdi", { dir: "ltr" }, name(j)),
-        ` ${formatNumber(weight[j]!, undefined, weightError(weight[j]!))} × ${formatNumber(values.data[j * width + i]!)}`,
+        ` ${formatNumber(itemAt(weight, j), undefined, weightError(itemAt(weight, j)))} × ${formatNumber(itemAt(values.data, j * width + i))}`,
       );
     });
     if (weight.length > strongest.length) {
@@ -85,7 +88,7 @@ export async function headOutput(place: Place): Promise<Content> {
     firstWindow("value"),
     (i) => [
       { sign: "", label: "its own value", value: at(own, i) },
-      { sign: "", label: "head output", value: at(output, i), error: errors[i] },
+      { sign: "", label: "head output", value: at(output, i), error: errors[i] ?? 0 },
     ],
     { atCursor },
   );

@@ -1,12 +1,13 @@
 /** Hidden states: their strips by layer, their length and turn, and all of them in one plane. */
 
-import { h } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { byTouch } from "../../draw/touch";
-import { argmax } from "../../figures/derive/dimensions";
-import { exact, formatNumber, formatPercent } from "../../figures/format";
-import { at, type Content, ofDimensions, type Place, strip } from "./content";
-import { type Changes, firstWindow } from "./data";
+import { h } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { byTouch } from "../../../draw/touch";
+import { argmax } from "../../../figures/derive/dimensions";
+import { exact, formatNumber, formatPercent } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
+import { at, type Content, ofDimensions, type Place, strip } from "../content";
+import { type Changes, firstWindow } from "../data";
 
 const CHART = { width: 320, height: 84, left: 44, right: 10, top: 8, bottom: 18 } as const;
 
@@ -97,8 +98,8 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   const extent = (axis: 0 | 1): readonly [number, number] => {
     let [low, high] = [Infinity, -Infinity];
     for (let i = axis; i < points.length; i += 2) {
-      low = Math.min(low, points[i]!);
-      high = Math.max(high, points[i]!);
+      low = Math.min(low, itemAt(points, i));
+      high = Math.max(high, itemAt(points, i));
     }
     return [low, high];
   };
@@ -112,7 +113,7 @@ function plane(place: Place, { path }: Changes): HTMLElement {
     top + tall - PAD - ((tall - 2 * PAD) * (value - y0)) / (y1 - y0 || 1);
   const place2d = (l: number, i: number): readonly [number, number] => {
     const k = (l * n + i) * 2;
-    return [x(points[k]!), y(points[k + 1]!)];
+    return [x(itemAt(points, k)), y(itemAt(points, k + 1))];
   };
   const all = Array.from({ length: states }, (_, l) => place2d(l, token));
   const picture = svg("svg", {
@@ -164,12 +165,12 @@ function plane(place: Place, { path }: Changes): HTMLElement {
     axis(
       left + wide / 2,
       height - 8,
-      `component 1: ${formatPercent(explained[0]!)} of the variance`,
+      `component 1: ${formatPercent(itemAt(explained, 0))} of the variance`,
     ),
     axis(
       0,
       0,
-      `component 2: ${formatPercent(explained[1]!)} of the variance`,
+      `component 2: ${formatPercent(itemAt(explained, 1))} of the variance`,
       `translate(16 ${top + tall / 2}) rotate(-90)`,
     ),
   );
@@ -177,7 +178,7 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   const taken: [number, number][] = [];
   const order = [0, states - 1, ...all.map((_, l) => l).slice(1, -1)];
   for (const l of order) {
-    const [px, py] = all[l]!;
+    const [px, py] = itemAt(all, l);
     picture.append(
       svg("circle", {
         class: `aw-plane-point${l === layer ? " is-chosen" : ""}`,
@@ -236,7 +237,7 @@ function plane(place: Place, { path }: Changes): HTMLElement {
       const found = nearest(event as PointerEvent);
       if (found === null) return rest();
       read.replaceChildren(
-        h("bdi", { dir: "ltr" }, tokens.text[found.i]!),
+        h("bdi", { dir: "ltr" }, itemAt(tokens.text, found.i)),
         ` (${found.i}) in L${found.l}`,
       );
     },
@@ -276,7 +277,7 @@ export async function hidden(place: Place): Promise<Content> {
   ]);
   const { norms, cosines } = found.path;
   const column = (values: Float32Array): number[] =>
-    Array.from({ length: values.length / n }, (_, l) => values[l * n + token]!);
+    Array.from({ length: values.length / n }, (_, l) => itemAt(values, l * n + token));
   const lengths = column(norms);
   const turns = column(cosines);
   const known = turns.filter((value) => !Number.isNaN(value));
@@ -310,7 +311,7 @@ export async function hidden(place: Place): Promise<Content> {
         layer,
         null,
         token,
-        stage.source.meta.tokens.text[token]!,
+        itemAt(stage.source.meta.tokens.text, token),
         null,
         value,
       ]),

@@ -1,6 +1,7 @@
 /** Where the map's boxes, wires and layers stand, in px, for a given width. */
 
-import type { StageBox, StageId, Zone } from "../../figures/derive/stages";
+import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
+import { itemAt } from "../../../protocol/required";
 
 export interface Rect {
   readonly x: number;
@@ -72,8 +73,10 @@ export function sizesOf({ size }: StageBox): readonly string[] {
 }
 
 const needed = (stage: StageBox): number =>
-  Math.max(stage.short.length * CHARACTER.title, sizesOf(stage)[1]!.length * CHARACTER.size) +
-  AROUND;
+  Math.max(
+    stage.short.length * CHARACTER.title,
+    itemAt(sizesOf(stage), 1).length * CHARACTER.size,
+  ) + AROUND;
 
 /** Stages side by side from `x` on: of one width where that is enough for each, else each by what it needs. */
 function row(
@@ -88,7 +91,7 @@ function row(
   const even = shares.map((share) => Math.min(room / total(shares), most) * share);
   const needs = stages.map(needed);
   const spare = room - total(needs);
-  const widths = even.every((width, i) => width >= needs[i]!)
+  const widths = even.every((width, i) => width >= itemAt(needs, i))
     ? even
     : needs.map((need) =>
         spare >= 0 ? need + spare / needs.length : (need * room) / total(needs),
@@ -96,7 +99,7 @@ function row(
   let left = x;
   return stages.map((stage, i) => {
     const start = round(left);
-    left += widths[i]!;
+    left += itemAt(widths, i);
     const placed = { stage, x: start, y, w: round(left) - start, h: BOX };
     left += gap;
     return placed;
@@ -143,7 +146,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   const top = row(zone("embeddings"), { x: 0, y: HEADING, w: width }, GAP.wide, BOX_MOST);
   boxes.push(...top);
   top.slice(1).forEach((box, i) => {
-    const before = top[i]!;
+    const before = itemAt(top, i);
     if (box.stage.id === "norm" || box.stage.id === "output") wires.push(across(before, box));
     else {
       const x = (before.x + before.w + box.x) / 2;
@@ -184,10 +187,10 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   placed.forEach((lane, i) => {
     boxes.push(...lane);
     lane.slice(1).forEach((box, k) => {
-      wires.push(across(lane[k]!, box));
+      wires.push(across(itemAt(lane, k), box));
     });
     // Into the lane: from the column, or back from the end of the lane above.
-    const first = lane[0]!;
+    const first = itemAt(lane, 0);
     const above = placed[i - 1]?.at(-1);
     const turn = above === undefined ? 0 : above.y + BOX + RETURN;
     wires.push({
@@ -209,7 +212,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
     const branch = name === "attention" ? railX - 5 : railX;
     wires.push({
       kind: "residual",
-      d: `M${branch} ${middle(from[0]!)}V${sum.y + BOX + RAIL}H${x}V${sum.y + BOX + 4}`,
+      d: `M${branch} ${middle(itemAt(from, 0))}V${sum.y + BOX + RAIL}H${x}V${sum.y + BOX + 4}`,
       head: { x, y: sum.y + BOX, to: "up" },
     });
   }
@@ -223,7 +226,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   const frame = { x: frameX, y: blockTop, w: frameWidth, h: frameHeight };
 
   // From the embeddings into the first layer, from the last one to the output.
-  const last = top.at(-1)!;
+  const last = itemAt(top, top.length - 1);
   const stem = columnWidth - 12;
   const between = HEADING + BOX + BLOCK_GAP / 2;
   wires.push({
@@ -236,7 +239,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   const output = row(zone("output"), { x: 0, y: outTop, w: width }, GAP.wide, OUTPUT_MOST);
   boxes.push(...output);
   output.slice(1).forEach((box, i) => {
-    wires.push(across(output[i]!, box));
+    wires.push(across(itemAt(output, i), box));
   });
   wires.push({
     kind: "flow",
@@ -244,8 +247,8 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
     head: { x: stem, y: outTop, to: "down" },
   });
   // In the order of the pipeline: the order of the keys.
-  const order = new Map(stages.map(({ id }, i) => [id, i]));
-  boxes.sort((a, b) => order.get(a.stage.id)! - order.get(b.stage.id)!);
+  const order = stages.map(({ id }) => id);
+  boxes.sort((a, b) => order.indexOf(a.stage.id) - order.indexOf(b.stage.id));
   return {
     width,
     height: outTop + BOX + 2,

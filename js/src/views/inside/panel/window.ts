@@ -1,9 +1,9 @@
 /** Which dimensions are on screen: an overview to drag in, steps, sizes, and a number to go to. */
 
-import { h, setAttributes } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { envelope } from "../../figures/derive/dimensions";
-import { formatCount } from "../../figures/format";
+import { h, setAttributes } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { envelope } from "../../../figures/derive/dimensions";
+import { formatCount } from "../../../figures/format";
 
 export interface WindowData {
   readonly rows: readonly ArrayLike<number>[];
@@ -36,8 +36,8 @@ export class WindowControl {
     viewBox: `0 0 ${BINS} ${HEIGHT}`,
     "aria-hidden": "true",
   });
-  #previous = h("button", { type: "button", class: "aw-button" }, "‹");
-  #next = h("button", { type: "button", class: "aw-button" }, "›");
+  #previous = h("button", { class: "aw-button" }, "‹");
+  #next = h("button", { class: "aw-button" }, "›");
   #text = h("span", { class: "aw-number aw-window-text" });
   #sizes = h("select", { class: "aw-select" });
   #field = h("input", {
@@ -56,7 +56,7 @@ export class WindowControl {
     this.element = h(
       "div",
       { class: "aw-window", "data-aw-part": "window", role: "group" },
-      h("div", { class: "aw-window-track" }),
+      h("div", { class: "aw-window-track" }, this.#overview),
       h(
         "div",
         { class: "aw-window-controls" },
@@ -67,7 +67,6 @@ export class WindowControl {
         h("label", { class: "aw-window-label" }, "go to ", this.#field),
       ),
     );
-    this.element.firstElementChild!.append(this.#overview);
     const listen = <K extends keyof HTMLElementEventMap>(
       element: Element,
       type: K,

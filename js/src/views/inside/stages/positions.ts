@@ -1,15 +1,16 @@
 /** Learned and sinusoidal position encodings side by side. */
 
-import { ramp } from "../../draw/color/ramp";
-import { signedIndex } from "../../draw/color/scale";
-import { modeOf, onTheme } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { largestAbsolute } from "../../figures/derive/dimensions";
-import { exact, formatNumber } from "../../figures/format";
-import { explain, isAbort } from "../../protocol/failure";
-import type { NdArray } from "../../protocol/types";
-import type { Place } from "./content";
-import { firstWindow, tableWindow } from "./data";
+import { ramp } from "../../../draw/color/ramp";
+import { signedIndex } from "../../../draw/color/scale";
+import { modeOf, onTheme } from "../../../draw/color/theme";
+import { consume, h } from "../../../draw/dom";
+import { largestAbsolute } from "../../../figures/derive/dimensions";
+import { exact, formatNumber } from "../../../figures/format";
+import { explain, isAbort } from "../../../protocol/failure";
+import { itemAt } from "../../../protocol/required";
+import type { NdArray } from "../../../protocol/types";
+import type { Place } from "../content";
+import { firstWindow, tableWindow } from "../data";
 
 const MOST_POSITIONS = 64;
 const LEAST_POSITIONS = 16;
@@ -36,7 +37,7 @@ function heatmap(
     const { words } = ramp("signed", modeOf(root));
     const pixels = new Uint32Array(image.data.buffer);
     table.data.forEach((value, i) => {
-      pixels[i] = words[signedIndex(value, top)]!;
+      pixels[i] = itemAt(words, signedIndex(value, top));
     });
     context.putImageData(image, 0, 0);
   };
@@ -63,7 +64,7 @@ function heatmap(
   let at: readonly [number, number] = [Math.min(token, rows - 1), 0];
   const say = (row: number, column: number): void => {
     at = [row, column];
-    const value = table.data[row * columns + column]!;
+    const value = itemAt(table.data, row * columns + column);
     read.replaceChildren(
       `position ${row}, dimension ${column}: `,
       h(
@@ -95,11 +96,10 @@ function heatmap(
       ];
       if (shift === undefined) return;
       say(
-        Math.min(Math.max(at[0] + shift[0]!, 0), rows - 1),
-        Math.min(Math.max(at[1] + shift[1]!, 0), columns - 1),
+        Math.min(Math.max(at[0] + itemAt(shift, 0), 0), rows - 1),
+        Math.min(Math.max(at[1] + itemAt(shift, 1), 0), columns - 1),
       );
-      event.preventDefault();
-      event.stopPropagation();
+      consume(event);
     },
     { signal },
   );
@@ -140,7 +140,7 @@ export function positionTables(place: Place): HTMLElement {
       TABLES.map(([name]) => tableWindow(source, name, wanted, cols, signal)),
     );
     element.replaceChildren(
-      ...TABLES.map(([name, title], i) => heatmap(tables[i]!, name, title, token, place)),
+      ...TABLES.map(([name, title], i) => heatmap(itemAt(tables, i), name, title, token, place)),
     );
   };
   ask().catch((error: unknown) => {

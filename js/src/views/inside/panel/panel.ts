@@ -1,13 +1,19 @@
 /** The open stage: its numbers for the focus token. */
 
-import { type Band, Bands } from "../../draw/bands";
-import { ramp } from "../../draw/color/ramp";
-import { modeOf } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { largestAbsolute, length, windowAround, windowAt } from "../../figures/derive/dimensions";
-import type { Step } from "../../figures/derive/stages";
-import { ABSENT, exact, formatNumber, held } from "../../figures/format";
-import type { Content, Place, Strip, Term } from "./content";
+import { type Band, Bands } from "../../../draw/bands";
+import { modeOf } from "../../../draw/color/theme";
+import { h } from "../../../draw/dom";
+import {
+  largestAbsolute,
+  length,
+  windowAround,
+  windowAt,
+} from "../../../figures/derive/dimensions";
+import type { Step } from "../../../figures/derive/stages";
+import { ABSENT, exact, formatNumber, held } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
+import { type Content, errorsOf, type Place, type Strip, type Term } from "../content";
+import { panelLegend } from "./legend";
 import { WindowControl } from "./window";
 
 /** One scale for a stage's strips, or the same one in all stages. */
@@ -19,7 +25,6 @@ export interface PanelEvents {
 }
 
 const MINUS = "−";
-const LEGEND_STOPS = 9;
 
 /** `a + b = c` at the cursor, each number with all its digits behind it. */
 function chain(terms: readonly Term[]): HTMLElement[] {
@@ -49,10 +54,6 @@ function chain(terms: readonly Term[]): HTMLElement[] {
 const spoken = (name: string, terms: readonly Term[]): string =>
   `${name}: ${terms.map(({ label, value, error }) => `${label} ${value === null ? "not there" : formatNumber(value, undefined, error).replace(MINUS, "minus ")}`).join(", ")}`;
 
-/** Of every value; none where all are the kernel's. */
-const errorsOf = ({ values, error }: Strip): number[] =>
-  values === null || error === undefined ? [] : Array.from(values, error);
-
 const absentLine = (reason: string): HTMLElement =>
   h("p", { class: "aw-inside-absent" }, h("span", { "aria-hidden": "true" }, "– "), reason);
 
@@ -72,6 +73,7 @@ export class StagePanel {
   #previous: HTMLButtonElement;
   #next: HTMLButtonElement;
   #shared: readonly HTMLButtonElement[];
+  #scaleChoice: HTMLElement;
   #bands: Bands;
   #window: WindowControl;
   #place: Place | null = null;
@@ -86,11 +88,7 @@ export class StagePanel {
 
   constructor(events: PanelEvents, signal: AbortSignal) {
     const button = (text: string, label: string, by: number): HTMLButtonElement => {
-      const element = h(
-        "button",
-        { type: "button", class: "aw-button", "aria-label": label, title: label },
-        text,
-      );
+      const element = h("button", { class: "aw-button", "aria-label": label, title: label }, text);
       element.addEventListener("click", () => events.step(by), { signal });
       return element;
     };
@@ -99,7 +97,7 @@ export class StagePanel {
     this.#shared = (["stage", "walk"] as const).map((shared) => {
       const element = h(
         "button",
-        { type: "button", "data-shared": shared },
+        { "data-shared": shared },
         shared === "stage" ? "this stage" : "all stages",
       );
       element.addEventListener("click", () => events.share(shared), { signal });
@@ -118,21 +116,17 @@ export class StagePanel {
       },
       signal,
     );
-    this.#tools = h(
+    this.#scaleChoice = h(
       "div",
-      { class: "aw-inside-tools" },
-      this.#legend,
+      { class: "aw-inside-shared" },
+      h("span", { class: "aw-muted" }, "scale of "),
       h(
         "div",
-        { class: "aw-inside-shared" },
-        h("span", { class: "aw-muted" }, "scale of "),
-        h(
-          "div",
-          { class: "aw-segmented", role: "group", "aria-label": "Scale of the colours" },
-          ...this.#shared,
-        ),
+        { class: "aw-segmented", role: "group", "aria-label": "Scale of the colours" },
+        ...this.#shared,
       ),
     );
+    this.#tools = h("div", { class: "aw-inside-tools" }, this.#legend, this.#scaleChoice);
     this.element = h(
       "section",
       { class: "aw-inside-panel", "aria-label": "The open stage", "data-aw-part": "stage-panel" },
@@ -204,7 +198,7 @@ export class StagePanel {
     const { strips } = content;
     const reason = strips.every(({ values }) => values === null) ? strips[0]?.missing : null;
     if (reason != null) {
-      this.absent(`${reason} ${strips[0]!.hint ?? ""}`.trim());
+      this.absent(`${reason} ${itemAt(strips, 0).hint ?? ""}`.trim());
       this.element.dataset.stage = place.box.id;
       this.#below.append(...content.below);
       return;
@@ -229,7 +223,7 @@ export class StagePanel {
         String((button.dataset.shared === "walk") === (common !== null)),
       );
     }
-    (this.#shared[0]!.parentElement!.parentElement as HTMLElement).hidden = !shared;
+    this.#scaleChoice.hidden = !shared;
     this.#below.replaceChildren(...content.below);
     this.#show(this.#range);
   }
@@ -241,8 +235,8 @@ export class StagePanel {
     if (lit?.values == null) return 0;
     let best = 0;
     for (let i = 0; i < Math.min(first, lit.values.length); i++) {
-      const value = Math.abs(lit.values[i]!);
-      if (Number.isFinite(value) && !(value <= Math.abs(lit.values[best]!))) best = i;
+      const value = Math.abs(itemAt(lit.values, i));
+      if (Number.isFinite(value) && !(value <= Math.abs(itemAt(lit.values, best)))) best = i;
     }
     return best;
   }
@@ -347,100 +341,15 @@ export class StagePanel {
       plural: PLURAL[content.unit],
     });
     this.#align();
-    this.#drawLegend(tops);
+    this.#legend.replaceChildren(
+      ...panelLegend(content, tops, { common: this.#common, root: this.#root, mode }),
+    );
     this.#read();
   }
 
   #align(): void {
     const { left, width } = this.#bands.cells;
     this.#window.align(left, width);
-  }
-
-  #drawLegend(tops: ReadonlyMap<string, number>): void {
-    const content = this.#content!;
-    const mode = modeOf(this.element);
-    const gradient = (name: "signed" | "weight"): string => {
-      const { css } = ramp(name, mode);
-      const stops = Array.from(
-        { length: LEGEND_STOPS },
-        (_, i) => css[Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))]!,
-      );
-      return `linear-gradient(90deg, ${stops.join(", ")})`;
-    };
-    const key = (
-      name: "signed" | "weight",
-      low: string,
-      high: string,
-      middle: string,
-    ): HTMLElement => {
-      const bar = h("span", { class: "aw-ramp-bar" });
-      bar.style.background = gradient(name);
-      return h(
-        "span",
-        { class: "aw-ramp" },
-        h("span", {}, low),
-        h(
-          "span",
-          { class: "aw-ramp-track" },
-          bar,
-          middle === "" ? null : h("span", { class: "aw-ramp-middle" }, middle),
-        ),
-        h("span", {}, high),
-      );
-    };
-    const root = this.#root ? ", by square root" : "";
-    const groups = [...tops].filter(([name]) =>
-      content.strips.some((one) => one.group === name && one.ramp === "signed"),
-    );
-    const weights = content.strips.find((one) => one.ramp === "weight");
-    const shared = content.unit === "dimension" ? this.#common : null;
-    /** Of the largest value of a group. */
-    const errorIn = (group: string, top: number): number =>
-      content.strips
-        .filter((one) => one.group === group)
-        .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values![i]!) === top))
-        .reduce((most, error) => Math.max(most, error), 0);
-    const written = (group: string): string => {
-      const top = tops.get(group)!;
-      return formatNumber(top, undefined, errorIn(group, top));
-    };
-    const figure = (value: number, error = 0): HTMLElement =>
-      h(
-        "span",
-        { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
-        `± ${formatNumber(value, undefined, error)}`,
-      );
-    const stated =
-      shared !== null
-        ? [h("span", {}, figure(shared), ` everywhere: the largest of its hidden states${root}`)]
-        : groups.map(([name, top], i) =>
-            h(
-              "span",
-              {},
-              groups.length > 1 ? `${name} ` : "",
-              figure(top, errorIn(name, top)),
-              i === groups.length - 1 ? root : "",
-            ),
-          );
-    const only = groups.length === 1 && shared === null;
-    this.#legend.replaceChildren(
-      ...(groups.length === 0
-        ? []
-        : [
-            only
-              ? key(
-                  "signed",
-                  `${MINUS}${written(groups[0]![0])}`,
-                  `${written(groups[0]![0])}${root}`,
-                  "0",
-                )
-              : key("signed", MINUS, "+", "0"),
-            ...(only ? [] : stated),
-          ]),
-      ...(weights === undefined
-        ? []
-        : [key("weight", "0", `${written(weights.group)}${root}`, "")]),
-    );
   }
 
   /** What stands at the cursor. */

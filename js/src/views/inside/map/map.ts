@@ -1,10 +1,11 @@
 /** The whole model as a map: every box a stage, every row of the column a layer. */
 
-import { setAttributes } from "../../draw/dom";
-import { svg } from "../../draw/strip";
-import { argmax } from "../../figures/derive/dimensions";
-import type { StageBox, StageId, Zone } from "../../figures/derive/stages";
-import { exact, formatNumber } from "../../figures/format";
+import { consume, setAttributes } from "../../../draw/dom";
+import { svg } from "../../../draw/strip";
+import { argmax } from "../../../figures/derive/dimensions";
+import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
+import { exact, formatNumber } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
 import {
   AROUND,
   CHARACTER,
@@ -16,6 +17,13 @@ import {
   type Wire,
 } from "./layout";
 
+/** Residual bars of the focus token, by layer, and the change to the next layer. */
+export interface Bars {
+  readonly attention: readonly number[];
+  readonly ffn: readonly number[];
+  readonly change: readonly number[];
+}
+
 export interface MapData {
   readonly stages: readonly StageBox[];
   readonly layers: number;
@@ -23,12 +31,8 @@ export interface MapData {
   readonly open: StageId;
   /** What the zones are called. */
   readonly headings: Readonly<Record<Zone | "layers", string>>;
-  /** Residual bars of the focus token, by layer, and the change to the next layer; null while unknown. */
-  readonly bars: {
-    readonly attention: readonly number[];
-    readonly ffn: readonly number[];
-    readonly change: readonly number[];
-  } | null;
+  /** Null while unknown. */
+  readonly bars: Bars | null;
 }
 
 export interface MapEvents {
@@ -39,12 +43,12 @@ export interface MapEvents {
 }
 
 /** A sentence about numbers that the bars show, for screen readers. */
-function spokenLayer(layer: number, bars: MapData["bars"]): string {
+function spokenLayer(layer: number, bars: Bars | null): string {
   if (bars === null) return `L${layer}`;
   const change = bars.change[layer];
   return (
-    `L${layer}: residual of attention ${formatNumber(bars.attention[layer]!)}, ` +
-    `of FFN ${formatNumber(bars.ffn[layer]!)}` +
+    `L${layer}: residual of attention ${formatNumber(itemAt(bars.attention, layer))}, ` +
+    `of FFN ${formatNumber(itemAt(bars.ffn, layer))}` +
     (change === undefined ? "" : `; attention changes by ${formatNumber(change)} to the next layer`)
   );
 }
@@ -148,7 +152,7 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
     }
     if (bars !== null) {
       (["attention", "ffn"] as const).forEach((half, i) => {
-        const value = bars[half][layer]!;
+        const value = itemAt(bars[half], layer);
         const isTop = top === layer + i * data.layers;
         const barY = y + at.pitch / 2 + (i === 0 ? -thick - 0.5 : 0.5);
         const bar = svg("rect", {
@@ -176,8 +180,7 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
     return element;
   };
 
-  const between = (layer: number): SVGElement => {
-    const value = bars!.change[layer]!;
+  const between = (value: number, layer: number): SVGElement => {
     const y = at.y + (layer + 1) * at.pitch;
     const group = svg("g", {
       class: `aw-change${layer === largest ? " is-largest" : ""}`,
@@ -200,7 +203,7 @@ function column({ column: at, frame }: Layout, data: MapData): SVGElement[] {
     d: `M${at.w} ${y + 0.5}L${frame.x} ${frame.y + 4}V${frame.y + frame.h - 4}L${at.w} ${y + at.pitch - 0.5}z`,
   });
   const layers = Array.from({ length: data.layers }, (_, layer) => row(layer));
-  const changes = bars === null ? [] : bars.change.map((_, layer) => between(layer));
+  const changes = bars === null ? [] : bars.change.map(between);
   const stack = svg("rect", {
     class: "aw-layer-stack",
     x: 0.5,
@@ -340,11 +343,11 @@ export class InsideMap {
     const layers: Record<string, number> = { ArrowUp: -1, ArrowDown: 1 };
     const next = moves[event.key];
     const shift = layers[event.key];
-    if (next !== undefined) this.#rove(ids[Math.min(Math.max(next, 0), ids.length - 1)]!, true);
+    if (next !== undefined)
+      this.#rove(itemAt(ids, Math.min(Math.max(next, 0), ids.length - 1)), true);
     else if (shift !== undefined) this.events.layer(data.layer + shift);
     else if (event.key === "Enter" || event.key === " ") take(event.target);
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    consume(event);
   }
 }

@@ -1,6 +1,6 @@
 /** The end of the pipeline: the five best guesses of the masked-LM head, and the classes. */
 
-import { h } from "../../draw/dom";
+import { h } from "../../../draw/dom";
 import {
   exact,
   formatNumber,
@@ -8,9 +8,10 @@ import {
   formatPercent,
   tokenElement,
   tokenLabel,
-} from "../../figures/format";
-import { schemeOf } from "../../figures/names";
-import { type Content, ofDimensions, type Place } from "./content";
+} from "../../../figures/format";
+import { schemeOf } from "../../../figures/names";
+import { arrayOf, itemAt, required } from "../../../protocol/required";
+import { type Content, ofDimensions, type Place } from "../content";
 
 const TOP = 5;
 
@@ -52,7 +53,7 @@ function bar(name: Node, value: number, most: number, logit: number): HTMLElemen
 }
 
 const link = (place: Place, view: string, text: string): HTMLElement => {
-  const button = h("button", { type: "button", class: "aw-inside-link" }, text);
+  const button = h("button", { class: "aw-inside-link" }, text);
   const { stage, token } = place;
   button.addEventListener("click", () => stage.state.set({ view, token }));
   return button;
@@ -63,7 +64,7 @@ export async function mlm(place: Place): Promise<Content> {
   const { tokens } = stage.source.meta;
   const ask = (extra: Record<string, unknown>) =>
     stage.source.slice({ kind: "softmax", position: token, ...extra }, { signal });
-  const own = tokens.id[token]!;
+  const own = itemAt(tokens.id, token);
   const [best, original] = await Promise.all([
     ask({}),
     // A saved page lists the best ones only.
@@ -79,7 +80,7 @@ export async function mlm(place: Place): Promise<Content> {
     "ol",
     { class: "aw-inside-guesses", "data-aw-part": "guesses" },
     ...top.map(({ token: text, probability, logit }) =>
-      bar(tokenElement(tokenLabel(text, scheme)), probability, top[0]!.probability, logit),
+      bar(tokenElement(tokenLabel(text, scheme)), probability, itemAt(top, 0).probability, logit),
     ),
   );
   const note = h("p", { class: "aw-view-note" });
@@ -88,7 +89,7 @@ export async function mlm(place: Place): Promise<Content> {
   );
   if (itself !== undefined) {
     note.append(
-      h("bdi", { dir: "ltr" }, tokens.text[token]!),
+      h("bdi", { dir: "ltr" }, itemAt(tokens.text, token)),
       ` itself comes ${formatOrdinal(itself.rank)}, with `,
       h(
         "span",
@@ -98,7 +99,7 @@ export async function mlm(place: Place): Promise<Content> {
       ".",
     );
   }
-  const text = tokens.text[token]!;
+  const text = itemAt(tokens.text, token);
   return ofDimensions([], 1, () => [], {
     below: [list, note, link(place, "predictions", "See every position in Predictions")],
     table: entries.flatMap(({ id, logit, probability }) => [
@@ -116,38 +117,58 @@ const OF_A_TEXT: Readonly<Record<string, string>> = {
 
 export async function classifier(place: Place): Promise<Content> {
   const { stage, token, signal } = place;
-  const { data, arrays } = await stage.source.slice({ kind: "classification" }, { signal });
+  const slice = await stage.source.slice({ kind: "classification" }, { signal });
+  const { data } = slice;
   const labels = data.labels as readonly string[];
   // A regression has values, and NaN for probabilities.
-  const { data: probabilities, shape } = arrays.get("probabilities")!;
-  const logits = arrays.get("logits")!.data;
-  const rows = shape[0]!;
+  const { data: probabilities, shape } = arrayOf(slice, "probabilities");
+  const logits = arrayOf(slice, "logits").data;
+  const rows = itemAt(shape, 0);
   // One row for the whole text, or one for each position.
   const offset = rows === 1 ? 0 : token * labels.length;
-  const order = labels.map((_, c) => c).sort((a, b) => logits[offset + b]! - logits[offset + a]!);
+  const order = labels
+    .map((_, c) => c)
+    .sort((a, b) => itemAt(logits, offset + b) - itemAt(logits, offset + a));
   const shown = order.slice(0, 2 * TOP);
-  const most = probabilities[offset + order[0]!]!;
+  const most = itemAt(probabilities, offset + itemAt(order, 0));
   const list = h(
     "ol",
     { class: "aw-inside-guesses", "data-aw-part": "guesses" },
     ...shown.map((c) =>
-      bar(h("bdi", {}, labels[c]!), probabilities[offset + c]!, most, logits[offset + c]!),
+      bar(
+        h("bdi", {}, itemAt(labels, c)),
+        itemAt(probabilities, offset + c),
+        most,
+        itemAt(logits, offset + c),
+      ),
     ),
   );
   const position = rows === 1 ? 0 : token;
-  const text = stage.source.meta.tokens.text[position]!;
+  const text = itemAt(stage.source.meta.tokens.text, position);
   const note = h(
     "p",
     { class: "aw-view-note" },
-    rows === 1 ? OF_A_TEXT[String(data.activation)]! : "softmax(W h + b) at this position.",
+    rows === 1
+      ? required(OF_A_TEXT[String(data.activation)], "The activation")
+      : "softmax(W h + b) at this position.",
   );
   return ofDimensions([], 1, () => [], {
     below: [list, note, link(place, "task", "Open it in Task")],
     table: labels.flatMap((_, c) => [
-      ["logit", null, null, position, text, c, logits[offset + c]!],
-      ...(Number.isNaN(probabilities[offset + c]!)
+      ["logit", null, null, position, text, c, itemAt(logits, offset + c)],
+      ...(Number.isNaN(itemAt(probabilities, offset + c))
         ? []
-        : [["probability", null, null, position, text, c, probabilities[offset + c]!] as const]),
+        : [
+            [
+              "probability",
+              null,
+              null,
+              position,
+              text,
+              c,
+              itemAt(probabilities, offset + c),
+            ] as const,
+          ]),
     ]),
   });
 }

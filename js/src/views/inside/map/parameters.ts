@@ -1,8 +1,8 @@
 /** How many trained numbers each part of the model has, as one bar. */
 
-import { h } from "../../draw/dom";
-import { PARTS, type Part } from "../../figures/derive/stages";
-import { formatCount, formatNumber } from "../../figures/format";
+import { h } from "../../../draw/dom";
+import { PARTS, type Part } from "../../../figures/derive/stages";
+import { formatCount, formatNumber } from "../../../figures/format";
 
 const THOUSAND = 1e3;
 const MILLION = 1e6;
@@ -24,7 +24,7 @@ export function parameterBar(parameters: Readonly<Record<string, number>>): {
   const list = h("dl", { class: "aw-parameters-list" });
   const marked = new Map<Part, HTMLElement[]>();
   for (const [part, label] of parts) {
-    const count = parameters[part]!;
+    const count = parameters[part] ?? 0;
     const piece = h("i", { "data-part": part });
     piece.style.flexGrow = String(count / total);
     const entry = h(

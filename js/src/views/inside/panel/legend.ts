@@ -1,0 +1,94 @@
+/** What the colours of the open stage's strips stand for. */
+
+import { type Mode, ramp } from "../../../draw/color/ramp";
+import { h } from "../../../draw/dom";
+import { exact, formatNumber } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
+import { type Content, errorsOf } from "../content";
+
+const MINUS = "−";
+const LEGEND_STOPS = 9;
+
+/** `tops`: the largest value of each group; `common`: the scale of all stages; `root`: whether by square root. */
+export function panelLegend(
+  content: Content,
+  tops: ReadonlyMap<string, number>,
+  { common, root, mode }: { common: number | null; root: boolean; mode: Mode },
+): HTMLElement[] {
+  const gradient = (name: "signed" | "weight"): string => {
+    const { css } = ramp(name, mode);
+    const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
+      itemAt(css, Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))),
+    );
+    return `linear-gradient(90deg, ${stops.join(", ")})`;
+  };
+  const key = (
+    name: "signed" | "weight",
+    low: string,
+    high: string,
+    middle: string,
+  ): HTMLElement => {
+    const bar = h("span", { class: "aw-ramp-bar" });
+    bar.style.background = gradient(name);
+    return h(
+      "span",
+      { class: "aw-ramp" },
+      h("span", {}, low),
+      h(
+        "span",
+        { class: "aw-ramp-track" },
+        bar,
+        middle === "" ? null : h("span", { class: "aw-ramp-middle" }, middle),
+      ),
+      h("span", {}, high),
+    );
+  };
+  const scaled = root ? ", by square root" : "";
+  const groups = [...tops].filter(([name]) =>
+    content.strips.some((one) => one.group === name && one.ramp === "signed"),
+  );
+  const weights = content.strips.find((one) => one.ramp === "weight");
+  const shared = content.unit === "dimension" ? common : null;
+  /** Of the largest value of a group. */
+  const errorIn = (group: string, top: number): number =>
+    content.strips
+      .filter((one) => one.group === group)
+      .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values?.[i] ?? 0) === top))
+      .reduce((most, error) => Math.max(most, error), 0);
+  const written = (group: string): string => {
+    const top = tops.get(group) ?? 0;
+    return formatNumber(top, undefined, errorIn(group, top));
+  };
+  const figure = (value: number, error = 0): HTMLElement =>
+    h(
+      "span",
+      { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
+      `± ${formatNumber(value, undefined, error)}`,
+    );
+  const stated =
+    shared !== null
+      ? [h("span", {}, figure(shared), ` everywhere: the largest of its hidden states${scaled}`)]
+      : groups.map(([name, top], i) =>
+          h(
+            "span",
+            {},
+            groups.length > 1 ? `${name} ` : "",
+            figure(top, errorIn(name, top)),
+            i === groups.length - 1 ? scaled : "",
+          ),
+        );
+  const [only] = groups.length === 1 && shared === null ? groups : [];
+  return [
+    ...(groups.length === 0
+      ? []
+      : [
+          only !== undefined
+            ? key("signed", `${MINUS}${written(only[0])}`, `${written(only[0])}${scaled}`, "0")
+            : key("signed", MINUS, "+", "0"),
+          ...(only !== undefined ? [] : stated),
+        ]),
+    ...(weights === undefined
+      ? []
+      : [key("weight", "0", `${written(weights.group)}${scaled}`, "")]),
+  ];
+}

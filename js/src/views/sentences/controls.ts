@@ -1,0 +1,91 @@
+/** Which weights the matrix of sentences gathers, and how: two choices above it. */
+
+import { h } from "../../draw/dom";
+import type { Selection } from "../../state/selection";
+import type { Aggregation, Scope } from "./data";
+
+const MEANING: Record<Aggregation, string> = {
+  mass: "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
+  max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only says whether any link is strong.",
+};
+
+export interface Choice {
+  readonly aggregation: Aggregation;
+  readonly scope: Scope;
+}
+
+export interface SentenceControls {
+  readonly elements: readonly HTMLElement[];
+  /** What the aggregation means. */
+  readonly meaning: HTMLElement;
+  /** Write the controls as `wanted` has them. */
+  show(wanted: Choice, selection: Pick<Selection, "layer" | "head">): void;
+}
+
+function segmented<T extends string>(
+  label: string,
+  part: string,
+  values: readonly T[],
+  pick: (value: T) => void,
+  signal: AbortSignal,
+) {
+  const buttons = values.map((value) => {
+    const button = h("button", { [`data-${part}`]: value }, value);
+    button.addEventListener("click", () => pick(value), { signal });
+    return { value, button };
+  });
+  return {
+    element: h(
+      "div",
+      { class: "aw-segmented", role: "group", "aria-label": label, "data-aw-part": part },
+      ...buttons.map(({ button }) => button),
+    ),
+    set(chosen: T, names: Readonly<Record<T, string>>): void {
+      for (const { value, button } of buttons) {
+        button.setAttribute("aria-pressed", String(value === chosen));
+        button.textContent = names[value];
+      }
+    },
+    button: (value: T) => buttons.find((one) => one.value === value)?.button,
+  };
+}
+
+export function sentenceControls(
+  choose: (part: Partial<Choice>) => void,
+  signal: AbortSignal,
+): SentenceControls {
+  const kinds = segmented<Aggregation>(
+    "Aggregation",
+    "aggregation",
+    ["mass", "max"],
+    (aggregation) => choose({ aggregation }),
+    signal,
+  );
+  const scopes = segmented<Scope>(
+    "Layers and heads",
+    "scope",
+    ["all", "layer", "head"],
+    (scope) => choose({ scope }),
+    signal,
+  );
+  const meaning = h("p", { class: "aw-view-note", "data-aw-part": "meaning" });
+  return {
+    elements: [kinds.element, scopes.element],
+    meaning,
+    show(wanted, { layer, head }) {
+      const scope = wanted.scope === "head" && head === "mean" ? "layer" : wanted.scope;
+      kinds.set(wanted.aggregation, { mass: "Mass", max: "Max" });
+      scopes.set(scope, {
+        all: "All heads",
+        layer: `Layer L${layer}`,
+        head: head === "mean" ? "Head: mean" : `Head L${layer} H${head}`,
+      });
+      const ofHead = scopes.button("head");
+      if (ofHead) {
+        ofHead.disabled = head === "mean";
+        ofHead.title = head === "mean" ? "The mean head of a layer is the layer" : "";
+      }
+      meaning.textContent = MEANING[wanted.aggregation];
+    },
+  };
+}

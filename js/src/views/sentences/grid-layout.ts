@@ -1,0 +1,58 @@
+/** How wide labels and cells of the matrix of sentences are: numbers alone. */
+
+/** Room for the texts, a cell, and the share that lands in no sentence (px). */
+const LABEL = { least: 140, share: 0.44, most: 560, scrolled: 0.34 } as const;
+/** `roomy` shows a number at its own size, `printed` a smaller one. */
+const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
+const OUTSIDE = 72;
+const SUM = 44;
+/** Rows up to this many have room for two lines of text at their own size. */
+const TALL_ROWS = 10;
+/** Room of the scroll bar (px). */
+const SPARE = 12;
+
+export interface GridLayout {
+  /** Width of the texts and of a cell (px). */
+  readonly label: number;
+  readonly cell: number;
+  /** Whether cells have room for a number, and for one at its own size. */
+  readonly printed: boolean;
+  readonly tight: boolean;
+  /** Whether a text may take two lines. */
+  readonly tall: boolean;
+  /** Whether the column that says that rows sum to 1 is shown. */
+  readonly sum: boolean;
+}
+
+/**
+ * Choose the size of a cell for `size` sentences in `available` px: numbers where they fit, else small cells, and
+ * scrolling at last. `mass`: beside the cells stands what lands in no sentence.
+ */
+export function layoutGrid(size: number, available: number, mass: boolean): GridLayout {
+  const width = available - SPARE;
+  const cellOf = (label: number, beside: number): number => (width - label - beside) / size;
+  const whole = mass ? OUTSIDE + SUM : 0;
+  // Numbers come first: then the texts, then the column that says that they sum to 1.
+  const narrow = { wanted: LABEL.least, beside: whole, least: CELL.roomy };
+  const tries = [
+    { wanted: Math.max(LABEL.least, width * LABEL.share), beside: whole, least: CELL.roomy },
+    narrow,
+    { wanted: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
+  ];
+  const found = tries.find(({ wanted, beside, least }) => cellOf(wanted, beside) >= least);
+  const { wanted, beside } = found ?? narrow;
+  const cell = Math.floor(Math.max(CELL.least, Math.min(CELL.most, cellOf(wanted, beside))));
+  const scrolls = cellOf(LABEL.least, beside) < CELL.least;
+  const label = scrolls
+    ? Math.max(LABEL.least, width * LABEL.scrolled)
+    : // What the cells leave is the texts'.
+      Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
+  return {
+    label: Math.floor(label),
+    cell,
+    printed: found !== undefined,
+    tight: cell < CELL.roomy,
+    tall: found !== undefined || size <= TALL_ROWS,
+    sum: beside > OUTSIDE,
+  };
+}
