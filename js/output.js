@@ -30,7 +30,7 @@
 
   const isDark = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b < 128;
 
-  /** What the page around an element looks like: the first ground that is painted, else its ink. */
+  /** Appearance of the page around an element: its first painted background, else its text color. */
   function modeAt(element) {
     for (let at = element; at !== null; at = at.parentElement) {
       const ground = channels(getComputedStyle(at).backgroundColor);
@@ -85,7 +85,7 @@
     return follow;
   }
 
-  // What the outputs of one version share. The one with the code may come after this one, and leave the document
+  // Shared by the outputs of one version. The one with the code may come after this one, and leave the document
   // when it is scrolled away.
   const key = Symbol.for(`attn_widget output ${version}`);
   if (globalThis[key] === undefined) {

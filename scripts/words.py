@@ -29,6 +29,8 @@ PHRASES = {
     r"\bcould not be had\b": "is unavailable",
     r"\b(?:loaded|done|run) aside\b": "in the background",
     r"\bdrawn anew\b": "redrawn",
+    r"\b(?:can|could) be had\b": "is available",
+    r"^ *(?:/\*\*|//) *(?:Of|What)\b(?!.*\?)": "begin with the subject: \"Errors of ...\", \"Name of ...\"",
 }
 
 

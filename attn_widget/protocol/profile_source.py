@@ -124,7 +124,7 @@ class ProfileSource(Source):
         if tau != metrics.TAU:
             raise NotAvailableError(
                 f"The profile was counted with tau = {metrics.TAU}, not with {str(tau)[:80]}.",
-                "Sparsity with another threshold can be had of one text: analyze(text).metrics_at(tau).",
+                "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
             )
         keys = _held(self.profile, metrics.KEYS)
         return {"tau": tau, "keys": keys, "scale": []}, {

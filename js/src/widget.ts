@@ -35,7 +35,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
 
   const life = new AbortController();
   let waiting: ReturnType<typeof setTimeout> | undefined;
-  /** Quietly: of a kernel that is busy or gone it is said when the reader asks for something. */
+  /** Without a message: a busy or lost kernel is reported once the reader asks for something. */
   const fetchLater = (meta: Meta) => {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {

@@ -10,10 +10,10 @@ import { svg } from "./strip";
 export interface Band {
   /** How far a value may be off. */
   readonly error?: (value: number, index: number) => number;
-  /** What `data-tensor` says. */
+  /** Value of `data-tensor`. */
   readonly key: string;
   readonly label: string;
-  /** A figure beside the label, with what it is. */
+  /** A figure next to the label, with its meaning. */
   readonly aside: { readonly text: string; readonly value: number; readonly title: string } | null;
   /** Null where the model has no such tensor; NaN and infinities are cells that cannot be. */
   readonly values: ArrayLike<number> | null;
@@ -35,9 +35,9 @@ export interface BandsData {
   readonly cursor: number;
   /** Colours by square root of the magnitude. */
   readonly root: boolean;
-  /** What an index is called on the axis. */
+  /** Label of an index on the axis. */
   name(index: number): string;
-  /** What the numbers at an index say, for screen readers. */
+  /** The numbers at an index, for screen readers. */
   spoken(index: number): string;
   readonly axis: string;
 }

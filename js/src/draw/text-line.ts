@@ -6,7 +6,7 @@ import { itemAt } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import { h } from "./dom";
 
-/** What stands under a word. */
+/** Line under a word. */
 export interface Tag {
   readonly pos: string | null;
   /** The entity that the word belongs to. */
@@ -36,7 +36,7 @@ export function directionOf(text: string): "ltr" | "rtl" {
     : "ltr";
 }
 
-/** What stands in the text where a unit is read as the mask token; null for any other unit. */
+/** The text behind a unit that is read as the mask token; null for any other unit. */
 export function maskedText(unit: Unit, meta: Meta): string | null {
   const hidden = meta.masked.some(({ token }) => token >= unit.token && token < unit.end);
   return hidden ? unit.surface : null;
@@ -49,14 +49,14 @@ const CONTINUED = "·";
 const continues = (unit: Unit, { tokens }: Meta): boolean =>
   unit.end - unit.token === 1 && unit.surface !== "" && partOf(tokens, unit.token) === "";
 
-/** What stands on a unit's button where it is not masked. */
+/** Label of an unmasked unit's button. */
 export function unitFace(unit: Unit, meta: Meta): string {
   if (unit.special) return visible(unit.text);
   if (continues(unit, meta)) return CONTINUED;
   return visible(unit.end - unit.token === 1 ? partOf(meta.tokens, unit.token) : unit.surface);
 }
 
-/** What a unit is called aloud: what its button shows and, where that differs, the tokenizer's text. */
+/** Accessible name of a unit: its label and, if different, the tokenizer's text. */
 export function spokenUnit(unit: Unit, meta: Meta, label: string): string {
   const was = maskedText(unit, meta);
   if (was !== null) return `${MASK} ${visible(was)}`;
@@ -94,7 +94,7 @@ export const sameUnits = (a: readonly Unit[], b: readonly Unit[]): boolean =>
   a.length === b.length &&
   a.every((unit, i) => unit.token === b[i]?.token && unit.end === b[i]?.end);
 
-/** What belongs to the word before it. */
+/** Punctuation that belongs to the word before it. */
 const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u;
 
 /** Buttons of all units, and the nodes of the line in which they stand. */
@@ -121,7 +121,7 @@ export function buildLine(
     const gap: Node[] = [];
     if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
     else if (i > 0) {
-      // What the text separates, the ribbon separates; a line breaks where the text could.
+      // The ribbon separates tokens where the text does, and breaks lines where the text may.
       const apart = /\s/.test(before) || unit.special || units[i - 1]?.special === true;
       if (apart) gap.push(document.createTextNode(" "));
     }

@@ -16,7 +16,7 @@ const LEAVING = ["pointerleave", "pointerout"] as const;
 
 /** Let every part of `root` that listens to a hovering pointer listen to fingers, too. */
 export function pointByTouch(root: HTMLElement, signal: AbortSignal): void {
-  /** What a lifted finger would have left. */
+  /** Leave events that the lifted finger kept back. */
   let left: { readonly target: EventTarget; readonly type: string }[] = [];
   for (const type of LEAVING) {
     root.addEventListener(
@@ -80,7 +80,7 @@ export function tapTwice(
     held = setTimeout(() => {
       const place = placeOf(event);
       const click = { bubbles: true, cancelable: true, clientX, clientY, ctrlKey: place === null };
-      // What was touched may have been redrawn since.
+      // The touched element may have been redrawn since.
       const root = element.getRootNode() as Document | ShadowRoot;
       const under = root.elementFromPoint?.(clientX, clientY) ?? target;
       under?.dispatchEvent(new MouseEvent("click", click));

@@ -14,7 +14,7 @@ export interface Wait<T> {
   readonly signal: AbortSignal;
 }
 
-/** Fill `element` with what `ask` answers; a failure is said in its place, with a way to ask again. */
+/** Fill `element` with the answer of `ask`; a failure is shown in its place, with a button to retry. */
 export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): Promise<void> {
   const { waiting, ask, fill, signal } = wait;
   const late = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** What a saved view says of itself: model, text, layer, head, definition, options, versions. No links. */
+/** Caption of a saved view: model, text, layer, head, definition, options, versions. No links. */
 
 import type { HeadIndex, Meta } from "../protocol/types";
 import type { Selection } from "../state/selection";
@@ -15,7 +15,7 @@ export interface Caption {
   readonly text_pair: string | null;
   /** Tokens that this run read as the mask token. */
   readonly masked: readonly { readonly token: number; readonly text: string }[];
-  /** Of many texts instead of one. */
+  /** Set for many texts instead of one. */
   readonly profile: { readonly n_texts: number; readonly seed: number } | null;
   /** Null where the view is of no single layer or head. */
   readonly layer: number | null;
@@ -30,7 +30,7 @@ const ROLLOUT =
   "half the identity.";
 const SCORES = " Shown: scaled scores QKᵀ / √d_k, before the softmax.";
 
-/** What a caption must know of a view. */
+/** Facts about a view that its caption states. */
 type CaptionedView = Pick<ViewDefinition, "name" | "definition" | "options" | "head" | "scores">;
 
 function definitionOf(view: CaptionedView, { quantity }: Selection): string {

@@ -6,7 +6,7 @@ import type { Table } from "../figures/table";
 import type { Caption } from "./caption";
 import { numberText } from "./csv";
 
-/** What JSON can hold; numbers as in CSV, N/A is null. */
+/** Values that JSON can hold; numbers as in CSV, N/A is null. */
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 function written(value: Json): string {

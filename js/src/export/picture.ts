@@ -1,5 +1,5 @@
 /**
- * What is on screen of a view as a PNG, with its caption.
+ * The visible part of a view as a PNG, with its caption.
  *
  * A copy of the view goes into an SVG's `foreignObject` together with the widget's own style rules, and
  * that into a canvas. The rules are ours and few, so no computed style has to be copied element by element.
@@ -16,7 +16,7 @@ import { drawUnseen, showWhole, type Unrolled, unroll } from "./whole";
 export const SCALE = 2;
 /** Larger canvases are refused by browsers: px of a side, and px in all. */
 const MOST = { side: 16_384, area: 120e6 } as const;
-/** What the caption may take of the height, px. */
+/** Most height that the caption may take, px. */
 const CAPTION = 600;
 /** A hidden tab draws no frames. */
 const FRAME_MS = 250;
@@ -56,7 +56,7 @@ function imageOf(canvas: HTMLCanvasElement): HTMLImageElement | null {
 }
 
 /**
- * What a copy lacks: the pixels of canvases, and how far its parts are scrolled. Scrolling parts in `whole` are
+ * Restores what a copy lacks: the pixels of canvases, and scroll positions. Scrolling parts in `whole` are
  * shown from end to end instead.
  */
 export function complete(
@@ -91,7 +91,7 @@ export function complete(
     for (const child of scroller.children) {
       if (!isSticky(child)) shift(child, -scrollLeft, -scrollTop);
     }
-    // What sticks has moved away from where it belongs, which is where its parent begins.
+    // A sticky element has moved; its place is where its parent begins.
     for (const inner of scroller.querySelectorAll("*")) {
       const parent = inner.parentElement;
       if (parent === null || parent === scroller || !isSticky(inner)) continue;

@@ -32,7 +32,7 @@ const LEAST_ZOOM = 0.75;
 const PATIENCE_MS = 20_000;
 /** Longer than a part that is asked for stays quiet about it. */
 const POLL_MS = 200;
-/** Of the copy's page; a saved page has the same. */
+/** Page style of the printed copy; a saved page has the same. */
 const PAGE = "@page { margin: 12mm; } body { margin: 0; }";
 const HINT = "Save it with to_html() and print that page, or with save_pdf().";
 
@@ -48,7 +48,7 @@ export function printing(
   applyTheme: () => void,
 ): Printing {
   const undo: (() => void)[] = [];
-  /** Of what was changed in the view itself: done again when the view changes. */
+  /** Undoes changes in the view itself; repeated whenever the view changes. */
   const unfit: (() => void)[] = [];
   let printed = false;
   const observer = new MutationObserver(() => fit());
@@ -256,7 +256,7 @@ export function openDialog(page: Window): void {
 
 /** A document in a hidden frame with the widget as it is laid out now: a notebook has more on its page. */
 async function copyOf(root: HTMLElement): Promise<Document> {
-  // One whose dialog never said that it was closed.
+  // A copy whose dialog never reported that it was closed.
   document.querySelector(".aw-paper-frame")?.remove();
   const frame = h("iframe", { tabindex: -1, "aria-hidden": "true", class: "aw-paper-frame" });
   frame.style.cssText = "position: fixed; left: -10000px; width: 800px; height: 600px; border: 0";

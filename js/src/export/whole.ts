@@ -30,7 +30,7 @@ export interface Unrolled {
   readonly whole: ReadonlySet<Element>;
   /** How much wider the picture must be than the panel on screen, px. */
   readonly wider: number;
-  /** What the picture has of the others, a line each. */
+  /** Parts of the picture taken from the others, one line each. */
   readonly parts: readonly string[];
 }
 

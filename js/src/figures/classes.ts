@@ -1,4 +1,4 @@
-/** What a classifier says: classes, their softmax, and digits with which it closes. */
+/** A classifier's answer: classes, their softmax, and the digits with which it closes. */
 
 import { itemAt } from "../protocol/required";
 import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
@@ -13,7 +13,7 @@ export type Activation = "softmax" | "sigmoid" | "identity";
 export interface Classification {
   readonly task: TaskKind;
   readonly activation: Activation;
-  /** What the checkpoint leaves open; empty as a rule. */
+  /** Facts that the checkpoint leaves unspecified; usually empty. */
   readonly note: string;
   readonly labels: readonly string[];
   /** Texts (one), tokens, or positions. */

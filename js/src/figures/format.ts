@@ -4,7 +4,7 @@ const DIGITS = 3;
 /** Below this a decimal point hides the digits behind zeros. */
 const TINY = 1e-3;
 const HUGE = 1e6;
-/** What stands for a figure that does not exist (N/A). */
+/** Placeholder for a figure that does not exist (N/A). */
 export const ABSENT = "–";
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -193,12 +193,12 @@ export function visible(text: string): string {
 export interface TokenLabel {
   /** As the tokenizer has it, every character visible. */
   readonly text: string;
-  /** What a reader would call it; null when `text` says it already. */
+  /** Readable name; null if `text` is readable already. */
   readonly word: string | null;
 }
 
 /**
- * A token as the tokenizer has it and the readable word beside it: `##ing` and `ing`, `Ġthe` and `the`.
+ * A token as the tokenizer has it, and its readable word: `##ing` and `ing`, `Ġthe` and `the`.
  *
  * `surface` is the text that the token covers, where it covers one; without it (a predicted token) the
  * word is read from the token by its vocabulary's `scheme`.
@@ -232,7 +232,7 @@ function readable(token: string, scheme: TokenScheme): string | null {
   }
 }
 
-/** What assistive technology should say for a token. */
+/** Accessible name of a token. */
 export function spokenToken(label: TokenLabel): string {
   return label.word ?? label.text;
 }

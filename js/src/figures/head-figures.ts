@@ -88,7 +88,7 @@ export async function askRoles(source: Source, options?: Options): Promise<Roles
   };
 }
 
-/** What each axis of a principal plane shows, given what both do: variances of its own coordinates. */
+/** Share of the variance on each axis of a principal plane, from the share of both. */
 export function explainedByAxis(
   layout: ArrayLike<number>,
   explained: number,

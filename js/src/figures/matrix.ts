@@ -19,7 +19,7 @@ export interface Matrix {
   readonly layer: number;
   /** Without a meaning where `quantity` is `"rollout"`: all heads are mixed. */
   readonly head: HeadIndex;
-  /** What `weights` holds: attention weights, or rollout up to `layer` (Abnar & Zuidema 2020). */
+  /** Content of `weights`: attention weights, or rollout up to `layer` (Abnar & Zuidema 2020). */
   readonly quantity: "weights" | "rollout";
   /** The same array for every head of one choice of units. */
   readonly units: readonly Unit[];
@@ -27,7 +27,7 @@ export interface Matrix {
   readonly size: number;
   /** `[size, size]`, rows are queries. */
   readonly weights: Float32Array;
-  /** `[size, size]` scaled scores, `-Infinity` where impossible; null unless they are selected and can be had. */
+  /** `[size, size]` scaled scores, `-Infinity` where impossible; null unless selected and available. */
   readonly scores: Float32Array | null;
   /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
   readonly allowed: Uint8Array | null;
@@ -57,7 +57,7 @@ export interface MatrixStore {
 export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
   matrix.error?.(value, terms) ?? 0;
 
-/** What a matrix of these units says of its errors: a unit of several tokens is a sum over keys. */
+/** Errors of a matrix of these units: a unit of several tokens is a sum over keys. */
 function errorsOf(
   { precision }: Source,
   quantity: Matrix["quantity"],
@@ -85,7 +85,7 @@ export const beyondOf = (matrix: Matrix, scale: Scale): number[] =>
     ? matrix.units.flatMap(({ special }, i) => (special ? [i] : []))
     : [];
 
-/** What a legend says of the cells beyond the ramp; empty where there are none. */
+/** Legend entry for the cells beyond the ramp; empty if there are none. */
 export function beyondText(matrix: Matrix, scale: Scale): string {
   if (beyondOf(matrix, scale).length === 0) return "";
   return `special tokens to ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`;

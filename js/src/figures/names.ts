@@ -17,7 +17,7 @@ export function headName(layer: number, head: HeadIndex): string {
   return head === "mean" ? `L${layer} · mean` : `L${layer} · H${head}`;
 }
 
-/** What a matrix is called: `L3 · H5`, or, where heads are mixed, `rollout, layers 0–3`. */
+/** Name of a matrix: `L3 · H5`, or, if heads are mixed, `rollout, layers 0–3`. */
 export function matrixName({ layer, head, quantity }: MatrixKey): string {
   if (quantity !== "rollout") return headName(layer, head);
   return layer === 0 ? "rollout, layer 0" : `rollout, layers 0–${layer}`;
@@ -37,7 +37,7 @@ export function spokenHead(layer: number, head: HeadIndex): string {
 export const schemeOf = (tokens: TokenColumns): TokenScheme =>
   tokenScheme(tokens.text, tokens.surface);
 
-/** What a unit is called on an axis: the tokenizer's text, every character visible. */
+/** Axis label of a unit: the tokenizer's text, every character visible. */
 export function unitLabel(unit: Unit, scheme: TokenScheme): string {
   return tokenLabel(unit.text, scheme, unit.surface).text;
 }

@@ -8,7 +8,7 @@ import { errorOf, type Matrix, scoresAbsent } from "./matrix";
 
 export interface Link {
   readonly weight: number;
-  /** Of what this row gives to the units that are shown, 0..1. */
+  /** Share of what this row gives to the visible units, 0..1. */
   readonly share: number;
   /** Place of the weight in its row, 1 = largest. */
   readonly rank: number;
@@ -63,7 +63,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       ? "rollout mixes the heads of all layers so far and has no scores of its own"
       : scoresAbsent({ head, words: !single }, source.meta);
   }
-  /** What a saved page was not given; a kernel is asked again. */
+  /** Values that a saved page lacks; a kernel is asked again. */
   const missingOf = ({ scores, qkv }: { scores: Slice | null; qkv: Slice | null }) => {
     if (source.live) return null;
     if (scores === null && has.scores)
@@ -116,7 +116,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
         k,
         errors: {
           weight: errorOf(matrix, weight),
-          // Of a row that sums to 1 as it is, the sum has no error.
+          // A row that sums to 1 by definition has no error in its sum.
           share: total > 0 ? errorOf(matrix, weight) / total : 0,
           score: scoreError,
           product: whole || scaling === null ? 0 : scoreError / scaling,
@@ -135,7 +135,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
         try {
           return await source.slice({ kind, layer, head }, { signal });
         } catch (error) {
-          // A dash stands for what cannot be had; the weights remain.
+          // A dash stands for an unavailable value; the weights remain.
           if (!isAbort(error)) console.debug("attn-widget:", error);
           return null;
         }

@@ -38,7 +38,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
   let wanted = false;
   let flow: Flow | null = null;
 
-  /** The focus token where flow can be had: in rollout. */
+  /** The focus token if flow is available (in rollout). */
   const flowToken = (shown: Matrix): number | null =>
     shown.quantity === "rollout" && shown.unitOf(state.get().token) >= 0 ? state.get().token : null;
 
@@ -128,7 +128,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     const flowTop = flows?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
 
     const { css } = ramp("weight", modeOf(element));
-    // What the mask forbids is no weight of 0: it is not there.
+    // A cell that the mask forbids has no weight, not a weight of 0.
     const possible = (i: number): boolean =>
       row < 0 || shown.allowed === null || shown.allowed[row * shown.size + i] !== 0;
     const chosen = largest(values, KEYS).filter(possible);

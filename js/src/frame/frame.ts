@@ -54,7 +54,7 @@ export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
   show(source: Source, act: ViewContext["act"]): void;
-  /** What the kernel does for this widget. */
+  /** Actions of the kernel for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
   contact(failure: SliceFailure | null): void;
@@ -63,7 +63,7 @@ export interface Frame {
   dispose(): void;
 }
 
-/** Of heads over many texts there is no matrix. */
+/** A profile (heads over many texts) has no matrix. */
 const NO_MATRIX: MatrixStore = { get: () => null, on: () => () => undefined };
 
 export function createFrame(state: State): Frame {

@@ -1,4 +1,4 @@
-/** What the widget has to say: errors, a kernel that is gone, a run that was closed. */
+/** Messages: errors, a lost kernel, a closed run. */
 
 import { h } from "../draw/dom";
 import type { SliceFailure } from "../protocol/failure";

@@ -1,4 +1,4 @@
-/** What stands where the text is otherwise: the corpus that a profile was made of. */
+/** Header of a profile, in place of the text: the corpus that it was made from. */
 
 import { h } from "../draw/dom";
 import { formatCount } from "../figures/format";

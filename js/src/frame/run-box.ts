@@ -8,7 +8,7 @@ import { explain } from "../protocol/failure";
 import type { Action, Activity, Meta, PastRun } from "../protocol/types";
 import { historyList } from "./history";
 
-/** What a too long text is refused with names this option of Python's. */
+/** The error for a text that is too long names this option of Python. */
 const TOO_LONG = /truncation=True/;
 
 type Act = (action: Action) => Promise<void>;
@@ -18,7 +18,7 @@ export interface RunBox {
   /** A run is shown; without `act` there is nothing to type. */
   show(meta: Meta, act: Act | null): void;
   activity(activity: Activity): void;
-  /** What helps against an error: the offer to cut a text that is too long. */
+  /** Remedy for an error: the offer to cut a text that is too long. */
   remedy(hint: string): HTMLElement | null;
   dispose(): void;
 }
@@ -40,12 +40,12 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   const stop = new AbortController();
   const { signal } = stop;
   let act: Act | null = null;
-  /** What is on screen, and what was sent last. */
+  /** The text on screen, and the text last sent. */
   let shown: PastRun = { text: "", text_pair: null };
   let sent: PastRun | null = null;
   let history: readonly PastRun[] = [];
   let paired = false;
-  /** Null until the reader was asked: then it is as `show()` was told. */
+  /** Null until the reader chooses: then the option of `show()` holds. */
   let truncation: boolean | null = null;
   const boxes: HTMLInputElement[] = [];
 
@@ -228,7 +228,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
     show(meta, next) {
       act = next;
       element.hidden = act === null;
-      // What was typed since the last run was sent is not for us to take away.
+      // Keep what was typed since the last run was sent.
       const untouched = !changed() || (sent !== null && same(typed(), sent));
       shown = { text: meta.text, text_pair: meta.text_pair };
       sent = null;

@@ -1,6 +1,6 @@
 /** Restores keyboard focus and scroll positions after a redraw. */
 
-/** What tells one element of a part from another. */
+/** Attributes that identify an element within its part. */
 const NAMES = [
   "data-aw-part",
   "data-view",

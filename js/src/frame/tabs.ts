@@ -29,7 +29,7 @@ export const isComplete = (meta: Meta): boolean =>
   viewsOf(meta).every((name) => drawOf(name) !== null);
 
 export interface Tabs {
-  /** What is open, and what it gives away. */
+  /** The open view, and its exports. */
   open(): OpenView;
   /** Called whenever another view is opened. Returns the way to stop. */
   on(listener: () => void): () => void;

@@ -2,7 +2,7 @@
 
 import type { Invoke } from "./kernel";
 
-/** What we use of the host's model. */
+/** The part of the host's model that is used here. */
 export interface Messages {
   send(content: unknown): unknown;
   on(event: string, listener: (...values: unknown[]) => void): void;

@@ -196,7 +196,7 @@ export class KernelSource implements Source {
       const leave = () => {
         pending.waiting--;
         if (pending.waiting <= 0) pending.drop();
-        reject(new DOMException("Nobody waits for this answer any more.", "AbortError"));
+        reject(new DOMException("This request was canceled.", "AbortError"));
       };
       if (signal.aborted) return leave();
       signal.addEventListener("abort", leave, { once: true });
@@ -210,7 +210,7 @@ export class KernelSource implements Source {
     const n = this.meta.tokens.text.length;
     const width = request.rows == null ? rowWidth(request, n, this.meta.model.head_dim) : null;
     if (width === null) return this.#send(request, signal);
-    // A row may carry a mask of one byte a cell beside its float32.
+    // A row may carry a mask of one byte a cell besides its float32.
     const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
     if (rows >= n) return this.#send(request, signal);
     const pieces: Slice[] = [];

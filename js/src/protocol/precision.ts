@@ -9,7 +9,7 @@ export interface Errors {
   /** Null for a profile: its figures are saved with all their digits. */
   readonly code: "weights" | "qk" | null;
   readonly levels: number | null;
-  /** Of the mean of all heads where it is coded apart: some of them were left out. */
+  /** Levels of the mean of all heads, if saved separately because some heads were left out. */
   readonly mean_levels: number | null;
   readonly error: number;
   readonly score_error: number | null;

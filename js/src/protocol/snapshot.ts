@@ -20,9 +20,9 @@ const CACHE_BYTES = 64e6;
 export interface SnapshotMeta {
   /** Null for a profile, which has no weights. */
   readonly code: "weights" | "qk" | null;
-  /** Of the code "weights". */
+  /** Levels of the encoding "weights". */
   readonly levels: number | null;
-  /** Of the mean of all heads; null where all of them are saved. */
+  /** Levels of the mean of all heads; null if all of them are saved. */
   readonly mean_levels: number | null;
   readonly layers: readonly number[];
   readonly heads: readonly number[];
@@ -30,7 +30,7 @@ export interface SnapshotMeta {
   readonly error: number;
   readonly score_error: number | null;
   readonly rollout_error: number | null;
-  /** Of each saved layer; null where only weights are known. */
+  /** Scaling of each saved layer; null if only weights are known. */
   readonly scaling: readonly (number | null)[];
   readonly views: readonly string[];
   readonly selection: Readonly<Record<string, unknown>>;
@@ -134,7 +134,7 @@ export class SnapshotSource implements Source {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const made = await this.#compute(request);
-    if (options.signal?.aborted) throw new DOMException("Nobody waits any more.", "AbortError");
+    if (options.signal?.aborted) throw new DOMException("This request was canceled.", "AbortError");
     const bytes = [...made.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
     this.#cache.set(key, made, bytes);
     return made;
@@ -226,7 +226,7 @@ export class SnapshotSource implements Source {
     return made;
   }
 
-  /** Of a head whose vectors were not recorded: the scale alone, from which `q · k` follows. */
+  /** For a head without recorded vectors: only the scale, from which `q · k` follows. */
   async #factors({ layer }: { layer: number; head: number }): Promise<Slice> {
     const scaling = this.meta.snapshot.scaling[this.meta.snapshot.layers.indexOf(layer)] ?? null;
     const chunk = await this.#layer(layer);

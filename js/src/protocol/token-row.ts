@@ -3,7 +3,7 @@
 import { itemAt, required } from "./required";
 import type { Slice, SliceRequest } from "./types";
 
-/** What is said of any other token, and what to do. */
+/** Error and remedy for any other token. */
 export const ONE_TOKEN = "This saved page has these numbers of one token alone.";
 export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
 

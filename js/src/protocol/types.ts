@@ -70,7 +70,7 @@ export interface Meta {
     readonly tagger: string | null;
     readonly keys: readonly string[];
   } | null;
-  /** Of a saved page: the views that were saved. */
+  /** Views of a saved page. */
   readonly snapshot?: {
     readonly views: readonly string[];
     readonly layers: readonly number[];
@@ -86,7 +86,7 @@ export interface Meta {
     readonly mode: "as_is" | "masked";
     readonly top_k: number;
     readonly vocabulary: Readonly<Record<string, string>>;
-    /** What the view opens on, as far as the cost of it decides. */
+    /** Mode that the view opens with, as far as its cost decides. */
     readonly opens?: "as_is" | "masked";
   } | null;
   readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
@@ -108,9 +108,9 @@ export interface Precision {
    * are those of the mean of all heads, which a page may hold in a code of its own.
    */
   weight(value: number, terms?: number, meanHead?: boolean): number;
-  /** Of any entry of a rollout. */
+  /** Largest error of an entry of a rollout. */
   readonly rollout: number;
-  /** Of a scaled score; 0 where there is none. */
+  /** Largest error of a scaled score; 0 if there is none. */
   readonly score: number;
   /** In words, for the reader. */
   readonly note: string;
@@ -123,15 +123,15 @@ export interface Source {
   readonly arrays: ReadonlyMap<string, NdArray>;
   /** Whether a question needing a kernel (a new forward pass) can be answered. */
   readonly live: boolean;
-  /** Of a saved page; the kernel's numbers are float32, and all their digits are shown on demand. */
+  /** Precision of a saved page; numbers from a kernel are float32, shown with all digits on demand. */
   readonly precision?: Precision;
-  /** Of a saved page: whether it has an answer, where that is known without computing it. */
+  /** Saved pages only: whether it has an answer, if that is known without computing it. */
   has?(request: SliceRequest): boolean;
   /** Rejects with a `SliceFailure` (message and hint for the reader). Cached; equal requests share one promise. */
   slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
 }
 
-/** What needs a kernel; see "Actions" in docs/protocol.md. */
+/** Actions that need a kernel; see "Actions" in docs/protocol.md. */
 export type Action =
   | {
       readonly kind: "run";
@@ -154,7 +154,7 @@ export interface PastRun {
   readonly text_pair?: string | null;
 }
 
-/** What the kernel does for this widget. */
+/** Actions of the kernel for this widget. */
 export interface Activity {
   readonly status: string;
   readonly progress: Progress | null;

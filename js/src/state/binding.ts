@@ -4,7 +4,7 @@ import type { Activity, PastRun, Progress } from "../protocol/types";
 import type { Selection, State } from "./selection";
 import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
 
-/** What we use of anywidget's model. */
+/** The part of anywidget's model that is used here. */
 export interface Model {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
@@ -41,7 +41,7 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
   chrome: (value) => typeof value === "boolean",
 };
 
-/** Of values from outside those that a selection may hold; the rest is left to the defaults. */
+/** Keeps those values from outside that a selection may hold; the rest takes defaults. */
 export function acceptSelection(values: Readonly<Record<string, unknown>>): Partial<Selection> {
   return Object.fromEntries(
     SELECTION_KEYS.filter((key) => ACCEPTS[key](values[key])).map((key) => [key, values[key]]),
@@ -101,7 +101,7 @@ const isRun = (value: unknown): value is PastRun =>
   typeof value.text === "string" &&
   (value.text_pair == null || typeof value.text_pair === "string");
 
-/** What the kernel does for this widget, as its traits say. */
+/** Actions of the kernel for this widget, from its traits. */
 export function readActivity(model: Pick<Model, "get">): Activity {
   const { message, hint } = (model.get("error") ?? {}) as Record<string, unknown>;
   const history = model.get("history");

@@ -4,7 +4,7 @@ import type { HeadIndex } from "../protocol/types";
 
 /** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
 export type Scale = "words" | "head" | "unit" | "sqrt";
-/** What the matrix shows. Rollout has no head: it mixes the heads of all layers up to the selected one. */
+/** Quantity of the matrix. Rollout has no head: it mixes the heads of all layers up to the selected one. */
 export type Quantity = "weights" | "scores" | "rollout";
 export type Theme = "auto" | "light" | "dark";
 

@@ -1,11 +1,11 @@
-/** What a view is: a function that draws into an element, what it gets, and what it gives back. */
+/** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
 import type { MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import type { Action, Meta, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
-/** What each part of the page gets of one run. A new run means new views: `source` never changes under one. */
+/** Context of each part of the page for one run. A new run means new views: `source` never changes under one. */
 export interface RunContext {
   readonly source: Source;
   readonly state: State;
@@ -19,7 +19,7 @@ export interface RunContext {
   readonly signal: AbortSignal;
 }
 
-/** What a view gets: the run, and the matrix of the selection. */
+/** Context of a view: the run, and the matrix of the selection. */
 export interface ViewContext extends RunContext {
   readonly matrix: MatrixStore;
 }
@@ -31,9 +31,9 @@ export interface ViewHandle {
   table(): Table | null | Promise<Table | null>;
   /** The drawing as a vector, where it is one; complete in itself (styles inline). */
   svg?(): SVGSVGElement | null;
-  /** What a picture has of the view, in a sentence; null where it has all. The drawing may have less than the view. */
+  /** The part of the view that a picture shows, in a sentence; null if it shows all. */
   part?(of: "svg" | "png"): string | null;
-  /** What the view's own switches say (mode, aggregation, open stage), for captions. */
+  /** State of the view's own switches (mode, aggregation, open stage), for captions. */
   options?(): Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -43,13 +43,13 @@ export type DrawView<C extends RunContext = ViewContext> = (
   context: C,
 ) => ViewHandle;
 
-/** What the page knows of a view without its code; the views are listed in `index.ts`. */
+/** Description of a view, without its code; the views are listed in `index.ts`. */
 export interface ViewDefinition {
   /** Value of the trait `view`. */
   readonly name: string;
   /** On its tab. */
   readonly label: string;
-  /** What the numbers are, for captions. */
+  /** Definition of the numbers, for captions. */
   readonly definition: string;
   /** The part of the selection that its picture depends on, for captions. */
   readonly options: readonly (keyof Selection)[];

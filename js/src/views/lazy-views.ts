@@ -12,7 +12,7 @@ export type LazyCode = Readonly<Record<LazyView, DrawView>> & { readonly printin
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LazyCode>;
 
-/** What the kernel is asked for. */
+/** Request to the kernel. */
 export const CODE: SliceRequest = { kind: "code" };
 
 let code: LazyCode | null = null;

@@ -64,7 +64,7 @@ const indexAt = ({ start, size, count }: Track, at: number): number | null => {
   return index >= 0 && index < count ? index : null;
 };
 
-/** The cell at a point of the map; null beside the cells. */
+/** The cell at a point of the map; null outside the cells. */
 export function cellAt({ rows, columns }: Geometry, x: number, y: number): CellAt | null {
   const [row, column] = [indexAt(rows, y), indexAt(columns, x)];
   return row === null || column === null ? null : { row, column };

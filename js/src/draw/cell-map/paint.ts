@@ -23,7 +23,7 @@ export interface CellsData {
   readonly columnLabels: readonly string[];
 }
 
-/** What is marked: the cell under the cursor, the pinned one, the chosen row (-1: none). */
+/** Marked cells: under the cursor, pinned, and the chosen row (-1: none). */
 export interface CellMarks {
   readonly cursor: CellAt | null;
   readonly pinned: CellAt | null;

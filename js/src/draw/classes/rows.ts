@@ -4,7 +4,7 @@ import type { ColumnDigits, SoftmaxColumn, SoftmaxTerm } from "../../figures/cla
 import { exact, formatCount, formatNumber, formatPercent, visible } from "../../figures/format";
 import { h } from "../dom";
 
-/** Of a value that nothing follows from. */
+/** Digits of a value that nothing is computed from. */
 const VALUE_DIGITS = 4;
 
 /** A label as text that stays where it is, whatever it holds. */
@@ -48,7 +48,7 @@ export function headRow(
   );
 }
 
-/** The row of class `index`; `tag` stands beside its name, null for none. */
+/** The row of class `index`; `tag` is shown next to its name, null for none. */
 export function classRow(
   { label, logit, exp, probability }: SoftmaxTerm,
   index: number,

@@ -15,12 +15,12 @@ import { comparison } from "./odds";
 import { classRow, footRows, headRow } from "./rows";
 
 export interface ClassesOptions {
-  /** What a term is: a class, or a position. */
+  /** Kind of a term: a class, or a position. */
   readonly term: string;
   /** Terms with their own line; the others share one. Null: all of them. */
   readonly listed: number | null;
   readonly compare: boolean;
-  /** Whether the formula in symbols and its sources stand beside the table. */
+  /** Whether the formula in symbols and its sources are shown next to the table. */
   readonly formula: boolean;
   readonly part: string;
   /** Hears of the ticked classes, at first too. */

@@ -32,7 +32,7 @@ const METRIC_LIGHT: readonly Stop[] = [
   [0.385, 0.075, 230],
 ];
 
-/** From zero outwards: below zero blue, above it orange (told apart by every kind of colour vision). */
+/** From zero outwards: below zero blue, above it orange (distinguishable with any color vision). */
 const BELOW_LIGHT: readonly Stop[] = [
   [0.975, 0.002, 250],
   [0.78, 0.09, 245],

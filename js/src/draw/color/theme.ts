@@ -5,7 +5,7 @@ import type { Mode } from "./ramp";
 
 export const ROOT_CLASS = "attn-widget";
 
-/** What the host page says of itself, or null when it says nothing. */
+/** Theme that the host page declares; null if it declares none. */
 export function hostMode(): Mode | null {
   const { body, documentElement: html } = document;
   const jupyter = body.dataset.jpThemeLight;

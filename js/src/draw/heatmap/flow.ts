@@ -41,7 +41,7 @@ export function linkWidth(value: number, max: number, row: number): number {
   return LINE.least + Math.min(value / (max || 1), 1) * (thick - LINE.least);
 }
 
-/** Keys stand beside the rows: the window of the columns, on end. */
+/** Keys are drawn next to the rows: the window of the columns, turned upright. */
 export const keyTrack = ({ columns, top, left }: Geometry): Track => ({
   ...columns,
   start: columns.start + top - left,
@@ -75,7 +75,7 @@ export function windowOf(
   ];
 }
 
-/** Draw the flow beside a heatmap of this geometry; keys use the window of the columns. Returns links drawn. */
+/** Draw the flow next to a heatmap of this geometry; keys use the window of the columns. Returns links drawn. */
 export function drawFlow(
   canvas: HTMLCanvasElement,
   width: number,

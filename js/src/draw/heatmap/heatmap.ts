@@ -31,7 +31,7 @@ const MAX_ZOOM_CELL = 40;
 const CELL_MOST = 52;
 const GUTTER = { rows: 116, columns: 96, least: 52 } as const;
 
-/** Width of the longest label when it is lit, in bold. */
+/** Width of the longest label when highlighted, in bold. */
 export function longestLabel(
   context: CanvasRenderingContext2D,
   labels: readonly string[],
@@ -85,7 +85,7 @@ export class Heatmap {
     return this.#geometry;
   }
 
-  /** Change what is lit without drawing it: `show` is about to. */
+  /** Change the highlights without drawing: `show` is about to. */
   light(highlights: Highlights): void {
     this.#highlights = highlights;
   }

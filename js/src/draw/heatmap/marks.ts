@@ -1,4 +1,4 @@
-/** What lies over the cells and beside them: focus row, hover, pinned pair, group, labels. */
+/** Marks over and around the cells: focus row, hover, pinned pair, group, labels. */
 
 import { itemAt } from "../../protocol/required";
 import { fitText } from "../canvas";
@@ -72,7 +72,7 @@ export function paintMarks(
   }
 }
 
-/** Labels of both axes; the lit ones in bold, their crowded neighbours give way. */
+/** Labels of both axes; highlighted ones in bold, crowded neighbors hidden. */
 export function paintLabels(
   context: CanvasRenderingContext2D,
   g: Geometry,

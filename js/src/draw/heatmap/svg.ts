@@ -49,7 +49,7 @@ export function node<K extends keyof SVGElementTagNameMap>(
 
 const uniqueId = (name: string): string => `aw-${name}-${Math.random().toString(36).slice(2)}`;
 
-/** Labels of an axis as the canvas picks them: the lit ones and as many others as fit. */
+/** Labels of an axis as the canvas picks them: the highlighted ones and as many others as fit. */
 function written(
   track: Track,
   [from, to]: readonly [number, number],
@@ -71,7 +71,7 @@ function written(
   }));
 }
 
-/** Nobody measures text in a file: a letter is taken for half its height, a wide one (CJK) for all of it. */
+/** Text in a file cannot be measured: a letter counts as half its height, a wide one (CJK) as all of it. */
 function cut(text: string, room: number, font: number): string {
   const characters = [...text];
   const wide = (character: string): number => (character > "\u2e80" ? 1 : 0.56) * font;

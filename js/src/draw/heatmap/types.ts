@@ -1,4 +1,4 @@
-/** What a heatmap is given and what it says of itself. */
+/** Input, options and events of a heatmap. */
 
 import type { Boundary } from "../../figures/derive/boundaries";
 import type { Scale } from "../../state/selection";

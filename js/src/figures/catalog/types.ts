@@ -1,4 +1,4 @@
-/** What the page knows of a figure of a head, before any run: its texts and its formula. */
+/** Description of a figure of a head, independent of any run: its texts and its formula. */
 
 import type { MathNode } from "../math";
 
@@ -26,7 +26,7 @@ interface Figure {
 /** A figure that says how a head attends. */
 export interface Metric extends Figure {
   readonly unit: string;
-  /** What it says in half a sentence. */
+  /** Its meaning in half a sentence. */
   readonly summary: string;
   readonly low: string;
   /** For names that point the wrong way. */
@@ -37,7 +37,7 @@ export interface Metric extends Figure {
 
 /** A figure that says where a head looks. */
 export interface Aim extends Figure {
-  /** What it stands for, in a few words; beside its name on the radar. */
+  /** Its meaning in a few words; next to its name on the radar. */
   readonly meaning: string;
   readonly symbols: string;
 }

@@ -1,13 +1,13 @@
 /** Several tokens as one: what they receive and give together. Sums in float64. */
 
 export interface GroupSums {
-  /** What one row gives to the group: the sum over its keys; null without a row. */
+  /** Weight from one row to the group: the sum over its keys; null without a row. */
   readonly fromRow: number | null;
   /** The same, as a mean over all queries. */
   readonly received: number;
   /** The mean of the group's rows, `[size]`. */
   readonly given: Float64Array;
-  /** What a member gives to the group itself, as a mean over the members. */
+  /** Weight from a member to the group itself, mean over the members. */
   readonly within: number;
 }
 

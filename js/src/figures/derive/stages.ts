@@ -63,7 +63,7 @@ export interface StageBox {
   /** The whole name, and one for narrow boxes. */
   readonly title: string;
   readonly short: string;
-  /** What stands in the box below the name. */
+  /** Second line of the box. */
   readonly size: string;
   readonly about: string;
   readonly part: Part | null;

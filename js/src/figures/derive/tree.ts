@@ -18,7 +18,7 @@ export interface TreeNode {
   readonly order: number;
   /** Null for the root. */
   readonly weight: number | null;
-  /** Of the weights from the root, 1 for the root. */
+  /** Product of the weights from the root, 1 for the root. */
   readonly product: number;
   readonly parent: TreeNode | null;
 }

@@ -1,4 +1,4 @@
-/** What stands on an axis: every token, words instead of subwords, with or without special tokens. */
+/** Units of an axis: tokens or words, with or without special tokens. */
 
 import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
@@ -24,7 +24,7 @@ export interface UnitOptions {
 }
 
 /**
- * What a token adds to the text: of a character that several byte-level tokens make up, the first has it all.
+ * The characters that a token adds to the text; a character made of several byte-level tokens belongs to the first.
  * Empty for the others.
  */
 export function partOf(tokens: TokenColumns, i: number): string {

@@ -29,7 +29,7 @@ const ABSENT_HEAD = "This head is not in this saved page.";
 /** An answer that comes sooner needs no sign of waiting. */
 const QUIET_MS = 120;
 
-/** What the heads are shaded by: their own thumbnails, a figure, or their roles. */
+/** Shading of the heads: their own thumbnails, a figure, or their roles. */
 interface Shade {
   readonly key: string;
   /** One figure a head; null for thumbnails and roles. */
@@ -45,7 +45,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const { snapshot } = source.meta;
   const isSaved = (layer: number, head: number): boolean =>
     snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
-  /** What is shown where nothing else can be. */
+  /** Shading to fall back to. */
   const plain = profile === null ? "thumbnails" : itemAt(keys, 0);
 
   const group = (label: string, options: readonly string[]): HTMLElement =>
@@ -188,7 +188,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
         hint,
       );
       paint();
-      // What is painted is what is named.
+      // The label names the figure that is painted.
       state.set({ metric: shade.key });
     } finally {
       clearTimeout(late);

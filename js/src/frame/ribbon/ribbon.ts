@@ -53,7 +53,7 @@ export function ribbon(
   element.append(line, corner);
   let units: readonly Unit[] = [];
   let buttons: HTMLElement[] = [];
-  /** What is painted, so that only what changes is touched. */
+  /** Last painted colors, so that only changes touch the page. */
   let colors: string[] = [];
   /** Undefined until they were asked for; null when there are none. */
   let tags: Tags | null | undefined;

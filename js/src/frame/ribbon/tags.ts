@@ -79,7 +79,7 @@ export function askForTags(
       (slice) => {
         const notes = slice.data.notes;
         const said = Array.isArray(notes) ? notes.join(" ") : text(notes);
-        ready(readTags(slice), said || "Nobody tagged this text.");
+        ready(readTags(slice), said || "This text has no tags.");
       },
       (error: unknown) => {
         if (!isAbort(error)) ready(null, "Tags are unavailable.");

@@ -2,7 +2,7 @@
 
 import { h } from "../../draw/dom";
 
-/** What the ribbon keeps from one run to the next. */
+/** State of the ribbon that outlives a run. */
 export interface RibbonMemory {
   /** The reader's own wish; null while there is none. */
   tags: boolean | null;
@@ -10,7 +10,7 @@ export interface RibbonMemory {
   tagged: boolean | null;
   /** A click masks instead of choosing. */
   masking: boolean;
-  /** Tokens to mask as the reader last said; null: as in the run that is shown. */
+  /** Tokens to mask, as last chosen; null: as in the run that is shown. */
   wanted: readonly number[] | null;
 }
 

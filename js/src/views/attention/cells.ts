@@ -35,7 +35,7 @@ export function spokenCell(matrix: Matrix, { values, allowed }: Cells, index: nu
   return formatNumber(value, undefined, error);
 }
 
-/** What the selection marks: the focus row, the pinned pair, the group; and the cell under the cursor. */
+/** Highlights of the selection (focus row, pinned pair, group) and of the cell under the cursor. */
 export function highlightsOf(
   matrix: Matrix,
   { token, pair, group }: Selection,

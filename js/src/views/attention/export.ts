@@ -1,4 +1,4 @@
-/** What the attention view gives away: its cells in long form, and the picture as a vector. */
+/** Exports of the attention view: its cells in long form, and the picture as SVG. */
 
 import type { Palette } from "../../draw/color/theme";
 import type { Track } from "../../draw/heatmap/axis";
@@ -17,7 +17,7 @@ import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
-/** Of a cell: so much of one beyond the edge is the rounding of the zoom. */
+/** Share of a cell beyond the edge that is attributed to rounding of the zoom. */
 const EDGE = 1e-6;
 const COLUMNS = ["query", "key", "query_token", "key_token", "weight"] as const;
 
@@ -63,7 +63,7 @@ export async function attentionTable(
   return cellTable(matrix, (found?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
 }
 
-/** What a zoomed map shows, in a sentence; null where it shows all. */
+/** The visible part of a zoomed map, in a sentence; null if all is visible. */
 export function windowOf({ rows, columns, left, top, side, zoomed }: Geometry): string | null {
   if (!zoomed) return null;
   const part = ({ start, size, count }: Track, from: number): string => {

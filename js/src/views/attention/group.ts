@@ -75,7 +75,7 @@ export function membersOf({ unitOf }: Matrix, group: readonly number[]): number[
   return [...new Set(group.map((token) => unitOf(token)).filter((unit) => unit >= 0))];
 }
 
-/** What a group of tokens receives and gives; null without a group. */
+/** Weights that a group of tokens receives and gives; null without a group. */
 export function groupStrip(
   { state }: ViewContext,
   matrix: Matrix,

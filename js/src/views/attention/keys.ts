@@ -42,7 +42,7 @@ export interface MapKeys {
   focused(matrix: Matrix): number;
   hover(cell: Cell): void;
   pick(cell: Cell, gathering?: boolean): void;
-  /** Let go of one thing after another; false when nothing is held. */
+  /** Release selections one by one; false if there is none. */
   letGo(): boolean;
   speak(): void;
 }

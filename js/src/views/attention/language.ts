@@ -1,4 +1,4 @@
-/** What the tagger and the segmenter say of the text, asked for once the picture stands. */
+/** Tags and sentences of the text, requested after the first picture. */
 
 import { isAbort } from "../../protocol/failure";
 import type { Source } from "../../protocol/types";

@@ -62,7 +62,7 @@ export function placeCard(
   const right = cell.x + cell.size + CARD.beside;
   const before = cell.x - width - CARD.beside;
   const fits = right + width <= room.width;
-  // Where there is no room beside the cell the card stands above or below it, and not on it.
+  // Without room at its side the card is placed above or below the cell, never on it.
   const beside = fits || before >= 0;
   const above = cell.y - height - CARD.above;
   const x = fits ? right : Math.max(0, beside ? before : (room.width - width) / 2);

@@ -8,7 +8,7 @@ import type { Link } from "../../figures/pairs";
 import { itemAt } from "../../protocol/required";
 import { vectorStrips } from "./link-vectors";
 
-/** What a token is besides its text; null where nothing is known. */
+/** Tags of a token; null when unknown. */
 export interface TokenFacts {
   id(token: number): number;
   /** `NOUN, entity PERSON`. */
@@ -208,7 +208,7 @@ export function linkStrip(
   );
 }
 
-/** What stands in place of a pinned pair. */
+/** Placeholder while no pair is pinned. */
 export const pairHint = (size: number): HTMLElement =>
   h(
     "p",

@@ -9,7 +9,7 @@ import type { ViewContext } from "../contract";
 /** Beyond this many rows and columns a table is not readable. */
 const MOST = 40;
 
-/** What the cells are, as the table's name has it. */
+/** Name of the cells in the table's caption. */
 const nameOf = ({ quantity, scores }: Matrix): string =>
   scores !== null ? "Scaled scores" : quantity === "rollout" ? "Rollout" : "Weights";
 

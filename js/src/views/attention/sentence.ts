@@ -30,7 +30,7 @@ function strongest(
   return found;
 }
 
-/** Of one focus row, or of every row of a word where `focus` is -1; null where there is nothing to say. */
+/** Sentence for one focus row, or for all rows if `focus` is -1; null if there is none. */
 export function sentenceOf(
   matrix: Matrix,
   focus: number,

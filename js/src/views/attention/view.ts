@@ -307,7 +307,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     stage.announce(`${labels[row]} to ${labels[column]}: ${value}`);
   }
 
-  /** Let go of one thing after another; false when nothing is held. */
+  /** Release selections one by one; false if there is none. */
   function letGo(): boolean {
     const { pair, group: tokens } = state.get();
     if (cursor !== null) hover(null);

@@ -1,4 +1,4 @@
-/** What the popover of a card or of an axis says: formula, reading, range or chance, source. */
+/** Popover of a card or an axis: formula, reading, range or chance, source. */
 
 import { h } from "../../draw/dom";
 import { mathElement } from "../../draw/math";

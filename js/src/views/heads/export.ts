@@ -1,11 +1,11 @@
-/** What the heads view gives away: every head's figures with all their digits (docs/protocol.md). */
+/** Exports of the heads view: every head's figures with all their digits (docs/protocol.md). */
 
 import { SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { askSpecialization, type Specialization } from "../../figures/head-figures";
 import type { Table } from "../../figures/table";
 import type { NdArray, Source } from "../../protocol/types";
 
-/** The figures of a profile that stand beside its mean. */
+/** The figures of a profile besides its mean. */
 const BESIDE = ["low", "high", "sd", "count"] as const;
 
 const cell = (value: number | undefined): number | null =>
@@ -50,7 +50,7 @@ function ofOneText(
   ];
 }
 
-/** Null where the run cannot say: every figure is then N/A, and the metrics can still be had. */
+/** Null if the run has none: every such figure is then N/A, while the metrics remain available. */
 async function specialized(source: Source): Promise<Specialization | null> {
   try {
     return await askSpecialization(source);

@@ -1,4 +1,4 @@
-/** What the parts of the heads view share. */
+/** Context shared by the parts of the heads view. */
 
 import type { RunContext } from "../contract";
 

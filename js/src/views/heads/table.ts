@@ -19,11 +19,11 @@ export interface Column {
   readonly name: string;
   /** Heading and filter word. */
   readonly short: string;
-  /** What stands above the headings of a kind. */
+  /** Heading above a group of columns. */
   readonly group: string;
   /** One figure a head; NaN = N/A. */
   readonly values: ArrayLike<number>;
-  /** What stands in the cell instead of the number: the name of a role. */
+  /** Text in the cell instead of the number: the name of a role. */
   readonly text?: (value: number) => string;
   /** A second line: the interval of a mean. */
   readonly detail?: (index: number) => string;
@@ -34,7 +34,7 @@ const NAMED = /^(role)\s*[:=]\s*(\S.*)$/i;
 const ONE_HEAD = /^(?:l\s*)?(\d+)\s*(?:\.|,|\s)\s*(?:h\s*)?(\d+)$/i;
 
 /**
- * What a filter such as `L3`, `H5`, `3.5`, `entropy > 20` or `role: cls` lets through; parts joined by `and` or `&` all
+ * Predicate of a filter such as `L3`, `H5`, `3.5`, `entropy > 20` or `role: cls` lets through; parts joined by `and` or `&` all
  * hold. null when it cannot be read; an empty filter lets everything through.
  */
 export function parseFilter(text: string, columns: readonly Column[], nHeads: number): Test | null {

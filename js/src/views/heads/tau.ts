@@ -4,7 +4,7 @@ import { h } from "../../draw/dom";
 import type { Tau } from "../../figures/catalog/types";
 import { formatNumber } from "../../figures/format";
 
-/** The threshold of Golshanrad & Faghih 2024, the other choice beside 1/n. */
+/** The threshold of Golshanrad & Faghih 2024; the alternative is 1/n. */
 const PUBLISHED_TAU = 0.01;
 
 export interface TauSwitch {

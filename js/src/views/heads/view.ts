@@ -292,7 +292,7 @@ export const heads: DrawView<RunContext> = (
   follow();
   const stops = [
     state.on(["layer", "head", "metric"], follow),
-    // What shades the heads elsewhere sorts them here.
+    // The figure that shades the head grid sorts the table.
     state.on(["metric"], ({ metric: key }) => {
       if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
     }),

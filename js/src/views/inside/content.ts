@@ -1,4 +1,4 @@
-/** What the panel shows of an open stage: strips of one token's row, their arithmetic, and what stands below. */
+/** Content of the panel for an open stage: strips of one token's row, their arithmetic, and a footer. */
 
 import type { Architecture, StageBox } from "../../figures/derive/stages";
 import { held } from "../../figures/format";
@@ -13,7 +13,7 @@ export interface Strip extends Asked {
   readonly label: string;
   readonly values: Float32Array | null;
   readonly missing: string | null;
-  /** What to do about it. */
+  /** Remedy. */
   readonly hint?: string;
   /** Whether `values` has every dimension. */
   readonly whole: boolean;
@@ -38,7 +38,7 @@ export interface Term {
 
 export interface Content {
   readonly strips: readonly Strip[];
-  /** What an index is: a dimension, a unit of the FFN, a key. */
+  /** Meaning of an index: a dimension, a unit of the FFN, a key. */
   readonly unit: "dimension" | "unit" | "key";
   /** Indices of the whole, and how many of them are at hand (fewer in a saved page). */
   readonly size: number;
@@ -58,7 +58,7 @@ export interface Content {
 export const errorsOf = ({ values, error }: Strip): number[] =>
   values === null || error === undefined ? [] : Array.from(values, error);
 
-/** What drawing a stage needs to know. */
+/** Context for drawing a stage. */
 export interface Place {
   readonly stage: ViewContext;
   readonly box: StageBox;

@@ -1,4 +1,4 @@
-/** What the inside view asks for. */
+/** Requests of the inside view. */
 
 import { largestAbsolute } from "../../figures/derive/dimensions";
 import type { Architecture } from "../../figures/derive/stages";
@@ -18,7 +18,7 @@ export interface Row {
   readonly size: number;
 }
 
-/** What a saved page carries of a tensor at least. */
+/** Columns of each tensor that a saved page holds at least. */
 const SAVED: Readonly<Record<string, number>> = {
   ffn_activation: 96,
   query: 48,
@@ -33,7 +33,7 @@ const floats = (array: NdArray | undefined): Float32Array =>
 
 const shapeOf = (slice: Slice): readonly number[] => slice.data.shape as number[];
 
-/** What to ask a saved page for a token's row of a tensor: the first columns of all rows, or this row alone. */
+/** Request to a saved page for a token's row of a tensor: the first columns of all rows, or this row alone. */
 export function savedRequest(source: Source, request: SliceRequest, token: number): SliceRequest {
   if (request.kind !== "tensor") return request;
   const whole = { ...request, cols: [0, firstWindow(String(request.name))] };

@@ -21,7 +21,7 @@ export interface Asker {
 /** The tensor without which a stage shows nothing, where it is not the one of its name. */
 const TENSOR: Partial<Record<StageId, string>> = { qkv: "query" };
 
-/** What a stage is drawn of; null where every page has it. */
+/** Slices that a stage needs; null if every page has them. */
 function needed({ id, zone }: StageBox, { layer, head }: Asker): SliceRequest | null {
   switch (id) {
     case "hidden": // lengths, turns and the plane of all tokens are in every page

@@ -37,7 +37,7 @@ const TAP = "A tap opens a stage.";
 const HINT =
   "A click or Enter opens a stage. Keys: ← → along the pipeline, ↑ ↓ or [ ] the layer, n and p walk the token on and back.";
 
-/** What was open, for when the reader comes back from another view or runs another text. */
+/** The open stage, restored after another view or another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
 
 const OF_A_HEAD: ReadonlySet<StageId> = new Set(["qkv", "scores", "weights", "head_output"]);

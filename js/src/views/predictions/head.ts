@@ -1,4 +1,4 @@
-/** What stands above the predictions: the choice of their input, the legend, and what to say without a head. */
+/** Header of the predictions: the choice of their input, the legend, and a notice if the model has no head for them. */
 
 import { h } from "../../draw/dom";
 import { formatCount } from "../../figures/format";
@@ -27,7 +27,7 @@ const MODES: readonly {
   },
 ];
 
-/** What a mode's input is, in words. */
+/** Description of a mode's input. */
 export const noteOf = (mode: Mode, n: number, masked: number): string =>
   MODES.find((one) => one.mode === mode)?.note(n, masked) ?? "";
 

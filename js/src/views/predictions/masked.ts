@@ -10,7 +10,7 @@ const TOKENS_A_PIECE = 2_048;
 const ROWS_MOST = 16;
 
 export interface MaskedRun {
-  /** What has come; null before the first answer. */
+  /** Answers so far; null before the first. */
   readonly predictions: Predictions | null;
   readonly complete: boolean;
   /** Ask for the next piece; what has come stays, whatever becomes of it. */

@@ -4,7 +4,7 @@ import { explain } from "../../protocol/failure";
 import type { RunContext } from "../contract";
 
 export interface Masks {
-  /** As the reader last said; runs that are on their way included. */
+  /** As last chosen, pending runs included. */
   tokens(): ReadonlySet<number>;
   /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
   toggle(position: number, button: HTMLElement): void;

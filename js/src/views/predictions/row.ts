@@ -91,7 +91,7 @@ function leadingCells(
         "aria-pressed": "false",
         title: `${label.text}, id ${tokens.id[position]}`,
       },
-      // What stood there is beside its rank; here stands what the model has read.
+      // The original is shown next to its rank; this cell shows what the model read.
       was ? tokenElement({ text, word: null }) : tokenElement(label),
     ),
   ];

@@ -1,4 +1,4 @@
-/** What this run reads as the mask token: what stood there, where the model ranks it, and what it says instead. */
+/** Masked tokens of this run: the original, its rank, and the model's own answer. */
 
 import { h } from "../../draw/dom";
 import { exact, formatCount, formatPercent, visible } from "../../figures/format";

@@ -1,4 +1,4 @@
-/** What the masked-LM head says at every position, and the softmax behind each answer. */
+/** Predictions of the masked-LM head at every position, and the softmax behind each. */
 
 import { consume, h } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
@@ -57,7 +57,7 @@ export const predictions: DrawView<RunContext> = (element, context) => {
   };
 };
 
-/** What identifies an opened softmax. */
+/** Identity of an opened softmax. */
 interface Pick {
   readonly position: number;
   readonly tokenId: number;
@@ -132,7 +132,7 @@ function draw(
         progress.stopped(maskedRun.predictions.done);
       } else {
         progress.hide();
-        // The view opened on what cannot be had: what came with the first paint stands in.
+        // The requested mode is unavailable: fall back to the predictions of the first paint.
         const painted = paintedPredictions(source);
         if (current === null && painted !== null) fill(painted);
         switcher.set(current?.mode ?? "as_is");
@@ -335,7 +335,7 @@ function draw(
     } catch (error) {
       if (isAbort(error) || wanted.aborted) return;
       const { message, hint } = explain(error);
-      // What the predictions carry themselves is enough for the equation.
+      // The predictions themselves hold enough for the equation.
       if (known === undefined) {
         cell.replaceChildren(h("p", { class: "aw-view-note" }, `${message} ${hint}`.trim()));
       }

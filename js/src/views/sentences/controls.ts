@@ -16,7 +16,7 @@ export interface Choice {
 
 export interface SentenceControls {
   readonly elements: readonly HTMLElement[];
-  /** What the aggregation means. */
+  /** Meaning of the aggregation. */
   readonly meaning: HTMLElement;
   /** Write the controls as `wanted` has them. */
   show(wanted: Choice, selection: Pick<Selection, "layer" | "head">): void;

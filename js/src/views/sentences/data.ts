@@ -16,7 +16,7 @@ export interface Asked {
   readonly head: number | null;
 }
 
-/** What made a maximum. */
+/** Layer, head and tokens of a maximum. */
 export interface Witness {
   readonly layer: number;
   readonly head: number;
@@ -153,7 +153,7 @@ export function slicedMatrix(
   };
 }
 
-/** Errors of what was computed from a saved page's codes; what the kernel said has none. */
+/** Errors of figures computed from a saved page's encodings; answers of a kernel have none. */
 const errorIn =
   ({ coded }: Slice["data"], of: Asked, precision: Precision | undefined) =>
   (value: number, terms = 1): number => {
@@ -197,7 +197,7 @@ export const sentenceOf = ({ tokens }: SentenceMatrix, token: number | null): nu
   token === null ? -1 : tokens.findIndex((sentence) => sentence.includes(token));
 
 export interface MassSum {
-  /** Of all weights of the block. */
+  /** Sum of all weights of the block. */
   readonly total: number;
   readonly queries: number;
   readonly mean: number;

@@ -22,7 +22,7 @@ import {
 import { type Place, sentenceName } from "./grid";
 
 const MAP = { rowHeight: null, cellMost: 34, heightMost: 440 } as const;
-/** Links written out beside the map. */
+/** Links listed next to the map. */
 const LINKS = 6;
 
 export interface Drill {

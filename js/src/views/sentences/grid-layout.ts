@@ -26,7 +26,7 @@ export interface GridLayout {
 
 /**
  * Choose the size of a cell for `size` sentences in `available` px: numbers where they fit, else small cells, and
- * scrolling at last. `mass`: beside the cells stands what lands in no sentence.
+ * scrolling at last. `mass`: a column next to the cells holds the weight outside all sentences.
  */
 export function layoutGrid(size: number, available: number, mass: boolean): GridLayout {
   const width = available - SPARE;
@@ -45,7 +45,7 @@ export function layoutGrid(size: number, available: number, mass: boolean): Grid
   const scrolls = cellOf(LABEL.least, beside) < CELL.least;
   const label = scrolls
     ? Math.max(LABEL.least, width * LABEL.scrolled)
-    : // What the cells leave is the texts'.
+    : // The texts get the width that the cells leave.
       Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
   return {
     label: Math.floor(label),

@@ -1,4 +1,4 @@
-/** The matrix of sentences: texts beside the rows, numbers on the cells, one stop for Tab. */
+/** The matrix of sentences: texts next to the rows, numbers on the cells, one stop for Tab. */
 
 import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";

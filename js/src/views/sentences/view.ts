@@ -30,7 +30,7 @@ import { oneLine, type Place, SentenceGrid, sentenceName } from "./grid";
 /** Before this an answer is not waited for on screen (ms). */
 const QUIET = 120;
 
-/** What a reader chose stays while the widget does, whichever view comes between. */
+/** Choices of the reader, kept as long as the widget lives. */
 const choices = new WeakMap<State, Choice>();
 
 const sameAsked = (one: Asked, other: Asked): boolean =>

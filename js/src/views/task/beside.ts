@@ -1,4 +1,4 @@
-/** Texts of other classes beside this one: what each was said to be, and where its first token looks. */
+/** Comparison texts of other classes: the classifier's answer to each, and its first token's attention. */
 
 import { inkOn, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
@@ -111,7 +111,7 @@ export function textsBeside(
     );
   }
 
-  /** What the classifier said of a text, in the classes under comparison. */
+  /** The classifier's answer to a text, for the compared classes. */
   function said(of: Texts, text: number, best: number): HTMLElement {
     const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES).sort((a, b) => a - b);
     const value = (label: number): HTMLElement => {

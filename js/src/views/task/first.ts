@@ -1,4 +1,4 @@
-/** What the first token looks at in the last layers: one row a layer, on one scale. */
+/** Attention of the first token in the last layers: one row a layer, on one scale. */
 
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { weightLegend } from "../../draw/color/weight-legend";

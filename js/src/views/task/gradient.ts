@@ -1,4 +1,4 @@
-/** What a longer look of the first token would do to each class under comparison, in one layer. */
+/** Gradient of each compared class's logit by the first token's attention, in one layer. */
 
 import { ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
@@ -26,7 +26,7 @@ const request = (label: number, head: HeadIndex) =>
 
 interface Gradients {
   readonly layers: readonly number[];
-  /** Of each class that could be had, `[layers, n]`. */
+  /** By class, where available: `[layers, n]`. */
   readonly found: ReadonlyMap<number, Float32Array>;
   /** Why others could not. */
   readonly missing: string;

@@ -17,15 +17,15 @@ const TEXT_MOST = 48;
 const STRIP = { rowHeight: 24, cellMost: 28, heightMost: 240 } as const;
 
 export interface PaintedRow {
-  /** What the row is of: a layer, or a class; -1 for neither. */
+  /** Layer or class of the row; -1 for neither. */
   readonly key: number;
   readonly label: string;
   readonly spoken: string;
   /** One value a unit. */
   readonly values: Float32Array;
-  /** What stands at its end. */
+  /** Text at the end of the row. */
   readonly ends: readonly HTMLElement[];
-  /** What stands beside the label where there is no room for `ends`. */
+  /** Text next to the label when there is no room for `ends`. */
   readonly short?: string;
 }
 

@@ -18,7 +18,7 @@ import type { ViewContext } from "../contract";
 /** Pixels between two labels, and terms of each softmax with a line of their own. */
 const LABEL_GAP = 14;
 const LISTED = 5;
-/** Width of the names beside the strips (px). */
+/** Width of the names next to the strips, px. */
 const NAMES = 48;
 
 export function answerSpan(

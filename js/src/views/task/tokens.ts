@@ -92,7 +92,7 @@ export function tokenClasses(
       ({ token }) => tokenWord === null || tokenWord[token] !== null,
     );
     const labels = units.map(({ token }) => bestOf(found, token).label);
-    // What most words are says least, and "O" says nothing.
+    // The most frequent label tells least, and "O" tells nothing.
     const counts = new Map<string, number>();
     for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
     const usual = labels.find((label) => 2 * (counts.get(label) ?? 0) > labels.length);

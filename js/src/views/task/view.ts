@@ -1,4 +1,4 @@
-/** What a classifier says of the text, its softmax opened up, and where the first token looks. */
+/** The classifier's answer, its softmax in full, and the attention of the first token. */
 
 import { createClasses } from "../../draw/classes/table";
 import { h } from "../../draw/dom";
@@ -63,7 +63,7 @@ const ALONE: Record<Activation, string> = {
 /** Labels that the headline names. */
 const NAMED = 3;
 
-/** What the classifier says, in a line. */
+/** The classifier's answer, in one line. */
 function said(column: SoftmaxColumn): (Node | string)[] {
   const { activation, labels, probabilities } = column;
   const number = (value: number, text: string): HTMLElement =>

@@ -1,4 +1,4 @@
-/** One token of the tree in numbers: the card at the pointer, and what is said aloud. */
+/** One token of the tree in numbers: the card at the pointer, and its accessible name. */
 
 import { h } from "../../draw/dom";
 import type { TreeNode } from "../../figures/derive/tree";
@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly errors: { readonly weight: number; readonly product: number; readonly score: number };
   /** Why there is no score; null when there is, or will be. */
   readonly scoreAbsent: string | null;
-  /** What a weight is called: attention weight or rollout. */
+  /** Name of a weight: attention weight or rollout. */
   readonly quantity: string;
 }
 

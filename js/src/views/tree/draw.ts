@@ -26,7 +26,7 @@ export interface TreeLook {
   error(weight: number): number;
   /** 0..1 of the widest edge. */
   share(weight: number): number;
-  /** What a screen reader says of a token. */
+  /** Accessible description of a token. */
   spoken(box: TreeBox): string;
   /** The whole token, where the pill shows it cut. */
   whole(box: TreeBox): string | null;
@@ -99,7 +99,7 @@ export function createTreePicture(): TreePicture {
   ): void {
     const { node, width } = box;
     const { pad, chevron } = density;
-    // The weight belongs to its token, where it stands beside it.
+    // The weight belongs to its token when it is drawn next to it.
     const beside = name === "tidy" ? Math.ceil(box.numberWidth) + NUMBER_GAP : 0;
     const hit = svg("rect", {
       class: "aw-tree-hit",
@@ -307,7 +307,7 @@ export function createTreePicture(): TreePicture {
   };
 }
 
-/** What is written on a node, then what is said of it: who speaks to the page calls it by what he sees. */
+/** Accessible name of a node: its visible label first, for users of voice control. */
 function nameOf(group: SVGElement, spoken: string): string {
   const written = [...group.querySelectorAll("text")].map((text) => text.textContent);
   return `${written.join(" ")}: ${spoken}`;

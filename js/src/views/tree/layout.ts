@@ -25,7 +25,7 @@ const GAP_MOST = 128;
 /** Between a token and its position. */
 export const INDEX_GAP = 4;
 
-/** What gives way where a panel is narrow, px. */
+/** Widths that shrink in a narrow panel, px. */
 export interface Density {
   readonly label: number;
   readonly labelMost: number;
@@ -74,7 +74,7 @@ export interface TreeBox {
   /** Tokens from the root, as `1/4/2`: the same place of the tree in every head. */
   readonly path: string;
   readonly label: TreeLabel;
-  /** Of the weight as it is written, px. */
+  /** Width of the written weight, px. */
   readonly numberWidth: number;
   /** Whether there is anything below. */
   readonly inner: boolean;

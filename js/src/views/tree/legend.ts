@@ -1,4 +1,4 @@
-/** What colours and widths of the tree mean, as one small drawing. */
+/** Legend of the tree: colors and widths, as one small drawing. */
 
 import { rampValue } from "../../draw/color/scale";
 import { svg } from "../../draw/strip";

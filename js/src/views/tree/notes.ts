@@ -1,4 +1,4 @@
-/** What is said above the tree: where it starts, why it is small, what of it is folded. */
+/** Notes above the tree: where it starts, why it is small, which parts are folded. */
 
 import { formatCount } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";

@@ -8,13 +8,13 @@ import type { ViewContext } from "../contract";
 export interface EdgeScores {
   /** Fetch those of a matrix, if it has any; resolves once `of` and `absent` know. */
   load(matrix: Matrix): Promise<void>;
-  /** Of the edge between two units; null where there is none, or not yet. */
+  /** Score of the edge between two units; null if there is none, or not yet. */
   of(matrix: Matrix, query: number, key: number): number | null;
   /** Why a matrix has no scores; null while it has, or may have. */
   absent(matrix: Matrix): string | null;
 }
 
-/** Why no score can be had of this matrix, whatever the source. */
+/** Why this matrix has no scores, whatever the source. */
 function impossible(matrix: Matrix, { source }: ViewContext): string | null {
   if (matrix.quantity === "rollout") return "rollout mixes heads and layers";
   const words = matrix.units.some(({ token, end }) => end - token > 1);

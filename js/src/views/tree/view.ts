@@ -66,7 +66,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   let lastRoot: number | null = null;
   /** Names that several units have. */
   let repeated: ReadonlySet<string> = new Set();
-  /** Of the matrix that the tree is grown from. */
+  /** Units of the matrix that the tree is grown from. */
   let units: Matrix["units"] = [];
 
   const { head, stop: stopHead } = createTreeHead(state, signal, {

@@ -33,7 +33,7 @@ const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
 };
-/** What lies aside counts more than what lies ahead. */
+/** A sideways distance counts more than a forward one. */
 const ASIDE = 2.5;
 
 /** The nearest dot in the direction of an arrow key; null when there is none, or for another key. */

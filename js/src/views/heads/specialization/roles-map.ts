@@ -22,7 +22,7 @@ export interface RolesMap {
   svg(): SVGSVGElement | null;
 }
 
-/** `known` is told the roles, so that the table of all heads has them too. */
+/** `known` receives the roles, so that the table of all heads has them too. */
 export function rolesMap(stage: HeadsStage, known: (roles: Roles) => void): RolesMap {
   const { source, signal, profile, nLayers, nHeads } = stage;
   const body = h("div", { class: "aw-roles-body" });

@@ -1,4 +1,4 @@
-/** Where the heads look: the radar of the seven specialisations, its heads, and the numbers beside it. */
+/** Where the heads look: the radar of the seven specializations, its heads, and the table of numbers. */
 
 import { h } from "../../../draw/dom";
 import { onResize } from "../../../draw/resize";
@@ -33,7 +33,7 @@ const FORMS: readonly (readonly [Form, string])[] = [
 const SAME = "The heads of this layer do not differ.";
 
 interface Answers {
-  /** null where it cannot be had. */
+  /** null if unavailable. */
   readonly specialization: Specialization | null;
   /** null where a profile of an older version has none. */
   readonly patterns: Patterns | null;
@@ -57,7 +57,7 @@ function alone(radar: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** `known` is told the answers, so that the table of all heads has them too. */
+/** `known` receives the answers, so that the table of all heads has them too. */
 export function radarSection(stage: HeadsStage, known: (answers: Answers) => void): RadarSection {
   const { source, signal } = stage;
   const body = h("div", { class: "aw-aims-body" });
@@ -253,7 +253,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
     readout.textContent = head === null ? headName(layer, own) : strongest(layer, head);
   }
 
-  /** What a pointed head does most, for its layer. */
+  /** Strongest specialization of the pointed head within its layer. */
   function strongest(layer: number, head: number): string {
     let best: Aim | null = null;
     let most = Number.NEGATIVE_INFINITY;
@@ -312,7 +312,7 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
 }
 
 const SCALES: Readonly<Record<Form, string>> = {
-  scaled: "Centre: least of the layer’s heads; rim: most, which need not be much.",
+  scaled: "Center: lowest head of this layer. Rim: highest (may still be small).",
   raw: "One scale for all axes, from 0 by the square root.",
   z: "Strong ring: mean of all heads of the model; in standard deviations.",
 };

@@ -29,7 +29,7 @@ export interface MapData {
   readonly layers: number;
   readonly layer: number;
   readonly open: StageId;
-  /** What the zones are called. */
+  /** Names of the zones. */
   readonly headings: Readonly<Record<Zone | "layers", string>>;
   /** Null while unknown. */
   readonly bars: Bars | null;
@@ -86,7 +86,7 @@ function box({ stage, x, y, w, h }: Placed, open: boolean): SVGElement {
   });
   const fits = (text: string, per: number): boolean => text.length * per <= w - AROUND;
   const title = fits(stage.title, CHARACTER.title) ? stage.title : stage.short;
-  // What a narrow box has no room for stands in the line below the map.
+  // Text that does not fit a narrow box goes to the line below the map.
   const size = sizesOf(stage).find((text) => fits(text, CHARACTER.size)) ?? "";
   element.append(
     svg("rect", {

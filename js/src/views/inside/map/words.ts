@@ -1,4 +1,4 @@
-/** What the map says in words: which layer changes the token most, and what a stage or a layer is. */
+/** Texts of the map: the layer that changes the token most, and names of stages and layers. */
 
 import { h } from "../../../draw/dom";
 import { argmax } from "../../../figures/derive/dimensions";
@@ -9,7 +9,7 @@ import type { ModelMeta } from "../../../protocol/types";
 import type { Bars, MapData } from "./map";
 import { formatParameters } from "./parameters";
 
-/** What the zones of the map are called while a layer is open. */
+/** Names of the map's zones while a layer is open. */
 export function zoneNames(layer: number, layers: number, preNorm: boolean): MapData["headings"] {
   return {
     embeddings: "Embeddings",
@@ -65,7 +65,7 @@ export function changeWords(
   return parts;
 }
 
-/** What the bars of the map are, and how far they go. */
+/** Legend of the map's bars, with their range. */
 export function changeLegend({ change, attention, ffn }: Bars, token: string): HTMLElement[] {
   const both = [...attention, ...ffn];
   const most = both[argmax(both)] ?? 0;

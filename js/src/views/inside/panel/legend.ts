@@ -1,4 +1,4 @@
-/** What the colours of the open stage's strips stand for. */
+/** Legend of the colors in the open stage's strips. */
 
 import { type Mode, ramp } from "../../../draw/color/ramp";
 import { h } from "../../../draw/dom";
@@ -49,7 +49,7 @@ export function panelLegend(
   );
   const weights = content.strips.find((one) => one.ramp === "weight");
   const shared = content.unit === "dimension" ? common : null;
-  /** Of the largest value of a group. */
+  /** Error of a group's largest value. */
   const errorIn = (group: string, top: number): number =>
     content.strips
       .filter((one) => one.group === group)

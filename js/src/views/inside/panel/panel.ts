@@ -352,7 +352,7 @@ export class StagePanel {
     this.#window.align(left, width);
   }
 
-  /** What stands at the cursor. */
+  /** Readout at the cursor. */
   #read(): void {
     const content = this.#content;
     if (content === null) return;

@@ -7,7 +7,7 @@ import { formatCount } from "../../../figures/format";
 
 export interface WindowData {
   readonly rows: readonly ArrayLike<number>[];
-  /** What is at hand, and the size of the whole. */
+  /** Available range, and the size of the whole. */
   readonly have: number;
   readonly size: number;
   readonly window: readonly [number, number];

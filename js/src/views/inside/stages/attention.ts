@@ -20,7 +20,7 @@ import { firstWindow } from "../data";
 
 const STRONGEST = 3;
 
-/** What only a single head has, while the mean head is chosen. */
+/** Stages of a single head, while the mean head is chosen. */
 export function needsHead({ stage }: Place): Content {
   const { n_heads } = stage.source.meta.model;
   const choose = h(
@@ -87,7 +87,7 @@ export async function scores(place: Place): Promise<Content> {
     head === null
       ? "the mean head averages weights; it has no scores"
       : (box.missing ?? "not in this saved page: it needs a kernel");
-  // What the mask forbids is no weight of 0.
+  // A forbidden cell has no weight, not a weight of 0.
   const possible = Float32Array.from(weight, (value, i) =>
     allowed?.[i] === 0 ? Number.NaN : value,
   );

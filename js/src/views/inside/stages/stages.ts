@@ -1,4 +1,4 @@
-/** What each stage shows. */
+/** Content of each stage. */
 
 import type { StageId } from "../../../figures/derive/stages";
 import type { Content, Place } from "../content";

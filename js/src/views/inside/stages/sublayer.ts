@@ -59,7 +59,7 @@ function beforeAdding(name: Half, output: Sized, sum: Sized): Sized {
   };
 }
 
-/** What enters a half, what it adds, their sum and the norm, in the order in which the token passes them. */
+/** Input of a sublayer, its output, their sum and the norm, in the order of computation. */
 export async function half(
   place: Place,
   name: Half,
