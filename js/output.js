@@ -17,7 +17,7 @@
     return new Response(stream).json();
   }
 
-  /** Red, green and blue, 0 to 255, and alpha, 0 to 1, however the colour is written. */
+  /** Red, green and blue, 0 to 255, and alpha, 0 to 1, however the color is written. */
   function channels(color) {
     const plain = /^rgba?\(([^)]+)\)$/.exec(color)?.[1].match(/[\d.]+/g);
     if (plain) return [...plain.slice(0, 3), plain[3] ?? 1].map(Number);

@@ -30,7 +30,7 @@ PHRASES = {
     r"\b(?:loaded|done|run) aside\b": "in the background",
     r"\bdrawn anew\b": "redrawn",
     r"\b(?:can|could) be had\b": "is available",
-    r"^ *(?:/\*\*|//) *(?:Of|What)\b(?!.*\?)": "begin with the subject: \"Errors of ...\", \"Name of ...\"",
+    r"^ *(?:/\*\*|//) *(?:Of|What)\b(?!.*\?)": 'begin with the subject: "Errors of ...", "Name of ..."',
 }
 
 

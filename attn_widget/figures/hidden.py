@@ -75,8 +75,8 @@ def hidden_path(hidden_states: Float32) -> HiddenPath:
 
 def _plane(rows: Float64) -> tuple[Float64, Float64]:
     """Projection of ``rows`` [m, d] on their first two principal directions, and their shares."""
-    centred = rows - rows.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
+    centered = rows - rows.mean(axis=0)
+    values, vectors = np.linalg.eigh(centered.T @ centered)
     best = vectors[:, :-3:-1]
     if best.shape[1] < 2:  # one dimension has no second direction
         best = np.pad(best, ((0, 0), (0, 2 - best.shape[1])))
@@ -85,7 +85,7 @@ def _plane(rows: Float64) -> tuple[Float64, Float64]:
     best = best * np.where(best[strongest, [0, 1]] < 0, -1.0, 1.0)
     total = values.sum()
     shares = np.maximum(values[:-3:-1], 0) / total if total > 0 else np.zeros(2)
-    return centred @ best, shares
+    return centered @ best, shares
 
 
 def residual_ratio(before: Float32, after: Float32) -> Float32:

@@ -20,14 +20,14 @@ OFFSETS = {"previous": -1, "next": 1}
 
 @dataclass(frozen=True)
 class Patterns:
-    """Mean weight on the neighbours of each query, for every head.
+    """Mean weight on the neighbors of each query, for every head.
 
-    Descriptive figures beside the metrics and the seven specialisations: roles do not use them.
+    Descriptive figures beside the metrics and the seven specializations: roles do not use them.
 
     Attributes
     ----------
     previous, next : float32 [L, H]
-        In [0, 1]; NaN = N/A: one token, or a mask that forbids the neighbour to every query.
+        In [0, 1]; NaN = N/A: one token, or a mask that forbids the neighbor to every query.
     """
 
     previous: Float32

@@ -21,7 +21,7 @@ RESTARTS: Any = 10  # k-means finds local optima (Any: scikit-learn's stub knows
 
 @dataclass(frozen=True)
 class Roles:
-    """Clusters of heads on the z-scores of their specialisation, named and laid out.
+    """Clusters of heads on the z-scores of their specialization, named and laid out.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     Parameters
     ----------
     zscores : mapping of str to float32 [L, H]
-        Global z-scores of the specialisation metrics; one with NaN is left out.
+        Global z-scores of the specialization metrics; one with NaN is left out.
     seed : int
         The same seed gives the same roles.
 
@@ -113,7 +113,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     axes = tuple(key for key, values in zscores.items() if np.isfinite(values).all())
     if not axes:
         raise NotAvailableError(
-            "Heads have no roles here: every specialisation metric is N/A or the same for all heads.",
+            "Heads have no roles here: every specialization metric is N/A or the same for all heads.",
             "See Analysis.specialization.reasons; a longer text tells more.",
         )
     shape = zscores[axes[0]].shape
@@ -184,8 +184,8 @@ def principal_plane(points: Float64) -> tuple[Float64, float]:
     explained : float
         Share of the variance.
     """
-    centred = points - points.mean(axis=0)
-    u, s, vt = np.linalg.svd(centred, full_matrices=False)
+    centered = points - points.mean(axis=0)
+    u, s, vt = np.linalg.svd(centered, full_matrices=False)
     # The direction of a component is arbitrary: its largest loading points up.
     signs = np.sign(vt[np.arange(len(vt)), np.abs(vt).argmax(axis=1)])
     layout = np.zeros((len(points), 2))

@@ -20,7 +20,7 @@ def mean_heads(trace: Trace) -> Iterator[Float32]:
 
 
 def with_residual(mean: Float32) -> Float64:
-    """``0.5 A + 0.5 I`` with rows renormalised, float64 [n, n]: attention and the residual stream.
+    """``0.5 A + 0.5 I`` with rows renormalized, float64 [n, n]: attention and the residual stream.
 
     A row without weights (NaN: all of it lay on tokens that were left out) passes by the residual.
 
@@ -68,7 +68,7 @@ def rollout(means: Iterable[Float32]) -> Iterator[Float32]:
 
 
 def layer_change(means: Iterable[Float32]) -> Float32:
-    """Jensen-Shannon distance between the mean heads of neighbouring layers, averaged over rows.
+    """Jensen-Shannon distance between the mean heads of neighboring layers, averaged over rows.
 
     ``sqrt((KL(p, m) + KL(q, m)) / 2)`` with ``m = (p + q) / 2`` and natural logarithms.
 

@@ -1,4 +1,4 @@
-"""Seven head-specialisation metrics (docs/definitions.md, section 3)."""
+"""Seven head-specialization metrics (docs/definitions.md, section 3)."""
 
 from __future__ import annotations
 

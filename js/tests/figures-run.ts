@@ -150,7 +150,7 @@ const logSumExp = (row: readonly number[]): number =>
 const stack = (values: readonly number[]): NdArray => float32(values, LAYERS, HEADS);
 const SIZE = LAYERS * HEADS;
 
-/** Raw specialisations of every head; `entities` is N/A, as in a text without one. */
+/** Raw specializations of every head; `entities` is N/A, as in a text without one. */
 export const RAW: Readonly<Record<string, readonly number[]>> = (() => {
   const next = random(3);
   const keys = ["syntax", "semantics", "cls", "punctuation", "entities", "long_range", "self"];

@@ -100,7 +100,7 @@ describe("tokens", () => {
       expect(visible(text)).toBe(text);
   });
 
-  it("recognises how a vocabulary marks word pieces", () => {
+  it("recognizes how a vocabulary marks word pieces", () => {
     expect(tokenScheme(["[CLS]", "sit", "##ting"])).toBe("wordpiece");
     expect(tokenScheme(["<s>", "Hello", "Ġworld"])).toBe("byte-level");
     expect(tokenScheme(["▁Hello", "▁world"])).toBe("metaspace");

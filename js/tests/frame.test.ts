@@ -168,7 +168,7 @@ describe("the progress of a run", () => {
     expect(bar.element.hidden).toBe(true);
   });
 
-  test("says what is done of what, to the eye and to a screen reader, and can be cancelled", () => {
+  test("says what is done of what, to the eye and to a screen reader, and can be canceled", () => {
     const cancel = vi.fn();
     const bar = createProgress(() => undefined);
     const progress = { label: "Layers", done: 3, total: 6 };

@@ -76,7 +76,7 @@ describe("what Python sends", () => {
     expect(numbers(alone, "weights")).toEqual(whole.slice(20));
   });
 
-  test("says for every specialisation its numbers or why there are none", () => {
+  test("says for every specialization its numbers or why there are none", () => {
     const reply = replyTo({ kind: "specialization" });
     const { keys, reasons, chance } = reply.data as {
       keys: string[];

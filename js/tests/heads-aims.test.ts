@@ -289,7 +289,7 @@ describe("figures of a profile", () => {
   });
 });
 
-it("gives away every head's metrics and raw specialisations, N/A as null", async () => {
+it("gives away every head's metrics and raw specializations, N/A as null", async () => {
   const { source } = await draw();
   const table = (await drawn?.table()) as Table;
   expect(table.columns).toEqual([

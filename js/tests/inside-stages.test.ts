@@ -35,13 +35,13 @@ const PRE_NORM: Architecture = { ...ARCH, preNorm: true, missing: { position: RO
 describe("the stages", () => {
   const ids = (arch: Architecture) => stagesOf(META, arch).map(({ id }) => id);
 
-  test("normalise after each sum in a post-norm layer", () => {
+  test("normalize after each sum in a post-norm layer", () => {
     const order = ids(ARCH);
     expect(order.indexOf("attention_norm")).toBe(order.indexOf("attention_sum") + 1);
     expect(order.indexOf("ffn_norm")).toBe(order.indexOf("ffn_sum") + 1);
   });
 
-  test("normalise before attention and before the FFN in a pre-norm layer", () => {
+  test("normalize before attention and before the FFN in a pre-norm layer", () => {
     const order = ids(PRE_NORM);
     expect(order.indexOf("attention_norm")).toBe(order.indexOf("qkv") - 1);
     expect(order.indexOf("ffn_norm")).toBe(order.indexOf("ffn_activation") - 1);

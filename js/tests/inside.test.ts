@@ -544,7 +544,7 @@ describe("when answers fail", () => {
 
 describe("a saved page with a part of the stages", () => {
   const panel = (): HTMLElement => one("[data-aw-part=stage-panel]");
-  const greyed = (): string[] =>
+  const grayed = (): string[] =>
     [...element.querySelectorAll<HTMLElement>("[data-aw-part=stage].is-absent")].map(
       ({ dataset }) => dataset.stage!,
     );
@@ -553,15 +553,15 @@ describe("a saved page with a part of the stages", () => {
   const ofToken2 = (request: SliceRequest): boolean =>
     ofAttention(request) || JSON.stringify(request.rows) === "[2,3]";
 
-  it("opens on the first one that it has, and greys the others with the reason", async () => {
+  it("opens on the first one that it has, and grays the others with the reason", async () => {
     await draw({}, { live: false, has: ofAttention });
     expect(panel().dataset.stage).toBe("scores");
     expect(element.querySelectorAll("[data-tensor=weights] rect").length).toBeGreaterThan(0);
-    expect(greyed()).toEqual(expect.arrayContaining(["token", "qkv", "head_output", "ffn_sum"]));
-    expect(greyed()).not.toContain("weights");
+    expect(grayed()).toEqual(expect.arrayContaining(["token", "qkv", "head_output", "ffn_sum"]));
+    expect(grayed()).not.toContain("weights");
     // Lengths and turns of hidden states are in every page.
-    expect(greyed()).not.toContain("hidden");
-    expect(greyed()).not.toContain("mlm");
+    expect(grayed()).not.toContain("hidden");
+    expect(grayed()).not.toContain("mlm");
     await open("token");
     expect(panel().textContent).toContain("not in this saved page");
     expect(drawn!.table()).toBeNull();
@@ -586,7 +586,7 @@ describe("a saved page with a part of the stages", () => {
   it("shows the row of the token that it has, with the numbers of that row", async () => {
     await draw({ token: 2 }, { live: false, has: ofToken2 });
     expect(panel().dataset.stage).toBe("token");
-    expect(greyed()).toEqual(["segment"]);
+    expect(grayed()).toEqual(["segment"]);
     await open("ffn_output");
     const { rows } = (await drawn!.table())!;
     const own = rows.filter(([name]) => name === "ffn_output").map((row) => row.at(-1));

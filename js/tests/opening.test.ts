@@ -79,7 +79,7 @@ describe("the ramp of words", () => {
     expect(beyondText(apart, "words")).toBe("");
   });
 
-  test("draws what passes it in the last colour, each cell hatched once", async () => {
+  test("draws what passes it in the last color, each cell hatched once", async () => {
     const matrix = await matrixOf(WEIGHTS);
     const max = topOf(matrix, "words");
     expect(rampIndex(0.9, max, "words")).toBe(255);

@@ -159,11 +159,11 @@ describe("a saved drawing", () => {
     svg.append(text);
     return svg;
   };
-  const colours = { ground: "#fff", ink: "#000", muted: "#555" };
+  const colors = { ground: "#fff", ink: "#000", muted: "#555" };
   const parse = (svg: string): Document => new DOMParser().parseFromString(svg, "image/svg+xml");
 
   it("is well-formed XML whatever its texts hold, and runs nothing", () => {
-    const svg = parse(vectorOf(drawing(), ["<b>&\u0000", "]]>"], colours));
+    const svg = parse(vectorOf(drawing(), ["<b>&\u0000", "]]>"], colors));
     expect(svg.querySelector("parsererror")).toBeNull();
     expect(svg.querySelector("script")).toBeNull();
     const texts = [...svg.querySelectorAll("text")].map((text) => text.textContent);
@@ -172,7 +172,7 @@ describe("a saved drawing", () => {
   });
 
   it("has room for the drawing and for every line of the caption", () => {
-    const root = parse(vectorOf(drawing(), ["one", "two"], colours)).documentElement;
+    const root = parse(vectorOf(drawing(), ["one", "two"], colors)).documentElement;
     expect(Number(root.getAttribute("width"))).toBeGreaterThanOrEqual(300);
     const lines = [...root.querySelectorAll("[data-aw-caption]")];
     expect(lines.map((line) => line.textContent)).toEqual(["one", "two"]);

@@ -96,7 +96,7 @@ describe("layouts", () => {
   });
 });
 
-it("colours levels in order of lightness, each to be seen on its ground", () => {
+it("colors levels in order of lightness, each to be seen on its ground", () => {
   for (const [mode, ground, way] of [
     ["light", [255, 255, 255], 1],
     ["dark", [17, 19, 23], -1],

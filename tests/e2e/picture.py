@@ -9,7 +9,7 @@ from scripts.lab import Widget
 
 # OKLab lightness of the ends of the weight ramp on a light ground; in between it falls evenly.
 LIGHTEST, DARKEST = 0.975, 0.25
-# Half a step of the 256-step ramp, and a colour channel rounded to 8 bits.
+# Half a step of the 256-step ramp, and a color channel rounded to 8 bits.
 RAMP_ERROR = 0.5 / 255 + 0.008
 
 CENTRES = """async (map, n) => {
@@ -44,6 +44,6 @@ def lightness(rgb: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def drawn_shares(widget: Widget, n: int) -> NDArray[np.float64]:
-    """The place of every cell on the ramp, 0 to 1, ``[query, key]``, from the pixel at its centre."""
+    """The place of every cell on the ramp, 0 to 1, ``[query, key]``, from the pixel at its center."""
     pixels = np.asarray(widget.part("heatmap").evaluate(CENTRES, n), dtype=np.float64)
     return (LIGHTEST - lightness(pixels[..., :3])) / (LIGHTEST - DARKEST)

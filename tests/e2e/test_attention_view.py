@@ -18,7 +18,7 @@ TEXT = "The trophy does not fit into the suitcase because it is too large. It is
 # float32 numbers, written with all digits.
 ERROR = 1e-6
 # The map of one link is all but white (above 240 in each channel) besides that link (35, 25, 67). Where a
-# device pixel is no whole part of a CSS pixel the browser may share the link between neighbours.
+# device pixel is no whole part of a CSS pixel the browser may share the link between neighbors.
 DARK = 150
 
 TWO_FRAMES = (

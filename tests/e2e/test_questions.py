@@ -89,7 +89,7 @@ def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
     expect(reader.part("head-name")).to_have_text(f"L{layer} · H{head}")
 
 
-def test_which_head_specialises_in_punctuation(reader: Reader) -> None:
+def test_which_head_specializes_in_punctuation(reader: Reader) -> None:
     reader.shade("punctuation")
     layer, head = place_of_largest(reader.analysis.specialization.punctuation)
     expect(reader.part("grid-most")).to_contain_text(f"L{layer} · H{head}")

@@ -98,8 +98,8 @@ def pixels(data: bytes) -> NDArray[np.uint8]:
         elif kind == b"IDAT":
             packed += body
         at += 12 + length
-    width, height, depth, colour, _, _, interlaced = header
-    channels = {2: 3, 6: 4}[colour]
+    width, height, depth, color, _, _, interlaced = header
+    channels = {2: 3, 6: 4}[color]
     assert (depth, interlaced) == (8, 0)
     rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + width * channels)
     image = np.zeros((height, width * channels), np.uint8)
@@ -251,12 +251,12 @@ def test_an_svg_is_xml_that_opens_by_itself(
           const context = canvas.getContext("2d");
           context.drawImage(image, 0, 0);
           const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
-          return {width: canvas.width, colours: new Set(new Uint32Array(data.buffer)).size};
+          return {width: canvas.width, colors: new Set(new Uint32Array(data.buffer)).size};
         }""",
         text,
     )
     assert size["width"] == int(root.get("width") or 0) > 300
-    assert size["colours"] > 20
+    assert size["colors"] > 20
 
 
 # Keeps the markup that a picture is made of: an image with the address of an SVG.

@@ -64,7 +64,7 @@ def test_512_tokens_of_one_word_are_one_position() -> None:
     np.testing.assert_allclose(found, np.ones((2, 1, 1)), atol=1e-5)
 
 
-def test_neighbours_of_two_segments_are_two_words() -> None:
+def test_neighbors_of_two_segments_are_two_words() -> None:
     tokens = [Token("a", 0, 0, 1, word=0, segment=0), Token("b", 1, 0, 1, word=0, segment=1)]
     assert group_tokens(tokens, words=True, special=True).sizes.tolist() == [1, 1]
 

@@ -54,12 +54,12 @@ def test_uniform_attention_is_at_chance() -> None:
         np.testing.assert_allclose(values, 1 / 7, atol=1e-6)
 
 
-def test_one_token_has_no_neighbours() -> None:
+def test_one_token_has_no_neighbors() -> None:
     found = patterns(np.ones((1, 2, 1, 1), np.float32))
     assert all(np.isnan(values).all() for values in found.as_dict().values())
 
 
-def test_a_neighbour_that_the_mask_forbids_is_na_and_not_zero() -> None:
+def test_a_neighbor_that_the_mask_forbids_is_na_and_not_zero() -> None:
     causal = np.tril(np.ones((5, 5), dtype=bool))
     weights = layers(5, layers=2) * causal
     weights /= weights.sum(axis=-1, keepdims=True)
@@ -95,7 +95,7 @@ def test_an_analysis_has_them_and_answers_for_them() -> None:
     assert list(a.patterns.to_dataframe()) == ["layer", "head", *KEYS]
 
 
-def test_words_have_neighbours_too() -> None:
+def test_words_have_neighbors_too() -> None:
     weights = layers(4, layers=1)
     a = from_attentions(weights, ["un", "##do", "it", "now"], tagger=None)
     merged = a.view(words=True)

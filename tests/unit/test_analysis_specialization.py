@@ -1,4 +1,4 @@
-"""The seven specialisation metrics: raw, scaled, standardised, N/A."""
+"""The seven specialization metrics: raw, scaled, standardized, N/A."""
 
 from __future__ import annotations
 

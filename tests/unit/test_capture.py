@@ -278,7 +278,7 @@ def test_a_causal_model_says_which_cells_are_impossible() -> None:
     )
 
 
-def test_grouped_keys_belong_to_neighbouring_heads() -> None:
+def test_grouped_keys_belong_to_neighboring_heads() -> None:
     from attn_widget.trace import LayerQKV
 
     torch.manual_seed(0)

@@ -51,7 +51,7 @@ def test_a_view_has_the_columns_of_the_contract(
     assert (widget.to_csv(view=view) or "").splitlines()[0] == columns
 
 
-def test_heads_have_every_metric_and_specialisation(widget: aw.AttentionWidget) -> None:
+def test_heads_have_every_metric_and_specialization(widget: aw.AttentionWidget) -> None:
     frame = widget.to_dataframe("heads")
     run = widget.analysis
     assert list(frame.columns) == ["layer", "head", *run.metrics.keys, *run.specialization.raw]

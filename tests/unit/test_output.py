@@ -45,7 +45,7 @@ def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWi
     assert light.shape == (n * side, n * side)
     cells = light[side // 2 :: side, side // 2 :: side]
     order = np.argsort(weights, axis=None)
-    # Even steps of lightness: no larger weight is lighter, but for rounding of colours.
+    # Even steps of lightness: no larger weight is lighter, but for rounding of colors.
     assert (np.diff(cells.ravel()[order]) <= 1).all()
     assert cells.ravel()[order[-1]] < 60 < 230 < cells.ravel()[order[0]]
 

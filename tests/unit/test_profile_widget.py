@@ -79,7 +79,7 @@ def test_the_pack_has_every_figure_of_the_profile_and_no_text(
 
 
 @needs_spacy
-def test_specialisation_is_scaled_from_the_means_without_a_chance_level(
+def test_specialization_is_scaled_from_the_means_without_a_chance_level(
     widget: ProfileWidget, profile: Profile
 ) -> None:
     reply, arrays = ask(widget, kind="specialization")

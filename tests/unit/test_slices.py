@@ -108,7 +108,7 @@ def test_flow_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch
     assert "Rollout answers" in reply["hint"]
 
 
-def test_specialisations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> None:
+def test_specializations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="specialization")
     found = analysis.specialization
     assert data["keys"] == list(found.raw)

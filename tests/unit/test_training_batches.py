@@ -1,4 +1,4 @@
-"""What one training batch holds: masking, neighbours, special tokens, the same at every call."""
+"""What one training batch holds: masking, neighbors, special tokens, the same at every call."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_text_without_names_is_refused_in_words(tmp_path: Path) -> None:
         build_batch(corpus, only("names"), VOCABULARY, (0, 0, 0))
 
 
-def test_half_of_the_pairs_are_true_neighbours_and_say_so(corpus: Corpus) -> None:
+def test_half_of_the_pairs_are_true_neighbors_and_say_so(corpus: Corpus) -> None:
     right = total = true = 0
     for part in range(40):
         batch = build_batch(corpus, only("pair", mask_rate=0.0), VOCABULARY, (3, 0, part))
@@ -170,9 +170,9 @@ def test_half_of_the_pairs_are_true_neighbours_and_say_so(corpus: Corpus) -> Non
             last = (int(ids[first_end - 1]) - 1000) // 20
             following = (int(ids[first_end + 1]) - 1000) // 20
             assert second_end == len(ids) - 1
-            neighbours = following == (last + 1) % N_SENTENCES
-            # a random draw hits the true neighbour once in N_SENTENCES
-            right += neighbours == (label == 0)
+            neighbors = following == (last + 1) % N_SENTENCES
+            # a random draw hits the true neighbor once in N_SENTENCES
+            right += neighbors == (label == 0)
             true += label == 0
             total += 1
     assert abs(true / total - 0.5) < 5 * np.sqrt(0.25 / total)

@@ -1,4 +1,4 @@
-"""Where a head looks: the texts of seven specialisations and two positional patterns (definitions, section 3)."""
+"""Where a head looks: the texts of seven specializations and two positional patterns (definitions, section 3)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ SPECIALIZATIONS = (
         formula=r"\operatorname*{mean}_{|i-j| \ge 5} A_{ij}",
         spoken="the mean of the weights of all pairs five or more tokens apart",
         symbols="A mean over pairs, not a share: its chance level falls with the length of the text.",
-        high="queries look far beyond their neighbours.",
+        high="queries look far beyond their neighbors.",
         chance="1 / n",
         references=[KOVALEVA],
     ),

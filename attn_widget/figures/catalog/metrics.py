@@ -191,7 +191,7 @@ def q75(head: HeadMatrix) -> float:
     return head.quartiles[2]
 
 
-@metric("focus_normalized", "Focus, normalised")
+@metric("focus_normalized", "Focus, normalized")
 def focus_normalized(head: HeadMatrix) -> float:
     return head.entropy / head.most if head.most > 0 else float("nan")
 

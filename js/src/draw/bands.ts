@@ -33,7 +33,7 @@ export interface BandsData {
   readonly total: number;
   readonly window: readonly [number, number];
   readonly cursor: number;
-  /** Colours by square root of the magnitude. */
+  /** Colors by square root of the magnitude. */
   readonly root: boolean;
   /** Label of an index on the axis. */
   name(index: number): string;

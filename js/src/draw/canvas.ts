@@ -39,8 +39,8 @@ export function drawFiner(ratio: number): void {
   least = ratio;
 }
 
-export interface Colouring {
-  /** The value that gets the last colour. */
+export interface Coloring {
+  /** The value that gets the last color. */
   readonly top: number;
   /** Square roots instead of values. */
   readonly root: boolean;
@@ -48,13 +48,13 @@ export interface Colouring {
   readonly signed: boolean;
 }
 
-/** A canvas of one pixel a cell: `values` by colour table. */
+/** A canvas of one pixel a cell: `values` by color table. */
 export function heatImage(
   values: Float32Array,
   rows: number,
   columns: number,
   words: Uint32Array,
-  { top, root, signed }: Colouring,
+  { top, root, signed }: Coloring,
 ): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -63,7 +63,7 @@ export function heatImage(
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   const last = RAMP_SIZE - 1;
-  // Truncating after 0.5 rounds; what passes `top` has the last colour.
+  // Truncating after 0.5 rounds; what passes `top` has the last color.
   const factor = top > 0 ? 1 / top : 0;
   if (signed) {
     for (let i = 0; i < pixels.length; i++)
@@ -85,7 +85,7 @@ export function heatImage(
   return canvas;
 }
 
-/** Diagonal hatching: a cell that cannot be, never a colour of the ramp. */
+/** Diagonal hatching: a cell that cannot be, never a color of the ramp. */
 export function hatching(context: CanvasRenderingContext2D, color: string): CanvasPattern {
   const SIDE = 6;
   const tile = document.createElement("canvas");

@@ -9,7 +9,7 @@ const PATHS = {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A 16 px icon in the colour of the text. */
+/** A 16 px icon in the color of the text. */
 export function icon(name: keyof typeof PATHS): SVGElement {
   const element = document.createElementNS(SVG, "svg");
   element.setAttribute("class", "aw-icon");

@@ -64,7 +64,7 @@ function sizeOf(svg: SVGSVGElement): { width: number; height: number } {
   return { width: Math.ceil(side("width", box?.[2])), height: Math.ceil(side("height", box?.[3])) };
 }
 
-/** A ramp of colours and what stands at its ends. */
+/** A ramp of colors and what stands at its ends. */
 export interface VectorLegend {
   readonly colors: readonly string[];
   readonly low: string;

@@ -160,7 +160,7 @@ export function tokenScheme(
   return found;
 }
 
-/** Characters that would otherwise leave no mark, or that would reorder their neighbours. */
+/** Characters that would otherwise leave no mark, or that would reorder their neighbors. */
 const UNSEEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u202f\u3000\u3164\u115f\u1160]/u;
 /** Joiners are part of a script or an emoji when something stands on both sides. */
@@ -239,7 +239,7 @@ export function spokenToken(label: TokenLabel): string {
 
 /**
  * `<span class="aw-token"><bdi>##ing</bdi><bdi>ing</bdi></span>`: each text isolated, so that a
- * right-to-left token leaves its neighbours in place.
+ * right-to-left token leaves its neighbors in place.
  */
 export function tokenElement(label: TokenLabel, className = "aw-token"): HTMLElement {
   const span = document.createElement("span");

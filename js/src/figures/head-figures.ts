@@ -1,4 +1,4 @@
-/** The slices about all heads: specialisations, patterns, roles. Equal questions are cached by the source. */
+/** The slices about all heads: specializations, patterns, roles. Equal questions are cached by the source. */
 
 import type { NdArray, Slice, Source } from "../protocol/types";
 import { PATTERN_KEYS } from "./catalog/names";

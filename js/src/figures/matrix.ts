@@ -108,7 +108,7 @@ function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "ma
 }
 
 const PREFETCH_DELAY_MS = 120;
-/** Above this a neighbour costs more than the wait that it saves. */
+/** Above this a neighbor costs more than the wait that it saves. */
 const PREFETCH_TOKENS = 512;
 
 export const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => ({
@@ -134,7 +134,7 @@ const matrixRequest = ({ layer, head, quantity }: Wanted): SliceRequest =>
   quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
 
 /** The matrices one step away by arrow key. */
-function neighbours(source: Source, { layer, head, quantity }: Wanted): SliceRequest[] {
+function neighbors(source: Source, { layer, head, quantity }: Wanted): SliceRequest[] {
   const { n_layers, n_heads } = source.meta.model;
   const near: [number, HeadIndex][] = [
     [layer - 1, head],
@@ -223,7 +223,7 @@ export function createMatrix(
       for (const listener of [...early, ...listeners]) listener(current);
       if (source.live && n <= PREFETCH_TOKENS) {
         idle = setTimeout(() => {
-          for (const request of neighbours(source, selection)) {
+          for (const request of neighbors(source, selection)) {
             source.slice(request, options).catch(() => undefined);
           }
         }, PREFETCH_DELAY_MS);

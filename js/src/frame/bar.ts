@@ -1,4 +1,4 @@
-/** The bar: which head, what is shown, on which scale, and what the colours mean. */
+/** The bar: which head, what is shown, on which scale, and what the colors mean. */
 
 import { ramp } from "../draw/color/ramp";
 import { rampValue, SCALE_LABELS } from "../draw/color/scale";
@@ -11,7 +11,7 @@ import { itemAt } from "../protocol/required";
 import type { Scale, Selection, Theme } from "../state/selection";
 import type { ViewContext } from "../views/contract";
 
-/** Colour stops of a CSS gradient: enough that no eye sees them. */
+/** Color stops of a CSS gradient: enough that no eye sees them. */
 const STOPS = 17;
 
 const NO_HEAD = "Rollout mixes the heads of all layers up to this one: it has no head to choose.";
@@ -195,7 +195,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     high.textContent = most;
     middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, error) : "";
     setAttributes(high, { "data-aw-value": exact(top, error), title: exact(top, error) });
-    legend.setAttribute("aria-label", `Colour of a ${called}: ${SCALE_LABELS[scale]}, ${most}`);
+    legend.setAttribute("aria-label", `Color of a ${called}: ${SCALE_LABELS[scale]}, ${most}`);
     legend.title = SCALE_LABELS[scale];
     const beyond = legend.hidden ? "" : beyondText(shown, scale);
     passing.hidden = beyond === "";
@@ -257,7 +257,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       legend,
       passing,
       profile === null
-        ? choose<Scale>("Scale of the colours", "scale", [
+        ? choose<Scale>("Scale of the colors", "scale", [
             ["words", "scale: max of words"],
             ["head", "scale: max of head"],
             ["unit", "scale: 0 to 1"],

@@ -141,7 +141,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
         "aria-hidden": "true",
       });
       made.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
-      // Only weights have the colour of a weight.
+      // Only weights have the color of a weight.
       if (row >= 0 && !flowing) {
         made.style.background = itemAt(css, Math.max(PALEST, rampIndex(value, ramps, scale)));
       }

@@ -365,7 +365,7 @@ const NAMES = {
   roles: "This seed",
   language: "The tagging of the words",
   layer_change: "The change from layer to layer",
-  specialization: "What the heads specialise in",
+  specialization: "What the heads specialize in",
   patterns: "Where the heads look",
   hidden_path: "The path of the hidden states",
   residuals: "What each layer adds",

@@ -1,4 +1,4 @@
-/** Categories that no eye has to tell apart by colour alone: a colour, a shape and a letter each. */
+/** Categories that no eye has to tell apart by color alone: a color, a shape and a letter each. */
 
 import { itemAt } from "../../protocol/required";
 import type { Mode, Rgb } from "./ramp";

@@ -1,4 +1,4 @@
-/** Colour ramps, made in OKLCH so that lightness moves evenly, as 256-entry tables for canvases. */
+/** Color ramps, made in OKLCH so that lightness moves evenly, as 256-entry tables for canvases. */
 
 import { itemAt } from "../../protocol/required";
 
@@ -96,7 +96,7 @@ export interface Ramp {
   readonly rgb: readonly Rgb[];
   /** The same as little-endian RGBA words, for `ImageData`. */
   readonly words: Uint32Array;
-  /** The same as CSS colours. */
+  /** The same as CSS colors. */
   readonly css: readonly string[];
 }
 
@@ -121,7 +121,7 @@ function toRgb([lightness, chroma, hue]: Stop): Rgb | null {
   }) as unknown as Rgb;
 }
 
-/** The nearest colour of the same lightness and hue that a screen can show. */
+/** The nearest color of the same lightness and hue that a screen can show. */
 function inGamut(stop: Stop): Rgb {
   const [lightness, chroma, hue] = stop;
   for (let share = 1; share >= 0; share -= 0.02) {
@@ -166,7 +166,7 @@ export function ramp(name: RampName, mode: Mode): Ramp {
   return found;
 }
 
-/** WCAG relative luminance of an sRGB colour, 0..1. */
+/** WCAG relative luminance of an sRGB color, 0..1. */
 export function luminance([r, g, b]: Rgb): number {
   const linear = (byte: number): number => {
     const value = byte / 255;
@@ -175,7 +175,7 @@ export function luminance([r, g, b]: Rgb): number {
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** Black or white, whichever reads better on a colour. */
+/** Black or white, whichever reads better on a color. */
 export function inkOn(color: Rgb): "#000" | "#fff" {
   return luminance(color) > 0.179 ? "#000" : "#fff";
 }

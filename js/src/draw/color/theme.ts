@@ -1,4 +1,4 @@
-/** Light or dark, and the colours that canvases need: the host's where it has them, else our own. */
+/** Light or dark, and the colors that canvases need: the host's where it has them, else our own. */
 
 import type { Theme } from "../../state/selection";
 import type { Mode } from "./ramp";
@@ -67,7 +67,7 @@ export function modeOf(element: Element): Mode {
   return root?.dataset.theme === "dark" ? "dark" : "light";
 }
 
-/** Call `listener` whenever the widget around `element` changes its colours. */
+/** Call `listener` whenever the widget around `element` changes its colors. */
 export function onTheme(element: Element, listener: () => void, signal: AbortSignal): void {
   const root = element.closest<HTMLElement>(`.${ROOT_CLASS}`);
   if (root === null) return;
@@ -86,7 +86,7 @@ export interface Palette {
   readonly font: string;
 }
 
-/** Colours and font as a canvas takes them: custom properties resolved by a probe. */
+/** Colors and font as a canvas takes them: custom properties resolved by a probe. */
 export function palette(element: Element): Palette {
   const probe = document.createElement("span");
   probe.hidden = true;

@@ -39,7 +39,7 @@ export function weightLegend(): WeightLegend {
       middle.textContent = scale === "sqrt" ? formatNumber(half, undefined, off) : "";
       element.setAttribute(
         "aria-label",
-        `Colours: 0 to ${most}${scale === "sqrt" ? ", by square root" : ""}`,
+        `Colors: 0 to ${most}${scale === "sqrt" ? ", by square root" : ""}`,
       );
     },
   };

@@ -6,7 +6,7 @@ import { ramp } from "../color/ramp";
 import type { Palette } from "../color/theme";
 import { type Geometry, GRID_FROM, type HeatmapData, MARGINAL } from "./types";
 
-/** How strong the hatching over a colour is. */
+/** How strong the hatching over a color is. */
 export const BEYOND = 0.55;
 /** Sentences nearer than this (px) are many. */
 const CROWDED = 48;
@@ -163,7 +163,7 @@ function paintGrid(
   }
 }
 
-/** Where a sentence (dashed) or a segment (solid) begins: ink with a rim, to be seen on any colour. */
+/** Where a sentence (dashed) or a segment (solid) begins: ink with a rim, to be seen on any color. */
 export function paintBoundaries(
   context: CanvasRenderingContext2D,
   g: Geometry,

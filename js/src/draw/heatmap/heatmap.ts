@@ -56,7 +56,7 @@ export class Heatmap {
   #highlights = NO_HIGHLIGHTS;
   #geometry: Geometry | null = null;
   #frame = 0;
-  /** Width of the longest label (px); null when labels or colours have changed. */
+  /** Width of the longest label (px); null when labels or colors have changed. */
   #longest: number | null = null;
   /** Column labels stand on end. */
   #upright = false;
@@ -94,10 +94,10 @@ export class Heatmap {
   show(data: HeatmapData): void {
     if (data.size !== this.#data?.size) this.#transform = IDENTITY;
     const before = this.#data;
-    const sameColours = (["values", "scale", "ramp", "max"] as const).every(
+    const sameColors = (["values", "scale", "ramp", "max"] as const).every(
       (key) => data[key] === before?.[key],
     );
-    if (!sameColours) this.#cells.forgetCells();
+    if (!sameColors) this.#cells.forgetCells();
     if (data.allowed !== before?.allowed) this.#cells.forgetMask();
     if (data.labels !== this.#data?.labels) this.#longest = null;
     this.#data = data;
@@ -116,7 +116,7 @@ export class Heatmap {
     this.draw();
   }
 
-  /** Colours changed. */
+  /** Colors changed. */
   recolor(): void {
     this.#colors = null;
     this.#cells.forgetCells();

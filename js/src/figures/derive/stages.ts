@@ -215,8 +215,8 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     by(preNorm ? hidden : inner),
     "norms",
     preNorm
-      ? "Normalised before attention reads it (pre-norm)."
-      : "The sum normalised (post-norm).",
+      ? "Normalized before attention reads it (pre-norm)."
+      : "The sum normalized (post-norm).",
     why("attention_norm"),
   );
   const feedForward = [
@@ -254,7 +254,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     ["LayerNorm", "Norm"],
     by(inner),
     "norms",
-    preNorm ? "Normalised before the FFN reads it (pre-norm)." : "The sum normalised (post-norm).",
+    preNorm ? "Normalized before the FFN reads it (pre-norm)." : "The sum normalized (post-norm).",
     why("ffn_norm"),
   );
   const layer = preNorm

@@ -98,7 +98,7 @@ export function paintFigures(
   return { least, most };
 }
 
-/** A colour and, where it fits, a letter for each role. */
+/** A color and, where it fits, a letter for each role. */
 export function paintRoles(
   context: CanvasRenderingContext2D,
   cells: Cells,

@@ -219,7 +219,7 @@ export function attentionControls(
       low.textContent = formatNumber(-most, undefined, error);
       high.textContent = `+${text}`;
       setAttributes(high, { "data-aw-value": exact(most, error), title: exact(most, error) });
-      const words = `Colour of a score: the same on both sides of 0, up to ±${text}`;
+      const words = `Color of a score: the same on both sides of 0, up to ±${text}`;
       setAttributes(legend, { "aria-label": words, title: words });
     },
   };

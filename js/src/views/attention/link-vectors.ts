@@ -18,7 +18,7 @@ function cells(values: Float32Array, most: number, css: readonly string[]): stri
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** `host` is an element of the widget: its theme decides the colours. */
+/** `host` is an element of the widget: its theme decides the colors. */
 export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): HTMLElement {
   const products = q.map((value, i) => value * itemAt(k, i));
   const rows = [
@@ -45,7 +45,7 @@ export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): H
         strip,
         h(
           "span",
-          { class: "aw-number aw-muted", title: "the colours' ends" },
+          { class: "aw-number aw-muted", title: "the colors' ends" },
           `±${formatNumber(most)}`,
         ),
       ];

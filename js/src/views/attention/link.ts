@@ -81,7 +81,7 @@ function ends(
 const isImpossible = ({ allowed, size }: Matrix, row: number, column: number): boolean =>
   allowed !== null && allowed[row * size + column] === 0;
 
-/** The card at the pointer; where scores are what the colours show, the score comes first. */
+/** The card at the pointer; where scores are what the colors show, the score comes first. */
 export function linkCard(
   matrix: Matrix,
   row: number,

@@ -230,6 +230,6 @@ export function createCard(
 
 /** Stands under the entropy, whose raw sum grows with n: its share of the maximum, and effective keys. */
 export function entropyDetail(value: number, largest: number, keys: number): string {
-  const normalised = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-  return `${normalised} of max, ${formatNumber(keys)} keys a query`;
+  const normalized = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
+  return `${normalized} of max, ${formatNumber(keys)} keys a query`;
 }

@@ -1,4 +1,4 @@
-/** All heads: metrics as cards, seven specialisations as a radar, roles as a map, everything as a table. */
+/** All heads: metrics as cards, seven specializations as a radar, roles as a map, everything as a table. */
 
 import { h } from "../../draw/dom";
 import { createPopover } from "../../draw/popover";

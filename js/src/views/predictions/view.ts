@@ -29,7 +29,7 @@ const TOP_K = 5;
 /** Position, token, mask, original, guesses. */
 const COLUMNS = TOP_K + 4;
 /** Why a run was aborted: by the reader, who keeps what has come. */
-const CANCELLED = "cancelled";
+const CANCELED = "canceled";
 /** Rows that get their cells at once, and then with every frame: more than fit on a screen. */
 const ROWS_A_FRAME = 48;
 
@@ -79,7 +79,7 @@ function draw(
   const list = createList(n, COLUMNS, n > ROWS_A_FRAME);
   const switcher = createModeSwitch(source, TOP_K, (mode) => void show(mode), stop.signal);
   const progress = createMaskedProgress(n, {
-    cancel: () => loading?.abort(CANCELLED),
+    cancel: () => loading?.abort(CANCELED),
     resume: () => void show("masked"),
   });
   const strip = h("div", {});
@@ -125,8 +125,8 @@ function draw(
     } catch (error) {
       if (stop.signal.aborted || loading !== mine) return;
       root.removeAttribute("aria-busy");
-      const cancelled = mine.signal.reason === CANCELLED;
-      if (isAbort(error) && !cancelled) return;
+      const canceled = mine.signal.reason === CANCELED;
+      if (isAbort(error) && !canceled) return;
       if (mode === "masked" && maskedRun.predictions !== null) {
         if (current?.mode !== "masked") fill(maskedRun.predictions);
         progress.stopped(maskedRun.predictions.done);
@@ -137,7 +137,7 @@ function draw(
         if (current === null && painted !== null) fill(painted);
         switcher.set(current?.mode ?? "as_is");
       }
-      if (cancelled) {
+      if (canceled) {
         summarize();
         return;
       }

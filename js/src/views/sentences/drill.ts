@@ -29,7 +29,7 @@ export interface Drill {
   readonly element: HTMLElement;
   readonly place: Place;
   show(matrix: SentenceMatrix, block: TokenBlock): void;
-  /** The widget's colours have changed. */
+  /** The widget's colors have changed. */
   recolor(): void;
   dispose(): void;
 }

@@ -250,7 +250,7 @@ export function classGradients(
     bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
     low.textContent = formatNumber(-top);
     high.textContent = formatNumber(top);
-    legend.setAttribute("aria-label", `Colours: ${formatNumber(-top)} to ${formatNumber(top)}`);
+    legend.setAttribute("aria-label", `Colors: ${formatNumber(-top)} to ${formatNumber(top)}`);
   }
 
   onTheme(element, draw, ends);

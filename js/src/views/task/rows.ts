@@ -151,7 +151,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
     at = { row, column };
     cellAt().tabIndex = 0;
   };
-  const labelled = painting.choose ? 1 : 0;
+  const labeled = painting.choose ? 1 : 0;
   const place = (event: Event): { row: number; column: number } | null => {
     const target = (event.target as Element).closest<HTMLElement>("[tabindex]");
     if (target === null) return null;
@@ -163,13 +163,13 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
   };
   const act = ({ row, column }: { row: number; column: number }): void => {
     enter(row, column);
-    if (column < labelled) painting.choose?.(row);
-    else painting.pick(row, column - labelled);
+    if (column < labeled) painting.choose?.(row);
+    else painting.pick(row, column - labeled);
   };
   const point = (event: Event): void => {
     const found = place(event);
     painting.point(
-      found && found.column >= labelled ? { row: found.row, unit: found.column - labelled } : null,
+      found && found.column >= labeled ? { row: found.row, unit: found.column - labeled } : null,
     );
   };
   const stop = new AbortController();

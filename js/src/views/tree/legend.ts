@@ -79,7 +79,7 @@ export function createTreeLegend(): TreeLegend {
       element.setAttribute("viewBox", `0 0 ${width} ${height}`);
       element.setAttribute(
         "aria-label",
-        `Colour: level of the tree, 1 to ${depth}. Width of a line: ${quantity}, ` +
+        `Color: level of the tree, 1 to ${depth}. Width of a line: ${quantity}, ` +
           `the widest ${format(rampValue(1, max, scale))}.`,
       );
       element.replaceChildren(...parts);

@@ -240,7 +240,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
       room,
     );
     legend.element.classList.toggle("aw-tree-alone", layout.boxes.length === 1);
-    colour();
+    color();
     head.show({
       root: { name: nameOf(unitAt(grown.root)), token: tokenAt(grown.root) },
       matrix: matrixName(shown),
@@ -273,8 +273,8 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     error: (weight) => errorOf(shown, weight),
   });
 
-  /** Colours of the levels, in the theme that is on. */
-  function colour(): void {
+  /** Colors of the levels, in the theme that is on. */
+  function color(): void {
     const { css } = ramp("depth", modeOf(element));
     const { depth } = state.get();
     root.style.setProperty("--aw-depth-0", "var(--aw-ink)");
@@ -346,7 +346,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     },
     signal,
   );
-  onTheme(element, colour, signal);
+  onTheme(element, color, signal);
   const stops = [
     stopHead,
     store.on(update),

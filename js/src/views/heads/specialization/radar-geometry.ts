@@ -2,7 +2,7 @@
 
 export type Point = readonly [x: number, y: number];
 
-/** Values and the scale that they are drawn on, from the centre to the rim. */
+/** Values and the scale that they are drawn on, from the center to the rim. */
 export interface RadarScale {
   readonly low: number;
   readonly high: number;
@@ -56,9 +56,9 @@ export function shareOf(value: number, { low, high, root }: RadarScale): number 
 export interface Outline {
   /** One place an axis; null where the figure is N/A. */
   readonly points: readonly (Point | null)[];
-  /** Lines between neighbouring axes that both have a figure. */
+  /** Lines between neighboring axes that both have a figure. */
   readonly line: string;
-  /** The area that these lines span with the centre. */
+  /** The area that these lines span with the center. */
   readonly area: string;
 }
 

@@ -1,4 +1,4 @@
-/** The radar: one axis a specialisation, one outline a head. */
+/** The radar: one axis a specialization, one outline a head. */
 
 import { setAttributes } from "../../../draw/dom";
 import { svg } from "../../../draw/strip";
@@ -59,7 +59,7 @@ export function createRadar(events: RadarEvents): Radar {
   let shapes: SVGElement[] = [];
   let outlines: Outline[] = [];
   let shown: RadarFigures | null = null;
-  let centre: readonly [number, number] = [0, 0];
+  let center: readonly [number, number] = [0, 0];
 
   function draw(figures: RadarFigures, available: number): void {
     shown = figures;
@@ -67,14 +67,14 @@ export function createRadar(events: RadarEvents): Radar {
     const width = Math.min(available, WIDEST);
     const radius = Math.max(RADIUS.least, Math.min(RADIUS.most, width / 2 - LABEL.side));
     const height = 2 * radius + LABEL.top + LABEL.bottom;
-    centre = [width / 2, LABEL.top + radius];
+    center = [width / 2, LABEL.top + radius];
     setAttributes(element, {
       width,
       height,
       viewBox: `0 0 ${width} ${height}`,
       "aria-label": figures.spoken,
     });
-    const stage = svg("g", { transform: `translate(${centre.join(" ")})` });
+    const stage = svg("g", { transform: `translate(${center.join(" ")})` });
     const shape = (row: readonly number[]): Outline =>
       outline(
         row.map((value) => shareOf(value, scale)),
@@ -153,8 +153,8 @@ export function createRadar(events: RadarEvents): Radar {
     if (shown === null || outlines.length === 0) return null;
     const box = element.getBoundingClientRect();
     const place = [
-      event.clientX - box.left - centre[0],
-      event.clientY - box.top - centre[1],
+      event.clientX - box.left - center[0],
+      event.clientY - box.top - center[1],
     ] as const;
     return nearestOutline(outlines, place, REACH);
   }
@@ -210,7 +210,7 @@ function rings(scale: RadarScale, axes: number, radius: number): SVGElement[] {
   });
 }
 
-/** Beside the first axis: every second ring, and the centre. */
+/** Beside the first axis: every second ring, and the center. */
 function ringLabels(scale: RadarScale, radius: number): SVGElement[] {
   const at = [scale.low, scale.rings[1] as number, scale.high];
   return at.map((value) => {

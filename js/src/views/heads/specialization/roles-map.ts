@@ -1,4 +1,4 @@
-/** The map of roles: every head as a dot where its specialisation puts it, its role by colour, shape and letter. */
+/** The map of roles: every head as a dot where its specialization puts it, its role by color, shape and letter. */
 
 import { category, categoryColor } from "../../../draw/color/category";
 import { modeOf, onTheme } from "../../../draw/color/theme";
@@ -214,7 +214,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
       shape.classList.toggle("is-this", index === chosen);
     });
     const shape = shapes[chosen];
-    // In front of its neighbours.
+    // In front of its neighbors.
     shape?.parentElement?.append(shape);
     point(null);
   }
@@ -267,7 +267,7 @@ function notes({ names, axes, silhouette, explained, seed }: Roles): HTMLElement
   return h(
     "p",
     { class: "aw-view-note aw-roles-note" },
-    `Heads clustered on the z-scores of ${axes.length} specialisation${axes.length === 1 ? "" : "s"} ` +
+    `Heads clustered on the z-scores of ${axes.length} specialization${axes.length === 1 ? "" : "s"} ` +
       `(${axes.map(roleName).join(", ")}): k-means, k = ${names.length} by silhouette ` +
       `(${formatNumber(silhouette, 2)}), seed ${seed}. A role is named by what stands out; ` +
       `“diffuse”: nothing does. The map shows ${shown} of the variance.`,

@@ -235,12 +235,12 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
           interval: interval(aim.key),
           scaled: null,
           z: null,
-          absent: Number.isNaN(raw) ? "No token has a neighbour there that it may look at." : null,
+          absent: Number.isNaN(raw) ? "No token has a neighbor there that it may look at." : null,
         },
       ];
     });
     table.fill([
-      { name: "Specialisation", rows },
+      { name: "Specialization", rows },
       ...(beside.length > 0 ? [{ name: "Position", rows: beside }] : []),
     ]);
     table.setChosen(state.get().metric);
