@@ -1,5 +1,6 @@
 /** A run small enough to calculate in the test: 3 layers, 4 heads, 6 tokens, 40 entries in the vocabulary. */
 
+import { itemAt } from "../src/protocol/required";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Meta, NdArray, SliceRequest, Source } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
@@ -39,7 +40,7 @@ export function softmax(scores: readonly number[]): number[] {
 
 const text = (id: number): string => {
   const position = IDS.indexOf(id);
-  return position >= 0 ? TOKENS[position] : id === 20 ? "</script>" : `w${id}`;
+  return position >= 0 ? itemAt(TOKENS, position) : id === 20 ? "</script>" : `w${id}`;
 };
 
 /** Logits of every position and mode, float32 as a model gives them. */
@@ -55,7 +56,7 @@ export const LOGITS: Record<Mode, number[][]> = (() => {
 })();
 
 export const descending = (logits: readonly number[]): number[] =>
-  logits.map((_, id) => id).sort((a, b) => logits[b] - logits[a]);
+  logits.map((_, id) => id).sort((a, b) => itemAt(logits, b) - itemAt(logits, a));
 
 /** Attention `[L, H, n, n]` as nested arrays. */
 export const ATTENTION: number[][][][] = (() => {
@@ -87,7 +88,7 @@ export function figures(
     ),
     sparsity: cells.filter((cell) => cell < tau).length / cells.length,
     distribution_median:
-      (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2,
+      (itemAt(sorted, Math.floor((sorted.length - 1) / 2)) + itemAt(sorted, Math.floor(sorted.length / 2))) / 2,
     uniformity: Math.sqrt(
       cells.reduce((total, cell) => total + (cell - mean) ** 2, 0) / cells.length,
     ),
@@ -102,7 +103,7 @@ const float32 = (values: readonly number[], ...shape: number[]): NdArray => ({
 export function metricArrays(tau: number): Map<string, NdArray> {
   const all = ATTENTION.flat().map((matrix) => figures(matrix, tau));
   return new Map(
-    Object.keys(all[0]).map((key) => [
+    Object.keys(itemAt(all, 0)).map((key) => [
       `metric:${key}`,
       float32(
         all.map((figure) => figure[key]),
@@ -230,7 +231,7 @@ export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
     [
       "prediction_logits",
       float32(
-        top.flatMap((ids, i) => ids.map((id) => rows[i][id])),
+        top.flatMap((ids, i) => ids.map((id) => itemAt(itemAt(rows, i), id))),
         N,
         k,
       ),
@@ -238,7 +239,7 @@ export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
     [
       "prediction_probabilities",
       float32(
-        top.flatMap((ids, i) => ids.map((id) => softmax(rows[i])[id])),
+        top.flatMap((ids, i) => ids.map((id) => itemAt(softmax(itemAt(rows, i)), id))),
         N,
         k,
       ),
@@ -254,14 +255,14 @@ export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
     [
       "original_rank",
       {
-        data: Int32Array.from(rows.map((row, i) => descending(row).indexOf(IDS[i]) + 1)),
+        data: Int32Array.from(rows.map((row, i) => descending(row).indexOf(itemAt(IDS, i)) + 1)),
         shape: [N],
       },
     ],
     [
       "original_probability",
       float32(
-        rows.map((row, i) => softmax(row)[IDS[i]]),
+        rows.map((row, i) => itemAt(softmax(row), itemAt(IDS, i))),
         N,
       ),
     ],
@@ -287,9 +288,9 @@ export function openSoftmax(mode: Mode, position: number, wanted?: readonly numb
     entries: (wanted ?? order.slice(0, 20)).map((id) => ({
       id,
       token: text(id),
-      logit: row[id],
-      exp: Math.exp(row[id] - largest),
-      probability: Math.exp(row[id] - largest) / sum,
+      logit: itemAt(row, id),
+      exp: Math.exp(itemAt(row, id) - largest),
+      probability: Math.exp(itemAt(row, id) - largest) / sum,
       rank: order.indexOf(id) + 1,
     })),
   };

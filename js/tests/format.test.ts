@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { itemAt } from "../src/protocol/required";
 import { describe, expect, it } from "vitest";
 import {
   copyExactValues,
@@ -132,7 +133,7 @@ describe("tokens", () => {
     const element = tokenElement(tokenLabel("<b>##x</b>", "plain", "שלום"));
     expect(element.querySelector("b")).toBeNull();
     expect([...element.children].map((child) => child.tagName)).toEqual(["BDI", "BDI"]);
-    expect(element.children[0].textContent).toBe("<b>##x</b>");
+    expect(itemAt(element.children, 0).textContent).toBe("<b>##x</b>");
   });
 });
 

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { itemAt } from "../src/protocol/required";
 import { afterEach, describe, expect, it } from "vitest";
 import { dodge } from "../src/draw/strip";
 import { formatNumber } from "../src/figures/format";
@@ -28,7 +29,7 @@ const card = (key: string): HTMLElement =>
 const value = (key: string): number =>
   Number((card(key).querySelector(".aw-card-value") as HTMLElement).dataset.awValue);
 const figureOf = (layer: number, head: number, key: string, tau = 0.01): number =>
-  figures(ATTENTION[layer][head], tau)[key];
+  figures(itemAt(itemAt(ATTENTION, layer), head), tau)[key];
 const order = (): number[] =>
   [...element.querySelectorAll<HTMLElement>(".aw-heads-all tbody tr")].map((row) =>
     Number(row.dataset.index),
@@ -119,8 +120,8 @@ describe("cards", () => {
     expect(order()[0]).toBe(
       [...ATTENTION.flat().keys()].sort(
         (a, b) =>
-          figures(ATTENTION.flat()[b], 0.01).focus_entropy -
-          figures(ATTENTION.flat()[a], 0.01).focus_entropy,
+          figures(itemAt(ATTENTION.flat(), b), 0.01).focus_entropy -
+          figures(itemAt(ATTENTION.flat(), a), 0.01).focus_entropy,
       )[0],
     );
   });
@@ -211,10 +212,10 @@ describe("table of all heads", () => {
   it("moves along rows with arrow keys", () => {
     draw();
     const buttons = [...element.querySelectorAll<HTMLElement>(".aw-heads-all tbody button")];
-    buttons[3].focus();
-    press(buttons[3], "ArrowDown");
+    itemAt(buttons, 3).focus();
+    press(itemAt(buttons, 3), "ArrowDown");
     expect(document.activeElement).toBe(buttons[4]);
-    press(buttons[4], "End");
+    press(itemAt(buttons, 4), "End");
     expect(document.activeElement).toBe(buttons.at(-1));
   });
 });

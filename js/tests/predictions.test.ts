@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { itemAt } from "../src/protocol/required";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../src/views/predictions/data";
 import { predictions } from "../src/views/predictions/view";
@@ -49,12 +50,12 @@ function expectNumbers(mode: Mode): void {
     for (let rank = 1; rank <= 5; rank++) {
       expect(Number(cell(position, rank).dataset.tokenId)).toBe(best[rank - 1]);
       expect(Number(cell(position, rank).dataset.awValue)).toBe(
-        Math.fround(softmax(row)[best[rank - 1]]),
+        Math.fround(itemAt(softmax(row), itemAt(best, rank - 1))),
       );
     }
-    expect(Number(original(position).dataset.awRank)).toBe(best.indexOf(IDS[position]) + 1);
+    expect(Number(original(position).dataset.awRank)).toBe(best.indexOf(itemAt(IDS, position)) + 1);
     expect(Number(original(position).dataset.awValue)).toBe(
-      Math.fround(softmax(row)[IDS[position]]),
+      Math.fround(itemAt(softmax(row), itemAt(IDS, position))),
     );
   }
 }
@@ -72,7 +73,7 @@ describe("list", () => {
       const own = Number(marked.dataset.tokenId) === IDS[Number(marked.dataset.position)];
       expect(marked.classList.contains("is-original")).toBe(own);
     }
-    const hits = IDS.filter((id, i) => descending(LOGITS.as_is[i])[0] === id).length;
+    const hits = IDS.filter((id, i) => itemAt(descending(itemAt(LOGITS.as_is, i)), 0) === id).length;
     expect(one(".aw-predictions-status").textContent).toContain(`at ${hits} of 6 positions`);
   });
 
@@ -176,9 +177,9 @@ describe("softmax of a prediction", () => {
       await settled();
       expect(state.get().token).toBe(2);
       const row = LOGITS[mode][2];
-      const id = descending(row)[2];
+      const id = itemAt(descending(row), 2);
       const [logit, largest, sum, exp, , probability] = numbers();
-      expect(logit).toBe(row[id]);
+      expect(logit).toBe(itemAt(row, id));
       expect(largest).toBe(Math.max(...row));
       expect(exp).toBeCloseTo(Math.exp(logit - largest), 12);
       expect(sum).toBeCloseTo(
@@ -197,7 +198,7 @@ describe("softmax of a prediction", () => {
     const column = (index: number): number[] =>
       [...element.querySelectorAll(".aw-terms tr")]
         .slice(1)
-        .map((row) => Number(row.children[index].getAttribute("data-aw-value")));
+        .map((row) => Number(itemAt(row.children, index).getAttribute("data-aw-value")));
     for (const index of [3, 4]) {
       const values = column(index);
       const total = values.pop() as number;
@@ -216,7 +217,7 @@ describe("softmax of a prediction", () => {
     const { asked } = draw();
     one("[data-mode=masked]").click();
     await settled();
-    const far = IDS.findIndex((id, i) => descending(LOGITS.masked[i]).indexOf(id) >= 20);
+    const far = IDS.findIndex((id, i) => descending(itemAt(LOGITS.masked, i)).indexOf(id) >= 20);
     expect(far).toBeGreaterThanOrEqual(0);
     original(far).click();
     await settled();
@@ -227,7 +228,7 @@ describe("softmax of a prediction", () => {
       mode: "masked",
       token_ids: [IDS[far]],
     });
-    expect(numbers()[0]).toBe(LOGITS.masked[far][IDS[far]]);
+    expect(itemAt(numbers(), 0)).toBe(itemAt(itemAt(LOGITS.masked, far), itemAt(IDS, far)));
     expect(one(".aw-terms tr[aria-current] .aw-rank").textContent).toBe(
       original(far).dataset.awRank,
     );
@@ -237,10 +238,10 @@ describe("softmax of a prediction", () => {
     draw();
     cell(2, 1).click();
     await settled();
-    const other = descending(LOGITS.as_is[2])[3];
+    const other = itemAt(descending(itemAt(LOGITS.as_is, 2)), 3);
     one(`.aw-terms button[data-token-id='${other}']`).click();
     await settled();
-    expect(numbers()[0]).toBe(LOGITS.as_is[2][other]);
+    expect(itemAt(numbers(), 0)).toBe(itemAt(itemAt(LOGITS.as_is, 2), other));
     expect(document.activeElement).toBe(one(`.aw-terms button[data-token-id='${other}']`));
   });
 
@@ -249,8 +250,8 @@ describe("softmax of a prediction", () => {
     cell(2, 2).click();
     await settled();
     const row = LOGITS.as_is[2];
-    expect(numbers()[0]).toBe(row[descending(row)[1]]);
-    expect(numbers().at(-1)).toBeCloseTo(softmax(row)[descending(row)[1]], 9);
+    expect(itemAt(numbers(), 0)).toBe(itemAt(row, itemAt(descending(row), 1)));
+    expect(numbers().at(-1)).toBeCloseTo(itemAt(softmax(row), itemAt(descending(row), 1)), 9);
     expect(reports).toEqual([]);
   });
 

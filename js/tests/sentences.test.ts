@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { itemAt } from "../src/protocol/required";
 import { afterEach, describe, expect, it } from "vitest";
 import { formatNumber } from "../src/figures/format";
 import { SliceFailure } from "../src/protocol/failure";
@@ -47,13 +48,13 @@ const chosen = ({ layer, head }: Of): { l: number; k: number; matrix: number[][]
   );
 const mean = (of: Of, i: number, j: number): number => {
   const found = chosen(of);
-  return found.reduce((sum, { matrix }) => sum + matrix[i][j], 0) / found.length;
+  return found.reduce((sum, { matrix }) => sum + itemAt(itemAt(matrix, i), j), 0) / found.length;
 };
 const largest = (of: Of, i: number, j: number) =>
-  chosen(of).reduce((best, one) => (one.matrix[i][j] > best.matrix[i][j] ? one : best));
+  chosen(of).reduce((best, one) => (itemAt(itemAt(one.matrix, i), j) > itemAt(itemAt(best.matrix, i), j) ? one : best));
 const mass = (of: Of, a: number, b: number): number =>
-  GROUPS[a].reduce((sum, i) => sum + GROUPS[b].reduce((part, j) => part + mean(of, i, j), 0), 0) /
-  GROUPS[a].length;
+  itemAt(GROUPS, a).reduce((sum, i) => sum + itemAt(GROUPS, b).reduce((part, j) => part + mean(of, i, j), 0), 0) /
+  itemAt(GROUPS, a).length;
 
 const array = (values: number[], ...shape: number[]): NdArray => ({
   data: Float32Array.from(values),
@@ -71,7 +72,7 @@ function answer(request: SliceRequest, groups: number[][]): Slice {
     const [queries, keys] = [groups[of.a], groups[of.b]];
     const weights = queries.flatMap((i) =>
       keys.map((j) =>
-        of.aggregation === "mass" ? mean(of, i, j) : largest(of, i, j).matrix[i][j],
+        of.aggregation === "mass" ? mean(of, i, j) : itemAt(itemAt(largest(of, i, j).matrix, i), j),
       ),
     );
     return {
@@ -103,10 +104,10 @@ function answer(request: SliceRequest, groups: number[][]): Slice {
   }
   const best = pairs.map(([a, b]) => {
     let top = { value: -1, layer: 0, head: 0, query: 0, key: 0 };
-    for (const query of groups[a]) {
-      for (const key of groups[b]) {
+    for (const query of itemAt(groups, a)) {
+      for (const key of itemAt(groups, b)) {
         const { l, k, matrix } = largest(of, query, key);
-        const value = matrix[query][key];
+        const value = itemAt(matrix, query)[key];
         if (value > top.value) top = { value, layer: l, head: k, query, key };
       }
     }
@@ -286,8 +287,8 @@ describe("matrix", () => {
 
   it("hatches what the model's mask forbids, and never shows it as 0", async () => {
     mask = new Uint8Array(N * N).fill(1);
-    for (const i of GROUPS[0]) for (const j of GROUPS[2]) mask[i * N + j] = 0;
-    mask[GROUPS[1][0] * N + GROUPS[0][0]] = 0;
+    for (const i of itemAt(GROUPS, 0)) for (const j of itemAt(GROUPS, 2)) mask[i * N + j] = 0;
+    mask[itemAt(itemAt(GROUPS, 1), 0) * N + itemAt(itemAt(GROUPS, 0), 0)] = 0;
     await draw();
     expect(cell(0, 2).classList.contains("is-impossible")).toBe(true);
     expect(cell(0, 2).hasAttribute("data-aw-value")).toBe(false);
@@ -303,7 +304,7 @@ describe("matrix", () => {
     await settled();
     expect(
       part("drill-links").querySelector(
-        `[data-query='${GROUPS[1][0]}'][data-key='${GROUPS[0][0]}']`,
+        `itemAt([data-query='${itemAt(itemAt(GROUPS, 1), 0)}'], data-key='${itemAt(itemAt(GROUPS, 0), 0)}')`,
       ),
     ).toBeNull();
   });
@@ -366,17 +367,17 @@ describe("tokens of a pair", () => {
     cell(1, 0).click();
     await settled();
     const links = [...part("drill-links").querySelectorAll("button")];
-    const weights = GROUPS[1]
-      .flatMap((i) => GROUPS[0].map((j) => ({ i, j, weight: Math.fround(mean({}, i, j)) })))
+    const weights = itemAt(GROUPS, 1)
+      .flatMap((i) => itemAt(GROUPS, 0).map((j) => ({ i, j, weight: Math.fround(mean({}, i, j)) })))
       .sort((x, y) => y.weight - x.weight || x.i - y.i || x.j - y.j);
-    expect(Number(links[0].querySelector("[data-aw-value]")?.getAttribute("data-aw-value"))).toBe(
-      weights[0].weight,
+    expect(Number(itemAt(links, 0).querySelector("[data-aw-value]")?.getAttribute("data-aw-value"))).toBe(
+      itemAt(weights, 0).weight,
     );
-    links[0].click();
-    expect(state.get().pair).toEqual([weights[0].i, weights[0].j]);
-    expect(state.get().token).toBe(weights[0].i);
+    itemAt(links, 0).click();
+    expect(state.get().pair).toEqual([itemAt(weights, 0).i, itemAt(weights, 0).j]);
+    expect(state.get().token).toBe(itemAt(weights, 0).i);
     expect(cell(1, 0).hasAttribute("data-aw-pinned")).toBe(true);
-    expect(links[0].getAttribute("aria-pressed")).toBe("true");
+    expect(itemAt(links, 0).getAttribute("aria-pressed")).toBe("true");
   });
 
   it("name the head that made a maximum, and go there", async () => {
@@ -386,10 +387,10 @@ describe("tokens of a pair", () => {
     await settled();
     let top = { value: -1, layer: 0, head: 0, query: 0, key: 0 };
     for (const { l, k, matrix } of chosen({})) {
-      for (const query of GROUPS[0]) {
-        for (const key of GROUPS[1]) {
-          if (matrix[query][key] > top.value) {
-            top = { value: matrix[query][key], layer: l, head: k, query, key };
+      for (const query of itemAt(GROUPS, 0)) {
+        for (const key of itemAt(GROUPS, 1)) {
+          if (itemAt(matrix, query)[key] > top.value) {
+            top = { value: itemAt(matrix, query)[key], layer: l, head: k, query, key };
           }
         }
       }
@@ -430,7 +431,7 @@ describe("tokens of a pair", () => {
 
 describe("few sentences", () => {
   it("one is compared with itself, and the reader told why", async () => {
-    await draw({}, [GROUPS[0]]);
+    await draw({}, [itemAt(GROUPS, 0)]);
     await settled();
     expect(part("note").textContent).toBe("The text is one sentence.");
     expect(part("drill-down")).not.toBeNull();

@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { itemAt } from "../src/protocol/required";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   bestSpan,
@@ -65,9 +66,9 @@ function classified(rows: number[][], labels: string[], kind: string): Slice {
 
 /** The same for question answering, whose softmax runs over the positions. */
 function answered(rows: [number, number][]): Slice {
-  const [starts, ends] = [0, 1].map((side) => soft(rows.map((row) => row[side])));
+  const [starts, ends] = [0, 1].map((side) => soft(rows.map((row) => itemAt(row, side))));
   const pairs = (key: "exp" | "probabilities"): number[] =>
-    rows.flatMap((_, i) => [starts[key][i], ends[key][i]]);
+    rows.flatMap((_, i) => [itemAt(starts[key], i), itemAt(ends[key], i)]);
   return {
     data: { labels: ["start", "end"], task: "question_answering", activation: "softmax", note: "" },
     arrays: new Map<string, NdArray>([
@@ -236,7 +237,7 @@ const read = (text: string): number => {
   return Number(mantissa.replace("−", "-")) * 10 ** Number(power);
 };
 const printed = (row: Element, index: number): number =>
-  read(row.querySelectorAll("td.aw-number")[index].textContent ?? "");
+  read(itemAt(row.querySelectorAll("td.aw-number"), index).textContent ?? "");
 
 describe("sequence classifier", () => {
   it("shows the model's own labels in its own order, the largest marked", async () => {
@@ -250,7 +251,7 @@ describe("sequence classifier", () => {
       false,
     ]);
     expect(part("verdict").textContent).toBe(
-      `${LABELS[2]} with ${formatPercent(soft(LOGITS).probabilities[2])}`,
+      `${itemAt(LABELS, 2)} with ${formatPercent(itemAt(soft(LOGITS).probabilities, 2))}`,
     );
   });
 
@@ -258,7 +259,7 @@ describe("sequence classifier", () => {
     await draw();
     const { exp, sum, probabilities } = soft(LOGITS);
     for (const [i, row] of [...part("classes").querySelectorAll("tbody tr")].entries()) {
-      expect(values(row)).toEqual([LOGITS[i], Math.fround(exp[i]), Math.fround(probabilities[i])]);
+      expect(values(row)).toEqual([itemAt(LOGITS, i), Math.fround(itemAt(exp, i)), Math.fround(itemAt(probabilities, i))]);
     }
     expect(values(part("classes").querySelector("tfoot") as Element)).toEqual([sum, 1]);
   });
@@ -273,7 +274,7 @@ describe("sequence classifier", () => {
     for (const row of rows) {
       const cells = row.querySelectorAll("td.aw-number");
       expect(formatNumber(Math.exp(printed(row, 0) - top))).toBe(formatNumber(printed(row, 1)));
-      expect(formatPercent(printed(row, 1) / sum)).toBe(cells[2].textContent);
+      expect(formatPercent(printed(row, 1) / sum)).toBe(itemAt(cells, 2).textContent);
     }
   });
 
@@ -287,18 +288,18 @@ describe("sequence classifier", () => {
     (part("classes").querySelector("button[data-index='0']") as HTMLElement).click();
     expect(numbers()[0]).toBe(LOGITS[0]);
     expect(numbers()[1]).toBe(LOGITS[2]);
-    expect(numbers().at(-1)).toBe(Math.fround(soft(LOGITS).probabilities[0]));
+    expect(numbers().at(-1)).toBe(Math.fround(itemAt(soft(LOGITS).probabilities, 0)));
   });
 
   it("compares the two largest at first, in words", async () => {
     await draw();
-    const ratio = Math.exp(LOGITS[2] - LOGITS[3]);
+    const ratio = Math.exp(itemAt(LOGITS, 2) - itemAt(LOGITS, 3));
     expect(part("odds").textContent).toContain(
       `${LABELS[2]} is ${formatNumber(ratio)} times as probable as ${LABELS[3]}`,
     );
     const [first, second] = part("odds").querySelectorAll<HTMLElement>("[data-aw-value]");
     expect(Number(first.dataset.awValue)).toBe(ratio);
-    expect(Number(second.dataset.awValue)).toBe(LOGITS[2] - LOGITS[3]);
+    expect(Number(second.dataset.awValue)).toBe(itemAt(LOGITS, 2) - itemAt(LOGITS, 3));
   });
 
   it("compares the classes that are ticked", async () => {
@@ -341,9 +342,9 @@ describe("sequence classifier", () => {
         0,
         label,
         LOGITS[i],
-        Math.fround(exp[i]),
+        Math.fround(itemAt(exp, i)),
         sum,
-        Math.fround(probabilities[i]),
+        Math.fround(itemAt(probabilities, i)),
       ]),
     });
   });
@@ -442,7 +443,7 @@ describe("first token over words", () => {
       expect(cells(layer)).toHaveLength(2);
       expect(the).toBeCloseTo(weight(1), 6);
       expect(sat).toBeCloseTo(weight(2) + weight(3), 6);
-      const row = cells(layer)[0].closest(".aw-first-row");
+      const row = itemAt(cells(layer), 0).closest(".aw-first-row");
       const special = row?.querySelector<HTMLElement>(".aw-first-special [data-aw-value]");
       expect(Number(special?.dataset.awValue)).toBeCloseTo(weight(0) + weight(4), 6);
     }
@@ -450,10 +451,10 @@ describe("first token over words", () => {
 
   it("pins the strongest token of a word", async () => {
     await draw(SEQUENCE, { layer: 0, head: 1 });
-    cells(1)[1].click();
+    itemAt(cells(1), 1).click();
     expect(state.get().pair).toEqual([0, 2]);
-    expect(cells(1)[1].classList.contains("is-pinned")).toBe(true);
-    expect(cells(0)[1].classList.contains("is-pinned")).toBe(false);
+    expect(itemAt(cells(1), 1).classList.contains("is-pinned")).toBe(true);
+    expect(itemAt(cells(0), 1).classList.contains("is-pinned")).toBe(false);
   });
 
   it("follows the widget's own switch of words", async () => {
@@ -483,9 +484,9 @@ describe("classes under comparison", () => {
     expect(rows().map((row) => row.dataset.class)).toEqual(["2", "3", "-1"]);
     const [good, fair, difference] = rows().map(numbers);
     over(2, 1).forEach((value, i) => {
-      expect(good[i]).toBeCloseTo(value, 6);
-      expect(fair[i]).toBeCloseTo(over(3, 1)[i], 6);
-      expect(difference[i]).toBeCloseTo(value - over(3, 1)[i], 6);
+      expect(itemAt(good, i)).toBeCloseTo(value, 6);
+      expect(itemAt(fair, i)).toBeCloseTo(itemAt(over(3, 1), i), 6);
+      expect(itemAt(difference, i)).toBeCloseTo(value - itemAt(over(3, 1), i), 6);
     });
   });
 
@@ -494,9 +495,9 @@ describe("classes under comparison", () => {
     (element.querySelector("input[data-index='0']") as HTMLElement).click();
     await settled();
     expect(rows().map((row) => row.dataset.class)).toEqual(["2", "3", "0"]);
-    expect(numbers(rows()[2])[0]).toBeCloseTo(slope(0, 0, 1), 6);
+    expect(itemAt(numbers(itemAt(rows(), 2)), 0)).toBeCloseTo(slope(0, 0, 1), 6);
     state.set({ layer: 1 });
-    expect(numbers(rows()[2])[0]).toBeCloseTo(slope(0, 1, 1), 6);
+    expect(itemAt(numbers(itemAt(rows(), 2)), 0)).toBeCloseTo(slope(0, 1, 1), 6);
     state.set({ head: "mean" });
     await settled();
     expect(asked).toContainEqual({ kind: "class_gradient", label: 0, head: "mean" });
@@ -528,7 +529,7 @@ describe("other texts", () => {
     const { probabilities } = soft([4, 0, 0, 1]);
     cells.forEach((cell) => {
       const value = cell.querySelector<HTMLElement>("[data-aw-value]")?.dataset.awValue;
-      expect(Number(value)).toBe(Math.fround(probabilities[Number(cell.dataset.class)]));
+      expect(Number(value)).toBe(Math.fround(itemAt(probabilities, Number(cell.dataset.class))));
     });
   });
 });
@@ -541,7 +542,7 @@ describe("outputs that are no softmax", () => {
     for (const row of part("classes").querySelectorAll("tbody tr")) {
       const cells = row.querySelectorAll("td.aw-number");
       expect(formatNumber(Math.exp(-printed(row, 0)))).toBe(formatNumber(printed(row, 1)));
-      expect(formatPercent(1 / (1 + printed(row, 1)))).toBe(cells[2].textContent);
+      expect(formatPercent(1 / (1 + printed(row, 1)))).toBe(itemAt(cells, 2).textContent);
     }
     expect(part("verdict").textContent).toBe("2 of 3 at 50% or more: c, b");
     expect(part("activation-note").textContent).toBe("What the checkpoint leaves open.");
@@ -567,11 +568,11 @@ describe("token classifier", () => {
   it("gives every token its most probable label", async () => {
     await draw(found);
     for (const [i, row] of [...part("token-classes").children].entries()) {
-      const { probabilities } = soft(PER_TOKEN[i]);
+      const { probabilities } = soft(itemAt(PER_TOKEN, i));
       const best = probabilities.indexOf(Math.max(...probabilities));
       expect(row.querySelector<HTMLElement>(".aw-class-name")?.title).toBe(LABELS[best]);
       expect(Number(row.querySelector<HTMLElement>("[data-aw-value]")?.dataset.awValue)).toBe(
-        Math.fround(probabilities[best]),
+        Math.fround(itemAt(probabilities, best)),
       );
     }
   });
@@ -580,8 +581,8 @@ describe("token classifier", () => {
     await draw(found);
     const words = [...part("word-labels").querySelectorAll<HTMLElement>(".aw-word-label")];
     const label = (token: number): string => {
-      const { probabilities } = soft(PER_TOKEN[token]);
-      return LABELS[probabilities.indexOf(Math.max(...probabilities))];
+      const { probabilities } = soft(itemAt(PER_TOKEN, token));
+      return itemAt(LABELS, probabilities.indexOf(Math.max(...probabilities)));
     };
     expect(words.map((word) => word.title)).toEqual(
       [
@@ -589,17 +590,17 @@ describe("token classifier", () => {
         ["cat sat", label(2)],
       ].map((pair) => pair.map(visible).join(": ")),
     );
-    words[1].click();
+    itemAt(words, 1).click();
     expect(state.get().token).toBe(2);
-    expect(words[1].classList.contains("is-focus")).toBe(true);
+    expect(itemAt(words, 1).classList.contains("is-focus")).toBe(true);
   });
 
   it("opens the focus token's softmax, and arrows move the focus", async () => {
     await draw(found, { token: 2 });
     const logits = (): number[] =>
-      [...part("classes").querySelectorAll("tbody tr")].map((row) => values(row)[0]);
+      [...part("classes").querySelectorAll("tbody tr")].map((row) => itemAt(values(row), 0));
     expect(logits()).toEqual(PER_TOKEN[2]);
-    press(part("token-classes").children[2], "ArrowDown");
+    press(itemAt(part("token-classes").children, 2), "ArrowDown");
     expect(state.get().token).toBe(3);
     expect(logits()).toEqual(PER_TOKEN[3]);
     expect(document.activeElement).toBe(part("token-classes").children[3]);
@@ -627,9 +628,9 @@ describe("question answering", () => {
     const numbers = [...part("answer").querySelectorAll<HTMLElement>("[data-aw-value]")].map(
       (one) => Number(one.dataset.awValue),
     );
-    expect(numbers[0]).toBe(Math.fround(starts[2]));
-    expect(numbers[1]).toBe(Math.fround(ends[3]));
-    expect(numbers[2]).toBeCloseTo(starts[2] * ends[3], 6);
+    expect(itemAt(numbers, 0)).toBe(Math.fround(itemAt(starts, 2)));
+    expect(itemAt(numbers, 1)).toBe(Math.fround(itemAt(ends, 3)));
+    expect(itemAt(numbers, 2)).toBeCloseTo(itemAt(starts, 2) * itemAt(ends, 3), 6);
     const marked = [...part("spans").querySelectorAll<HTMLElement>(".is-answer")];
     expect(marked.map((cell) => Number(cell.dataset.token))).toEqual([2, 3, 2, 3]);
   });
@@ -682,7 +683,7 @@ describe("numbers", () => {
       ),
     ).toBe(sum);
     exp.forEach((value, i) => {
-      expect(shown(value / sum)).toBe(shown(column.probabilities[i]));
+      expect(shown(value / sum)).toBe(shown(itemAt(column.probabilities, i)));
     });
   });
 
@@ -692,7 +693,7 @@ describe("numbers", () => {
       0,
     );
     const { difference, ratio, digits } = oddsOf(column, 0, 1);
-    expect(ratio).toBeCloseTo(column.probabilities[0] / column.probabilities[1], 1);
+    expect(ratio).toBeCloseTo(itemAt(column.probabilities, 0) / itemAt(column.probabilities, 1), 1);
     expect(shown(Math.exp(shown(difference, digits)))).toBe(shown(ratio));
   });
 });
