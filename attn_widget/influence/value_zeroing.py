@@ -16,13 +16,13 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import rows_normalized
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.model.families import layer_modules
+from attn_widget.trace.class_gradients import SOFTMAX
 from attn_widget.trace.forward import inference_mode, on_device
 
 if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
 
-SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
 TOKENS_AT_ONCE = 2048  # of a batch of copies of the layer's input
 WEIGHTS_AT_ONCE = 16_000_000  # attention weights of such a batch: 64 MB
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_widget.analysis.base import AnalysisBase
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.checks import check_callable, check_choice, check_flag, index_in
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Float32
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from attn_widget.figures.mixing import OutputDecomposition
+    from attn_widget.influence.contributions import Contributions, Method
     from attn_widget.influence.mixing import Mixing
+    from attn_widget.influence.targets import Target
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
 
 
-class InfluenceFigures(AnalysisBase):
+class InfluenceFigures(AttentionFigures):
     """What goes beyond a row of weights (docs/influence.md)."""
 
     def mixing(
@@ -165,13 +170,94 @@ class InfluenceFigures(AnalysisBase):
         >>> from attn_widget import analyze
         >>> parts = analyze("the cat sat", tagger=None, progress=False).decompose_output(2, 1)
         >>> parts.vectors.shape, parts.gap < 1e-4
-        ((5, 288), True)
+        ((5, 384), True)
         """
         from attn_widget.influence.mixing import output_of
 
         run = self._require_model("layers", of_tokens=True)
         layer = index_in(layer, self.n_layers, "layer")
         return output_of(run, layer, index_in(query, self.n_tokens, "query"))
+
+    def contributions(
+        self,
+        target: Target,
+        method: Method = "decomposition",
+        *,
+        progress: Progress | None = None,
+    ) -> Contributions:
+        """What every token contributes to one number that the model gave.
+
+        Parameters
+        ----------
+        target : Target
+            `attn_widget.target` makes it. With ``masked=True`` everything is of the run in which its
+            position is read as the mask token.
+        method : str
+            Signed, in logits: ``"decomposition"`` (one backward pass of the linearized network; adds up
+            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"`` (needs
+            Captum), ``"occlusion"`` (each word masked in turn). Unsigned: ``"attention_gradient"``, and
+            the target's row of the rollout of ``"weights"``, ``"norms"``, ``"mixing"``, ``"alti"`` or
+            ``"value_zeroing"``.
+        progress : callable, optional
+            Called with ``(done, all)`` by the methods that take many passes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No target, no such method, a position of a special token, a token that is not one entry of
+            the vocabulary, a class that is none.
+        NotAvailableError
+            A model without such a head, a family whose layers are not known, or positions are words.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> number = target(position=6, token="are", against="is", masked=True)
+        >>> c = a.contributions(number)
+        >>> c.values.shape, c.gap < 1e-3
+        ((10,), True)
+        """
+        from attn_widget.influence.bound_target import bind, check_position
+        from attn_widget.influence.contributions import METHODS, contributions
+        from attn_widget.influence.targets import check_target
+
+        run = self._require_model("contributions", of_tokens=True)
+        target = check_target(target)
+        check_choice(method, "method", METHODS)
+        check_callable(progress, "progress")
+        bound = bind(run, target)
+        if target.masked:
+            position = check_position(run, target.position)
+            hidden = [masked.token for masked in self.masked]
+            if position not in hidden:
+                masked = self._masked_at(position)
+                return masked.contributions(target, method, progress=progress)
+        key = ("contributions", target, method)
+        return self._once(
+            key,
+            lambda: contributions(
+                run, target, bound, method, self.language.tokens, self._rolled, progress
+            ),
+        )
+
+    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Self:
+        """The same text run again with these tokens read as the mask token: `Analysis.mask`."""
+        raise NotImplementedError
+
+    def _masked_at(self, position: int) -> Self:
+        """The run with one more token masked; the latest is kept for the next method."""
+        with self.lock:
+            known: tuple[int, Self] | None = self._cache.get("masked_at")
+            if known is None or known[0] != position:
+                chosen = [*(masked.token for masked in self.masked), position]
+                known = self._cache["masked_at"] = (position, self.mask(chosen))
+            return known[1]
+
+    def _rolled(self, quantity: str) -> Float32:
+        if quantity == "weights":
+            return self.rollout()
+        return self.mixing_rollout(quantity)  # pyright: ignore[reportArgumentType]
 
     def _mixing(self, kind: object) -> tuple[Mixing, Run]:
         """``kind``, if it is one, and the run that it is computed from."""
