@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attn_widget.corpus import Profile, profile
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
+    from attn_widget.influence.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
     from attn_widget.widget import AttentionWidget, close_all
@@ -27,6 +28,7 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Encoder": "attn_widget.model.encoder",
     "Profile": "attn_widget.corpus",
+    "Target": "attn_widget.influence.targets",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
@@ -35,6 +37,7 @@ _HOMES = {
     "profile": "attn_widget.corpus",
     "report": "attn_widget.export.report",
     "show": "attn_widget.api",
+    "target": "attn_widget.influence.targets",
     "to_html": "attn_widget.widget.saving",
     "unload": "attn_widget.model.loading",
 }
@@ -45,6 +48,7 @@ __all__ = [
     "AttnWidgetError",
     "Encoder",
     "Profile",
+    "Target",
     "__version__",
     "analyze",
     "as_html",
@@ -54,6 +58,7 @@ __all__ = [
     "profile",
     "report",
     "show",
+    "target",
     "to_html",
     "unload",
 ]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.base import Origin
+from attn_widget.analysis.influence import InfluenceFigures
 from attn_widget.analysis.merge import MergedTrace, group_tokens
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
 
 
-class Analysis(AttentionFigures, ModelFigures):
+class Analysis(InfluenceFigures, ModelFigures):
     """Everything that is known about what a model did with one text.
 
     Made by `attn_widget.analyze` and `attn_widget.from_attentions`. Figures are computed when they

@@ -9,10 +9,11 @@ import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
-from attn_widget.checks import check_flag, index_in, nearest, shown
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.checks import check_flag, index_in
+from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, residual_bars, residuals
+from attn_widget.model.classification import class_index
 
 if TYPE_CHECKING:
     from attn_widget.model.classification import ClassProbabilities
@@ -216,17 +217,3 @@ class ModelFigures(AnalysisBase):
     def next_sentence(self) -> ClassProbabilities:
         """Whether ``text_pair`` follows ``text``, by the model's next-sentence head."""
         return self._require_model("a next-sentence head").next_sentence
-
-
-def class_index(label: int | str, labels: Sequence[str]) -> int:
-    """The index of a class given by index or by name."""
-    if isinstance(label, str):
-        if labels.count(label) != 1:
-            known = ", ".join(map(repr, labels[:10]))
-            why = "is the name of several classes" if label in labels else "is no class"
-            near = "" if label in labels else nearest(label, labels)
-            raise InputError(
-                f"{shown(label)} {why}.", near or f"The classes: {known}; an index works too."
-            )
-        return labels.index(label)
-    return index_in(label, len(labels), "label")

@@ -45,8 +45,25 @@ def sdpa(
     return output.transpose(1, 2).contiguous(), None
 
 
+def eager(
+    _module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    scaling: float,
+) -> tuple[Tensor, None]:
+    """Attention step by step, its softmax in sight; parameters and result as in `sdpa`."""
+    scores = query @ key.transpose(-1, -2) * scaling
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    output = nn.functional.softmax(scores, dim=-1) @ value
+    return output.transpose(1, 2).contiguous(), None
+
+
 # By the name in ``config._attn_implementation``, as in `transformers`; `attn_widget.trace.capture` adds its own.
-ATTENTION_FUNCTIONS: dict[str, Attention] = {"sdpa": sdpa}
+ATTENTION_FUNCTIONS: dict[str, Attention] = {"sdpa": sdpa, "eager": eager}
 
 
 class Outputs(dict[str, Any]):

@@ -23,6 +23,8 @@ class Block:
     attention_norm, ffn_norm : str
         Post-norm: they follow the residual sums. Pre-norm: they stand before attention and FFN.
     pre_norm : bool
+    gate : str or None
+        The activation whose output multiplies the FFN's other half; None where it is not gated.
     notes : tuple of str
         What the picture of one attention and one FFN leaves out.
     """
@@ -32,6 +34,7 @@ class Block:
     ffn_output: str = "output.dense"
     ffn_norm: str = "output.LayerNorm"
     pre_norm: bool = False
+    gate: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -179,6 +182,7 @@ FAMILIES: dict[str, Family] = {
             "mlp.Wo",
             "mlp_norm",
             pre_norm=True,
+            gate="mlp.act",
             notes=(
                 "The feed-forward network is gated: its post-activation is act(input) * gate.",
                 "A final norm follows the last layer.",

@@ -1,0 +1,124 @@
+"""One layer's attention block as arrays: from the trace, and from the model's own modules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float32
+from attn_widget.figures.mixing import AttentionBlock
+from attn_widget.model.families import layer_modules, submodule
+from attn_widget.trace.forward import inference_mode
+
+if TYPE_CHECKING:
+    from attn_widget.trace.run import Run
+
+
+def attention_block(run: Run, layer: int) -> AttentionBlock:
+    """Weights, values, output projection, residual and norm of a layer.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known, a trace without values, or parts that do not fit.
+    """
+    weights, values, projection = projected(run, layer)
+    module = layer_of(run, layer)
+    known = run.encoder.family.block
+    states = run.trace.hidden_states
+    assert known is not None and states is not None  # `layer_of` has refused such a family
+    width = projection.shape[-1]
+    gain, shift, epsilon = np.ones(width, np.float32), np.zeros(width, np.float32), None
+    if not known.pre_norm:
+        norm = module.get_submodule(known.attention_norm)
+        gain, shift = _array(norm.weight, gain), _array(norm.bias, shift)
+        epsilon = _epsilon(norm)
+    output = module.get_submodule(known.attention_output)
+    return AttentionBlock(
+        weights=weights,
+        values=values,
+        projection=projection,
+        bias=_array(output.bias, np.zeros(width, np.float32)),
+        residual=_residual(run, module, states[layer]),
+        gain=gain,
+        shift=shift,
+        epsilon=epsilon,
+    )
+
+
+def projected(run: Run, layer: int) -> tuple[Float32, Float32, Float32]:
+    """Weights [H, n, n], values [H, n, head_dim] and output projection [H, head_dim, d] of a layer."""
+    trace = run.trace
+    module = layer_of(run, layer)
+    if not trace.has_qkv:
+        raise NotAvailableError(f"No values of {run.encoder.name} are known, so no norm of them.")
+    values = np.stack([trace.values(layer, head) for head in range(trace.n_heads)])
+    known = run.encoder.family.block
+    assert known is not None
+    with run.encoder.lock:
+        output = module.get_submodule(known.attention_output)
+        matrix = output.weight.detach().float().cpu().numpy()
+    heads, _, head_dim = values.shape
+    if matrix.shape[1] != heads * head_dim:
+        raise NotAvailableError(
+            f"The output projection of {run.encoder.name} takes {matrix.shape[1]} numbers, and its "
+            f"{heads} heads give {heads * head_dim}: what a head carries cannot be told."
+        )
+    return trace.layer_weights(layer), values, matrix.T.reshape(heads, head_dim, -1)
+
+
+def norm_output(run: Run, layer: int, sums: Float32) -> Float32:
+    """``y``: the model's own norm over the sums [..., d] that enter it; the sums where none follows."""
+    known = run.encoder.family.block
+    assert known is not None
+    if known.pre_norm:
+        return sums
+    norm = layer_of(run, layer).get_submodule(known.attention_norm)
+    with inference_mode(run.encoder):
+        given = torch.from_numpy(sums).to(run.encoder.device, run.encoder.dtype)
+        return norm(given).float().cpu().numpy()
+
+
+def layer_of(run: Run, layer: int) -> Any:
+    """The module of a layer.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known.
+    """
+    encoder = run.encoder
+    layers = layer_modules(encoder.family, encoder.network)
+    if encoder.family.block is None or layers is None:
+        raise NotAvailableError(
+            f"Where {encoder.family.name} keeps its output projection is not known, so what its "
+            "attention carries cannot be told.",
+            "Attention weights and predictions are there.",
+        )
+    return layers[layer]
+
+
+def _residual(run: Run, module: Any, state: Float32) -> Float32:
+    """What is added to the attention's output: the layer's input, or MobileBERT's projection of it."""
+    bottleneck = submodule(module, "bottleneck")
+    if bottleneck is None:
+        return state
+    with inference_mode(run.encoder):
+        given = torch.from_numpy(np.array(state)).to(run.encoder.device, run.encoder.dtype)
+        return bottleneck(given[None])[-1][0].float().cpu().numpy()
+
+
+def _epsilon(norm: Any) -> float | None:
+    """What a LayerNorm adds to the variance; None for a norm that only scales."""
+    if isinstance(norm, nn.LayerNorm):
+        return float(norm.eps)
+    epsilon = getattr(norm, "variance_epsilon", None)  # DeBERTa's own
+    return None if epsilon is None else float(epsilon)
+
+
+def _array(parameter: Any, otherwise: Float32) -> Float32:
+    return otherwise if parameter is None else parameter.detach().float().cpu().numpy()

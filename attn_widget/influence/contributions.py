@@ -1,0 +1,179 @@
+"""Contributions of every token to a target, by one method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.frames import dataframe
+from attn_widget.influence.bound_target import BoundTarget
+from attn_widget.influence.decomposition import decomposition
+from attn_widget.influence.gradients import (
+    attention_gradient,
+    gradient_x_input,
+    integrated_gradients,
+)
+from attn_widget.influence.passes import value_of, values_of_masked
+
+if TYPE_CHECKING:
+    from attn_widget.influence.targets import Target
+    from attn_widget.model.tokens import Token
+    from attn_widget.trace.forward import Progress
+    from attn_widget.trace.run import Run
+
+Signed = Literal["decomposition", "gradient_x_input", "integrated_gradients", "occlusion"]
+Rolled = Literal["weights", "norms", "mixing", "alti", "value_zeroing"]
+Method = Literal[Signed, "attention_gradient", Rolled]
+SIGNED: tuple[str, ...] = get_args(Signed)
+ROLLED: tuple[str, ...] = get_args(Rolled)
+METHODS: tuple[str, ...] = (*SIGNED, "attention_gradient", *ROLLED)
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What each token contributes to a target.
+
+    Attributes
+    ----------
+    method : str
+    target : Target
+    tokens : tuple of Token, length n
+    values : float32 [n]
+        In units of the target (logits) where `signed`; NaN for a token that the method does not ask
+        about (``occlusion``: special tokens).
+    signed : bool
+        Whether values below 0 speak against the target; otherwise values are shares or weights.
+    value : float
+        ``s``, what the model gave.
+    bias : float or None
+        What belongs to no token (``decomposition``).
+    baseline : float or None
+        The target's value where the path begins (``integrated_gradients``).
+    """
+
+    method: str
+    target: Target
+    tokens: tuple[Token, ...]
+    values: Float32
+    signed: bool
+    value: float
+    bias: float | None = None
+    baseline: float | None = None
+
+    @property
+    def total(self) -> float | None:
+        """What should be `value`: contributions, bias and baseline added up; None where nothing closes."""
+        if self.bias is None and self.baseline is None:
+            return None
+        return float(self.values.sum(dtype=np.float64)) + (self.bias or 0) + (self.baseline or 0)
+
+    @property
+    def gap(self) -> float | None:
+        """How far `total` is from `value`, relative to the value (to its distance from the baseline)."""
+        total = self.total
+        if total is None:
+            return None
+        whole = abs(self.value - (self.baseline or 0))
+        return abs(total - self.value) / whole if whole else float("inf")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One record a token: ``position, token, word, method, contribution``."""
+        return [
+            {
+                "position": i,
+                "token": token.text,
+                "word": token.word,
+                "special": token.special,
+                "method": self.method,
+                "contribution": float(value),
+            }
+            for i, (token, value) in enumerate(zip(self.tokens, self.values, strict=True))
+        ]
+
+    def to_dataframe(self) -> Any:
+        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
+        return dataframe(self.to_records())
+
+    def __repr__(self) -> str:
+        closes = "" if self.gap is None else f", gap {self.gap:.1e}"
+        return f"Contributions({self.method}, {self.target} = {self.value:.4f}{closes})"
+
+
+def contributions(
+    run: Run,
+    target: Target,
+    bound: BoundTarget,
+    method: str,
+    tokens: Sequence[Token],
+    rolled: Callable[[str], Float32],
+    progress: Progress | None = None,
+) -> Contributions:
+    """Contributions to a target by one method; see `attn_widget.analysis.Analysis.contributions`.
+
+    Parameters
+    ----------
+    tokens : sequence of Token
+        With the words that ``occlusion`` masks as wholes.
+    rolled : callable
+        The rollout [n, n] of a quantity by its name.
+    """
+    bias = baseline = None
+    if method == "decomposition":
+        values, bias = decomposition(run, bound)
+    elif method == "gradient_x_input":
+        values = gradient_x_input(run, bound)
+    elif method == "integrated_gradients":
+        values, baseline, _ = integrated_gradients(run, bound, progress)
+    elif method == "occlusion":
+        values = occlusion(run, bound, tokens, progress)
+    elif method == "attention_gradient":
+        values = attention_gradient(run, bound)
+    else:
+        values = rolled(method)[list(bound.rows)].mean(axis=0)
+    return Contributions(
+        method=method,
+        target=target,
+        tokens=tuple(tokens),
+        values=np.asarray(values, dtype=np.float32),
+        signed=method in SIGNED,
+        value=value_of(run, bound),
+        bias=bias,
+        baseline=baseline,
+    )
+
+
+def occlusion(
+    run: Run, bound: BoundTarget, tokens: Sequence[Token], progress: Progress | None = None
+) -> Float64:
+    """``s(x) - s(x with a word masked)``, float64 [n]: a word's difference in equal shares over its pieces.
+
+    All pieces of a word are masked together. NaN for special tokens, which are no words.
+
+    Raises
+    ------
+    NotAvailableError
+        The tokenizer has no mask token.
+    """
+    if run.encoder.mask_token_id is None:
+        raise NotAvailableError(f"{run.encoder.name} has no mask token, so no word can be masked.")
+    words = list(pieces_of_words(tokens).values())
+    falls = value_of(run, bound) - values_of_masked(run, bound, words, progress)
+    found = np.full(len(tokens), np.nan)
+    for positions, fall in zip(words, falls, strict=True):
+        found[positions] = fall / len(positions)
+    return found
+
+
+def pieces_of_words(tokens: Sequence[Token]) -> dict[tuple[str, int], list[int]]:
+    """The positions of each word; a token of the text outside every word stands by itself."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for i, token in enumerate(tokens):
+        if not token.special:
+            key = ("token", i) if token.word is None else ("word", token.word)
+            found.setdefault(key, []).append(i)
+    return found

@@ -1,0 +1,173 @@
+"""Targets: one number that the model gave, which contributions and effects are measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from attn_widget.checks import (
+    LONGEST_WORD,
+    check_choice,
+    check_count,
+    check_flag,
+    check_kind,
+    shown,
+)
+from attn_widget.errors import InputError, InputTypeError
+
+Kind = Literal["token", "class", "next_sentence"]
+EXAMPLES = (
+    'target(position=3, token="are", against="is"), target(label="positive") or '
+    "target(next_sentence=True)."
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One number that a model gives. `target` makes it.
+
+    Attributes
+    ----------
+    kind : {"token", "class", "next_sentence"}
+    position : int or None
+        Where a word piece is predicted, or a token classified.
+    token : str, int or None
+        A word piece or its id.
+    against : str, int or None
+        The word piece, or class, whose logit is subtracted.
+    label : str, int or None
+        A class or its index.
+    masked : bool
+        Whether the position is read as the mask token.
+    """
+
+    kind: Kind
+    position: int | None = None
+    token: str | int | None = None
+    against: str | int | None = None
+    label: str | int | None = None
+    masked: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", get_args(Kind))
+        for name in ("token", "against", "label"):
+            _entry(getattr(self, name), name)
+        if self.position is not None:
+            check_count(self.position, "position", 0)
+        check_flag(self.masked, "masked")
+
+    def __str__(self) -> str:
+        if self.kind == "next_sentence":
+            return "logit of 'is next'"
+        one = self.token if self.kind == "token" else self.label
+        where = "" if self.position is None else f" at position {self.position}"
+        minus = "" if self.against is None else f" - logit of {self.against!r}"
+        return f"logit of {one!r}{minus}{where}{' (masked)' if self.masked else ''}"
+
+
+def target(
+    *,
+    position: int | None = None,
+    token: str | int | None = None,
+    against: str | int | None = None,
+    label: str | int | None = None,
+    masked: bool = False,
+    next_sentence: bool = False,
+) -> Target:
+    """The number that contributions explain: a logit, or the difference of two.
+
+    Parameters
+    ----------
+    position : int, optional
+        Where `token` is predicted; the token that is classified, with a token classifier.
+    token : str or int, optional
+        A word piece of the vocabulary, or its id: its logit by the masked-LM head.
+    against : str or int, optional
+        Another word piece, or with `label` another class: its logit is subtracted.
+    label : str or int, optional
+        A class of the model's classifier, by name or index: its logit.
+    masked : bool
+        Read the position as the mask token.
+    next_sentence : bool
+        The logit of "is next" of the next-sentence head.
+
+    Raises
+    ------
+    InputError
+        None of `token`, `label` and `next_sentence`, or several; a token without its position.
+    InputTypeError
+        A value of another type.
+
+    Examples
+    --------
+    >>> print(target(position=4, token="are", against="is", masked=True))
+    logit of 'are' - logit of 'is' at position 4 (masked)
+    >>> target(token="are")
+    Traceback (most recent call last):
+    ...
+    attn_widget.errors.InputError: token is 'are' and position is missing. ...
+    """
+    masked, next_sentence = check_flag(masked, "masked"), check_flag(next_sentence, "next_sentence")
+    token, against = _entry(token, "token"), _entry(against, "against")
+    label = _entry(label, "label")
+    if position is not None:
+        position = check_count(position, "position", 0)
+    given = [token is not None, label is not None, next_sentence]
+    if sum(given) != 1:
+        what = "nothing says what of the model is meant" if not any(given) else "several are given"
+        raise InputError(f"Expected one of token, label and next_sentence; {what}.", EXAMPLES)
+    if next_sentence:
+        if position is not None or against is not None or masked:
+            raise InputError(
+                "next_sentence=True stands alone: it has no position, against or masked.", EXAMPLES
+            )
+        return Target("next_sentence")
+    if token is not None:
+        if position is None:
+            raise InputError(
+                f"token is {shown(token)} and position is missing.",
+                "Say where it is predicted: target(position=3, token=...).",
+            )
+        _differ(token, against, "token")
+        return Target("token", position, token, against, masked=masked)
+    if masked:
+        raise InputError(
+            "masked=True is for a token at a position, and a label is given.",
+            "Mask words with Analysis.mask() first.",
+        )
+    _differ(label, against, "label")
+    return Target("class", position, against=against, label=label)
+
+
+def check_target(value: object) -> Target:
+    """``value``, if it is a target.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    check_kind(value, Target, "target", f"For example {EXAMPLES}")
+    assert isinstance(value, Target)
+    return value
+
+
+def _entry(value: object, name: str) -> str | int | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if not 0 < len(value) <= LONGEST_WORD:
+            raise InputError(
+                f"{name} is {shown(value)}, expected 1 to {LONGEST_WORD} characters.", EXAMPLES
+            )
+        return str(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputTypeError(f"{name} is {shown(value)}, expected a str or an int.", EXAMPLES)
+    return check_count(value, name, 0, 2**31 - 1)
+
+
+def _differ(one: object, other: object, name: str) -> None:
+    if one == other:
+        raise InputError(
+            f"{name} and against are both {shown(one)}, so their difference is always 0.",
+            "Name two, or leave against out.",
+        )

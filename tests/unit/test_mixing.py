@@ -1,0 +1,268 @@
+"""Mixing quantities against plain float64 loops written from the definitions, on every family."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.figures import mixing as figures
+from attn_widget.model.families import layer_modules
+from tests.unit import tiny_models
+
+TEXT = "The cat sat, and naïve Dr. Smith's dog ran."
+TOLERANCE = 1e-5
+VALUES = {
+    "distilbert": "attention.v_lin",
+    "albert": "attention.value",
+    "modernbert": "attn.Wqkv",
+    "deberta": "attention.self.in_proj",
+    "deberta-v2": "attention.self.value_proj",
+    "mpnet": "attention.attn.v",
+}  # the others: attention.self.value
+EVERY = tuple(tiny_models.FAMILIES)
+
+
+def analysis(family: str) -> Any:
+    return aw.analyze(TEXT, model=tiny_models.build(family), tagger=None, progress=False)
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def run(request: pytest.FixtureRequest) -> Any:
+    return analysis(request.param)
+
+
+class Definition:
+    """A layer's vectors ``f[h, i, j]``, ``z[i, j]`` and ``g(z[i, j])`` in float64 loops."""
+
+    def __init__(self, a: Any, layer: int) -> None:
+        encoder = a.run.encoder
+        block = encoder.family.block
+        module = layer_modules(encoder.family, encoder.model)[layer]
+        parts = a.inside(layer)
+        n, heads = a.n_tokens, a.n_heads
+        output = module.get_submodule(block.attention_output)
+        matrix = output.weight.detach().double().numpy().T
+        self.b = np.zeros(matrix.shape[1]) if output.bias is None else output.bias.detach().double().numpy()  # fmt: skip
+        dim = matrix.shape[0] // heads
+        x = parts.attention_sum.astype(np.float64) - parts.attention_output
+        self.f = np.zeros((heads, n, n, matrix.shape[1]))
+        for h in range(heads):
+            weights, values = a.attention(layer, h), a.values(layer, h)
+            for i in range(n):
+                for j in range(n):
+                    block_of_head = matrix[h * dim : (h + 1) * dim]
+                    self.f[h, i, j] = np.float64(weights[i, j]) * (values[j].astype(np.float64) @ block_of_head)  # fmt: skip
+        self.z = self.f.sum(axis=0)
+        for i in range(n):
+            self.z[i, i] += x[i]
+        self.g = np.zeros_like(self.z)
+        self.beta = np.zeros_like(self.b)
+        norm = None if parts.pre_norm else module.get_submodule(block.attention_norm)
+        sums = parts.attention_sum.astype(np.float64)
+        for i in range(n):
+            for j in range(n):
+                self.g[i, j] = self.normed(norm, self.z[i, j], sums[i])
+        self.g_b = np.array([self.normed(norm, self.b, sums[i]) for i in range(n)])
+        if norm is not None:
+            self.beta = norm.bias.detach().double().numpy()
+        self.y = (sums if norm is None else parts.attention_norm).astype(np.float64)
+
+    def normed(self, norm: Any, vector: Any, total: Any) -> Any:
+        if norm is None:
+            return vector
+        gamma = norm.weight.detach().double().numpy()
+        if type(norm).__name__ == "NoNorm":
+            return gamma * vector
+        epsilon = getattr(norm, "eps", None) or norm.variance_epsilon
+        s = np.sqrt(((total - total.mean()) ** 2).mean() + epsilon)
+        return gamma * (vector - vector.mean()) / s
+
+
+def test_every_quantity_is_what_the_definition_gives(run: Any) -> None:
+    for layer in range(run.n_layers):
+        d = Definition(run, layer)
+        n = run.n_tokens
+        for h in range(run.n_heads):
+            norms = np.linalg.norm(d.f[h], axis=-1)
+            np.testing.assert_allclose(run.mixing("norms", layer, h), norms, rtol=TOLERANCE, atol=1e-9)  # fmt: skip
+        norms = np.linalg.norm(d.f.sum(axis=0), axis=-1)
+        np.testing.assert_allclose(run.mixing("norms", layer), norms, rtol=TOLERANCE, atol=1e-9)
+        mixing = np.linalg.norm(d.g, axis=-1)
+        np.testing.assert_allclose(run.mixing("mixing", layer), mixing, rtol=TOLERANCE, atol=1e-7)
+        ratio = np.zeros(n)
+        c = np.zeros((n, n))
+        for i in range(n):
+            context = np.linalg.norm(sum(d.g[i, j] for j in range(n) if j != i))
+            ratio[i] = context / (context + np.linalg.norm(d.g[i, i]))
+            for j in range(n):
+                c[i, j] = max(0, np.abs(d.y[i]).sum() - np.abs(d.y[i] - d.g[i, j]).sum())
+        np.testing.assert_allclose(run.mixing_ratio(layer), ratio, rtol=0, atol=TOLERANCE)
+        c /= c.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(run.mixing("alti", layer), c, rtol=0, atol=TOLERANCE)
+
+
+def test_the_decomposition_of_an_output_closes(run: Any) -> None:
+    for layer in range(run.n_layers):
+        d = Definition(run, layer)
+        for i in range(run.n_tokens):
+            parts = run.decompose_output(layer, i)
+            np.testing.assert_allclose(parts.vectors, d.g[i], rtol=0, atol=TOLERANCE)
+            np.testing.assert_allclose(parts.bias, d.g_b[i], rtol=0, atol=TOLERANCE)
+            total = parts.vectors.sum(axis=0) + parts.bias + parts.shift
+            assert np.linalg.norm(total - d.y[i]) <= 1e-4 * np.linalg.norm(d.y[i])
+            np.testing.assert_allclose(parts.output, d.y[i], rtol=0, atol=TOLERANCE)
+            assert parts.gap <= 1e-4
+            np.testing.assert_allclose(parts.norms, run.mixing("mixing", layer)[i], atol=TOLERANCE)
+
+
+def without(model: Any, family: str, layer: int, key: int, inputs: Any, layers: list[Any]) -> Any:
+    """The layer's output when the values of ``key`` are zero: a whole run, the value map's output changed."""
+    calls: list[int] = []
+    found: list[Any] = []
+
+    def zero(_module: Any, _args: Any, output: Any) -> Any:
+        calls.append(1)
+        if len(calls) - 1 != layer:
+            return None
+        output = output.clone()
+        if family == "modernbert":
+            output[:, key, 2 * output.shape[-1] // 3 :] = 0
+        elif family == "deberta":  # a share of queries, keys and values for each head, then v_bias
+            heads = model.config.num_attention_heads
+            holder = layers[layer].attention.self
+            shares = output.view(*output.shape[:2], heads, 3, -1)
+            shares[:, key, :, 2] = -holder.v_bias.view(heads, -1)
+        else:
+            output[:, key] = 0
+        return output
+
+    def keep(_module: Any, _args: Any, output: Any) -> None:
+        found.append(output[0] if isinstance(output, tuple) else output)
+
+    name = VALUES.get(family, "attention.self.value")
+    handles = [m.get_submodule(name).register_forward_hook(zero) for m in dict.fromkeys(layers)]
+    handles += [m.register_forward_hook(keep) for m in dict.fromkeys(layers)]
+    with torch.no_grad():
+        model.base_model(**inputs)
+    for handle in handles:
+        handle.remove()
+    return found[layer][0].double().numpy()
+
+
+def test_value_zeroing_is_a_run_without_the_values(run: Any) -> None:
+    encoder = run.run.encoder
+    family = encoder.family.name
+    model = copy.deepcopy(encoder.model)
+    model.set_attn_implementation("eager")
+    if family not in ("deberta", "deberta-v2", "modernbert"):  # which compute parts in float32
+        model = model.double()
+    layers = list(layer_modules(encoder.family, model))
+    n = run.n_tokens
+    for layer in range(run.n_layers):
+        distances = np.zeros((n, n))
+        whole = plain(model, layers, layer, run.run.encoding.inputs)
+        for j in range(n):
+            h = without(model, family, layer, j, run.run.encoding.inputs, layers)
+            for i in range(n):
+                cosine = h[i] @ whole[i] / np.linalg.norm(h[i]) / np.linalg.norm(whole[i])
+                distances[i, j] = 1 - cosine
+        distances /= distances.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(run.mixing("value_zeroing", layer), distances, rtol=0, atol=1e-4)
+
+
+def plain(model: Any, layers: list[Any], layer: int, inputs: Any) -> Any:
+    found: list[Any] = []
+    handles = [
+        m.register_forward_hook(
+            lambda _m, _a, out: found.append(out[0] if isinstance(out, tuple) else out)
+        )
+        for m in dict.fromkeys(layers)
+    ]
+    with torch.no_grad():
+        model.base_model(**inputs)
+    for handle in handles:
+        handle.remove()
+    return found[layer][0].double().numpy()
+
+
+def test_rollouts_are_products_of_row_normalized_matrices() -> None:
+    a = analysis("bert")
+    for kind in ("norms", "mixing", "alti", "value_zeroing"):
+        rolled = np.eye(a.n_tokens)
+        for layer in range(a.n_layers):
+            step = a.mixing(kind, layer).astype(np.float64)
+            step /= step.sum(axis=1, keepdims=True)
+            if kind == "norms":
+                step = 0.5 * step + 0.5 * np.eye(a.n_tokens)
+            rolled = step @ rolled
+            np.testing.assert_allclose(a.mixing_rollout(kind, layer), rolled, atol=TOLERANCE)
+        np.testing.assert_array_equal(
+            a.mixing_rollout(kind), a.mixing_rollout(kind, a.n_layers - 1)
+        )
+
+
+def test_the_stacked_forms_are_those_of_the_layers() -> None:
+    a = analysis("distilbert")
+    seen: list[tuple[int, int]] = []
+    stacked = a.mixing_matrices("value_zeroing", progress=lambda done, n: seen.append((done, n)))
+    assert seen[-1] == (a.n_layers * a.n_tokens,) * 2
+    np.testing.assert_array_equal(stacked[1], a.mixing("value_zeroing", 1))
+    heads = a.mixing_matrices("norms", per_head=True)
+    assert heads.shape == (a.n_layers, a.n_heads, a.n_tokens, a.n_tokens)
+    assert heads.dtype == np.float32
+    np.testing.assert_array_equal(heads[1, 2], a.mixing("norms", 1, 2))
+
+
+def test_blocks_of_keys_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = analysis("bert").mixing("mixing", 1)
+    monkeypatch.setattr(figures, "BLOCK_BYTES", 1)
+    np.testing.assert_allclose(analysis("bert").mixing("mixing", 1), whole, rtol=1e-6)
+
+
+def test_heads_that_cancel_leave_their_true_norm() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.full((2, 3, 3), 1 / 3, dtype=np.float32)
+    values = np.repeat(rng.normal(size=(1, 3, 4)), 2, axis=0).astype(np.float32)
+    first = rng.normal(size=(4, 8)).astype(np.float32)
+    projection = np.stack([first, -first * np.float32(1 + 1e-5)])
+    exact = np.einsum("hij,hjk,hkd->ijd", *(x.astype(np.float64) for x in (weights, values, projection)))  # fmt: skip
+    found = figures.layer_norms(weights, values, projection)
+    np.testing.assert_allclose(found, np.linalg.norm(exact, axis=-1), rtol=TOLERANCE)
+
+
+def test_a_model_is_left_as_it_was() -> None:
+    a = analysis("bert")
+    model = a.run.encoder.model
+    model.train()
+    before = model.config._attn_implementation
+    a.mixing("value_zeroing", 0)
+    assert model.training and model.config._attn_implementation == before
+    assert not any(m._forward_pre_hooks or m._forward_hooks for m in model.modules())
+    model.eval()
+
+
+def test_what_cannot_be_asked_is_refused_in_words() -> None:
+    a = analysis("bert")
+    with pytest.raises(InputError, match="quantity of a layer"):
+        a.mixing("alti", 0, 1)
+    with pytest.raises(InputError, match="per_head"):
+        a.mixing_matrices("mixing", per_head=True)
+    with pytest.raises(InputError, match="Did you mean 'mixing'"):
+        a.mixing("mixin", 0)
+    with pytest.raises(InputTypeError, match="kind is 3"):
+        a.mixing(3, 0)
+    with pytest.raises(InputError, match="layer is 9"):
+        a.mixing("norms", 9)
+    with pytest.raises(InputError, match="query is 99"):
+        a.decompose_output(0, 99)
+    with pytest.raises(NotAvailableError, match="this view changes them"):
+        a.view(words=True).mixing("norms", 0)
+    outside = aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None)
+    with pytest.raises(NotAvailableError, match="no model to ask"):
+        outside.mixing("norms", 0)
