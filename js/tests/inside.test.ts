@@ -8,7 +8,7 @@ import type { Selection, State } from "../src/state/selection";
 import { createState } from "../src/state/state";
 import type { ViewHandle } from "../src/views/contract";
 import { inside } from "../src/views/inside/view";
-import { metaOf } from "./runs";
+import { fieldsOf, metaOf } from "./runs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const TEXTS = ["[CLS]", "bank", HOSTILE, "שלום", "[SEP]"];
@@ -506,7 +506,7 @@ describe("when answers fail", () => {
   });
 
   it("keeps the last good stage, open on the map too", async () => {
-    await draw({}, { failing: ({ name }) => name === "value" });
+    await draw({}, { failing: (request) => fieldsOf(request).name === "value" });
     await open("qkv");
     expect(reports).toEqual(["The kernel went away."]);
     expect(one("[data-aw-part=stage-panel]").dataset.stage).toBe("token");
@@ -514,7 +514,7 @@ describe("when answers fail", () => {
   });
 
   it("shows what a saved page has, and the reason for what it lacks", async () => {
-    await draw({}, { live: false, failing: ({ name }) => name === "position" });
+    await draw({}, { live: false, failing: (request) => fieldsOf(request).name === "position" });
     expect(one("[data-tensor=position]").textContent).toContain("The kernel went away.");
     expect(element.querySelectorAll("[data-tensor=token] rect[data-dimension]")).toHaveLength(64);
     expect(one("[data-aw-part=window]").textContent).toContain(
@@ -523,14 +523,14 @@ describe("when answers fail", () => {
   });
 
   it("frames at the cursor only the rows that have numbers", async () => {
-    await draw({}, { live: false, failing: ({ name }) => name === "position" });
+    await draw({}, { live: false, failing: (request) => fieldsOf(request).name === "position" });
     const frames = (): string[] => one(".aw-bands-cursor").getAttribute("d")!.match(/M/g) ?? [];
     expect(element.querySelectorAll(".aw-band-outline").length).toBeGreaterThan(1);
     expect(frames()).toHaveLength(2);
   });
 
   it("says once that a saved page has none of a stage's tensors, without a cursor over nothing", async () => {
-    await draw({}, { live: false, failing: ({ name }) => name === "hidden" });
+    await draw({}, { live: false, failing: (request) => fieldsOf(request).name === "hidden" });
     await open("hidden");
     const panel = one("[data-aw-part=stage-panel]");
     expect(panel.dataset.stage).toBe("hidden");
@@ -551,7 +551,7 @@ describe("a saved page with a part of the stages", () => {
   const ofAttention = ({ kind }: SliceRequest): boolean => kind === "weights" || kind === "scores";
   /** The row of token 2 in every tensor, and nothing else but attention. */
   const ofToken2 = (request: SliceRequest): boolean =>
-    ofAttention(request) || JSON.stringify(request.rows) === "[2,3]";
+    ofAttention(request) || JSON.stringify(fieldsOf(request).rows) === "[2,3]";
 
   it("opens on the first one that it has, and grays the others with the reason", async () => {
     await draw({}, { live: false, has: ofAttention });

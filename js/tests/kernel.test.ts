@@ -3,7 +3,7 @@ import { ByteCache } from "../src/protocol/cache";
 import { SliceFailure } from "../src/protocol/failure";
 import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
 import type { SliceRequest } from "../src/protocol/types";
-import { counting, metaOf } from "./runs";
+import { counting, fieldsOf, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "a", "b", "[SEP]"];
 
@@ -53,7 +53,9 @@ describe("a question to the kernel", () => {
     expect(await source.slice(weights(1, 2))).toBe(first);
     expect(second).toBe(first);
     expect(asked).toHaveLength(1);
-    expect(requestKey({ kind: "x", rows: null })).toBe(requestKey({ kind: "x" }));
+    expect(requestKey({ kind: "scores", layer: 0, head: 1, rows: null })).toBe(
+      requestKey({ kind: "scores", layer: 0, head: 1 }),
+    );
   });
 
   test("is not asked at all when the first paint holds the answer", async () => {
@@ -101,7 +103,7 @@ describe("a question to the kernel", () => {
     // 4 cells of 4 + 1 bytes a row: two rows fit.
     const source = new KernelSource(pack, invoke, { replyBytes: 40 });
     const { data, shape } = (await source.slice(weights(0))).arrays.get("weights")!;
-    expect(asked.map(({ rows }) => rows)).toEqual([
+    expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
       [0, 2],
       [2, 4],
     ]);
@@ -114,7 +116,7 @@ describe("a question to the kernel", () => {
     // A row has 16 bytes of weights and 4 of a mask: one row fits, two would without the mask.
     const source = new KernelSource(pack, invoke, { replyBytes: 32 });
     await source.slice(weights(0));
-    expect(asked.map(({ rows }) => rows)).toEqual([
+    expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
       [0, 1],
       [1, 2],
       [2, 3],

@@ -23,7 +23,7 @@ function slowSource() {
     live: true,
     slice: (request) =>
       new Promise<Slice>((resolve, reject) => {
-        const head = request.head as number;
+        const { head } = request as SliceRequest<"scores">;
         const arrays =
           request.kind === "scores"
             ? new Map([["scores", array([head, 0, 0, head], [2, 2])]])
@@ -54,7 +54,7 @@ test("answers that overtake each other leave the numbers of the head that is sho
   const [first, second] = [matrixOf(3), matrixOf(5)];
   const loads = [numbers.load(first), numbers.load(second)];
   for (const { request, answer } of [...waiting].reverse()) {
-    expect([3, 5]).toContain(request.head);
+    expect([3, 5]).toContain((request as SliceRequest<"scores">).head);
     answer();
   }
   await Promise.all(loads);

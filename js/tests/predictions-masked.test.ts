@@ -8,7 +8,7 @@ import { createState } from "../src/state/state";
 import type { ViewHandle } from "../src/views/contract";
 import { predictions } from "../src/views/predictions/view";
 import { settled } from "./figures-run";
-import { metaOf } from "./runs";
+import { fieldsOf, metaOf } from "./runs";
 
 const N = 20;
 const TOP_K = 5;
@@ -121,7 +121,7 @@ function draw(
           signal?.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
         });
       }
-      const rows = request.rows as readonly [number, number];
+      const rows = fieldsOf(request).rows as readonly [number, number];
       return {
         data: { mode: "masked", top_k: TOP_K, vocabulary: vocabularyOf(rows) },
         arrays: answer(rows),
@@ -173,7 +173,7 @@ describe("masked predictions", () => {
     expect(row(16).querySelector(".aw-row-waiting")!.textContent).toBe("–");
     await release();
     expect(progress().hidden).toBe(true);
-    expect(asked.map(({ rows }) => rows)).toEqual([
+    expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
       [0, 16],
       [16, 20],
     ]);
@@ -199,7 +199,7 @@ describe("masked predictions", () => {
     expect((drawn.table() as Table).rows).toHaveLength(PIECE * TOP_K);
     button().click();
     await settled();
-    expect(asked.at(-1)!.rows).toEqual([16, 20]);
+    expect(fieldsOf(asked.at(-1)!).rows).toEqual([16, 20]);
     await release();
   });
 
@@ -214,7 +214,9 @@ describe("masked predictions", () => {
   });
 
   it("stay as far as they came when the kernel is lost", async () => {
-    const { reports } = draw({ fails: ({ rows }) => (rows as number[])[0] === 16 });
+    const { reports } = draw({
+      fails: (request) => (fieldsOf(request).rows as number[])[0] === 16,
+    });
     start();
     await settled();
     await settled();
@@ -247,7 +249,7 @@ describe("where masked predictions are quick", () => {
     await settled();
     await settled();
     expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
-    expect(asked.map(({ mode }) => mode)).toEqual(["masked", "masked"]);
+    expect(asked.map((request) => fieldsOf(request).mode)).toEqual(["masked", "masked"]);
     expect(drawn.options!()).toEqual({ mode: "masked" });
   });
 

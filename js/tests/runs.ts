@@ -1,6 +1,10 @@
 /** Small runs for tests. */
 
-import type { Meta, NdArray } from "../src/protocol/types";
+import type { Meta, NdArray, SliceRequest } from "../src/protocol/types";
+
+/** The fields of a request, whatever its kind. */
+export const fieldsOf = (request: SliceRequest): Readonly<Record<string, unknown>> =>
+  request as unknown as Readonly<Record<string, unknown>>;
 
 /** The meta of a run over `texts`, the first and last of which may be special. */
 export function metaOf(texts: readonly string[], change: Partial<Meta> = {}): Meta {

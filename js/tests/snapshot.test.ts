@@ -4,6 +4,7 @@ import { SliceFailure } from "../src/protocol/failure";
 import { readReply } from "../src/protocol/kernel";
 import { type Chunks, SnapshotSource } from "../src/protocol/snapshot";
 import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
+import { fieldsOf } from "./runs";
 
 interface Page {
   name: string;
@@ -58,7 +59,8 @@ function difference(found: NdArray, expected: NdArray): number {
 }
 
 /** The most that an array of an answer may be off by what the page says of itself. */
-function bound(source: SnapshotSource, { kind, aggregation }: SliceRequest, n: number): number {
+function bound(source: SnapshotSource, request: SliceRequest, n: number): number {
+  const { kind, aggregation } = fieldsOf(request);
   const { error, score_error, rollout_error } = source.meta.snapshot;
   if (kind === "scores") return score_error!;
   if (kind === "rollout") return rollout_error!;
@@ -112,12 +114,12 @@ describe("a saved page", () => {
   test("says that of a tensor it has one token's row alone", async () => {
     const without = pages.find(({ name }) => name === "factors without tensors")!;
     const source = await SnapshotSource.open(chunksOf(without));
-    const row = { kind: "tensor", name: "ffn_sum", layer: 1, rows: [1, 2] };
+    const row = { kind: "tensor", name: "ffn_sum", layer: 1, rows: [1, 2] } as const;
     expect(source.has(row)).toBe(true);
     for (const request of [
       { ...row, rows: [2, 3] },
-      { ...row, rows: undefined, cols: [0, 64] },
-    ]) {
+      { ...row, rows: null, cols: [0, 64] },
+    ] as const) {
       expect(source.has(request)).toBe(false);
       await expect(source.slice(request)).rejects.toThrow("one token alone");
     }
@@ -148,7 +150,7 @@ describe("a saved page", () => {
   test.each(KINDS)("has words for what it lacks of the kind %s", async (kind) => {
     const source = await SnapshotSource.open(chunksOf(page));
     const failure = source
-      .slice({ kind, never: "recorded" })
+      .slice({ kind, never: "recorded" } as unknown as SliceRequest)
       .catch((error: Error) => error.message);
     expect(await failure).toMatch(/^[A-Z][^"_]+ is not in this saved page\.$/);
   });

@@ -182,7 +182,10 @@ export function createMatrix(
     const { layer, head, words, special } = selection;
     const options = { signal: mine.signal };
     const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
-    const scored = selection.quantity === "scores" && scoresAbsent(selection, source.meta) === null;
+    const scored =
+      head !== "mean" &&
+      selection.quantity === "scores" &&
+      scoresAbsent(selection, source.meta) === null;
     try {
       const [weights, language, scores] = await Promise.all([
         source.slice(matrixRequest(selection), options),

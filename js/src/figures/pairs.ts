@@ -130,7 +130,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       wanted = `${layer}.${head}`;
       const here = known?.layer === layer && known.head === head && known.complete;
       if (head === "mean" || matrix.quantity === "rollout" || here) return;
-      const ask = async (kind: string, held: boolean): Promise<Slice | null> => {
+      const ask = async (kind: "scores" | "qkv", held: boolean): Promise<Slice | null> => {
         if (!held) return null;
         try {
           return await source.slice({ kind, layer, head }, { signal });

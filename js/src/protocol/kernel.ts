@@ -4,7 +4,7 @@ import { ByteCache } from "./cache";
 import { SliceFailure } from "./failure";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
-import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray } from "./types";
+import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray, Window } from "./types";
 
 /** anywidget's `experimental.invoke`. */
 export type Invoke = (
@@ -44,6 +44,11 @@ function rowWidth(request: SliceRequest, n: number, headDim: number): number | n
   if (request.kind === "qkv") return 3 * headDim;
   return null;
 }
+
+/** Rows and columns of a request, for the kinds that take them. */
+export const windowIn = (
+  request: SliceRequest,
+): { readonly rows?: Window | null; readonly cols?: Window | null } => request as object;
 
 /** The same question has the same key, whatever the order of its words. */
 export function requestKey(request: SliceRequest): string {
@@ -208,15 +213,15 @@ export class KernelSource implements Source {
 
   async #ask(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
     const n = this.meta.tokens.text.length;
-    const width = request.rows == null ? rowWidth(request, n, this.meta.model.head_dim) : null;
+    const width = windowIn(request).rows ? null : rowWidth(request, n, this.meta.model.head_dim);
     if (width === null) return this.#send(request, signal);
     // A row may carry a mask of one byte a cell besides its float32.
     const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
     if (rows >= n) return this.#send(request, signal);
     const pieces: Slice[] = [];
     for (let start = 0; start < n; start += rows) {
-      const piece = { ...request, rows: [start, Math.min(start + rows, n)] };
-      pieces.push(await this.#send(piece, signal));
+      const piece = { ...request, rows: [start, Math.min(start + rows, n)] as const };
+      pieces.push(await this.#send(piece as SliceRequest, signal));
     }
     return joinRows(pieces);
   }

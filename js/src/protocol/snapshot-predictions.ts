@@ -17,13 +17,9 @@ export function shorterList({ data, arrays }: Slice, top_k: number): Slice {
 /** The best tokens of a position, or the ones asked for; null where one of these is not among them. */
 export function softmaxOf(
   list: Slice,
-  request: SliceRequest,
+  { position, token_ids }: SliceRequest<"softmax">,
   { masked, tokens, model }: Meta,
 ): Slice | null {
-  const { position, token_ids } = request as unknown as {
-    position: number;
-    token_ids?: readonly number[] | null;
-  };
   const ids = arrayOf(list, "prediction_ids");
   const k = itemAt(ids.shape, 1);
   const vocabulary = list.data.vocabulary as Readonly<Record<string, string>>;

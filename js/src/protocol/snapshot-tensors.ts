@@ -1,5 +1,6 @@
 /** Matrices of a saved page: products of them, and the part that a request names. */
 
+import { windowIn } from "./kernel";
 import type { NdArray, Slice, SliceRequest } from "./types";
 
 export const f32 = (data: Float32Array, ...shape: number[]): NdArray => ({ data, shape });
@@ -25,9 +26,10 @@ export function product(
 }
 
 /** The rows that a request names, or all of them. */
-export function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
-  if (rows == null) return slice;
-  const [start, stop] = rows as [number, number];
+export function rowsOf(slice: Slice, request: SliceRequest, n: number): Slice {
+  const { rows } = windowIn(request);
+  if (!rows) return slice;
+  const [start, stop] = rows;
   const cut = [...slice.arrays].map(([name, { data }]): [string, NdArray] => [
     name,
     { data: data.slice(start * n, stop * n), shape: [stop - start, n] },
@@ -38,7 +40,7 @@ export function rowsOf(slice: Slice, { rows }: SliceRequest, n: number): Slice {
 /** The rows and columns of a tensor `[n, width]` that a request names, or all of them. */
 export function windowOf({ data, shape }: NdArray, request: SliceRequest): Slice {
   const [n, width] = shape as [number, number];
-  const { rows, cols } = request as { rows?: [number, number]; cols?: [number, number] };
+  const { rows, cols } = windowIn(request);
   const [top, bottom] = rows ?? [0, n];
   const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
   const part = new Float32Array((bottom - top) * (right - left));

@@ -117,13 +117,18 @@ export class SnapshotSource implements Source {
   }
 
   /** The recorded vectors of a head that has one of its own tensors among them. */
-  #vectors({ name, layer, head }: SliceRequest): { vectors: Recorded; short: string } | null {
-    const short = VECTORS[name as string];
-    const vectors = this.#recorded.get(requestKey({ kind: "qkv", layer, head } as SliceRequest));
+  #vectors({
+    name,
+    layer,
+    head,
+  }: SliceRequest<"tensor">): { vectors: Recorded; short: string } | null {
+    const short = VECTORS[name];
+    if (layer == null || head == null) return null;
+    const vectors = this.#recorded.get(requestKey({ kind: "qkv", layer, head }));
     return short === undefined || vectors?.arrays[short] === undefined ? null : { vectors, short };
   }
 
-  #rowOf(request: SliceRequest): Slice | null {
+  #rowOf(request: SliceRequest<"tensor">): Slice | null {
     return this.#row && rowOf(this.#row, request, this.#n);
   }
 
@@ -157,7 +162,7 @@ export class SnapshotSource implements Source {
     const n = this.#n;
     switch (request.kind) {
       case "weights": {
-        const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
+        const { layer, head } = request;
         const chunk = await this.#layer(layer);
         const weights =
           head === "mean" ? decodeMean(chunk) : decodeWeights(chunk, this.#place(head));
@@ -167,25 +172,25 @@ export class SnapshotSource implements Source {
         return rowsOf({ data: {}, arrays }, request, n);
       }
       case "scores": {
-        const { layer, head } = request as unknown as { layer: number; head: number };
+        const { layer, head } = request;
         if (this.meta.snapshot.code !== "qk") throw needsKernel("A score");
         const scores = decodeScores(await this.#layer(layer), this.#place(head));
         return rowsOf({ data: {}, arrays: new Map([["scores", f32(scores, n, n)]]) }, request, n);
       }
       case "rollout": {
-        const rolled = await this.#rollout((request as unknown as { layer: number }).layer);
+        const rolled = await this.#rollout(request.layer);
         const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
         return rowsOf({ data: {}, arrays }, request, n);
       }
       case "qkv":
-        return this.#factors(request as unknown as { layer: number; head: number });
+        return this.#factors(request);
       case "tensor":
         return this.#tensor(request);
       case "sentences":
       case "drill":
         return this.#sentences(request);
       case "first_token":
-        return this.#firstToken((request as unknown as { head: HeadIndex }).head);
+        return this.#firstToken(request.head);
       case "predictions":
         return this.#predictions(request);
       case "softmax":
@@ -237,12 +242,8 @@ export class SnapshotSource implements Source {
   }
 
   /** A head's own tensors, where its vectors were recorded; else one token's row. */
-  async #tensor(request: SliceRequest): Promise<Slice> {
-    const { name, layer, head } = request as unknown as {
-      name: string;
-      layer: number;
-      head: number;
-    };
+  async #tensor(request: SliceRequest<"tensor">): Promise<Slice> {
+    const { name, layer, head } = request;
     const known = this.#vectors(request);
     if (known === null) {
       const row = this.#rowOf(request);
@@ -254,7 +255,7 @@ export class SnapshotSource implements Source {
     const found = arrayOf(this.#replay(known.vectors), known.short);
     const [n, width] = found.shape as [number, number];
     let { data } = found;
-    if (name === "head_output") {
+    if (name === "head_output" && layer != null && head != null) {
       const weights = arrayOf(await this.slice({ kind: "weights", layer, head }), "weights");
       data = product(weights.data, found.data, n, width);
     }
@@ -280,14 +281,8 @@ export class SnapshotSource implements Source {
     }
   }
 
-  async #sentences(request: SliceRequest): Promise<Slice> {
-    const { aggregation, layer, head, a, b } = request as unknown as {
-      aggregation: Aggregation;
-      layer?: number | null;
-      head?: number | null;
-      a: number;
-      b: number;
-    };
+  async #sentences(request: SliceRequest<"sentences" | "drill">): Promise<Slice> {
+    const { aggregation, layer, head } = request;
     const known = this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
     if (known === undefined) throw needsKernel("Attention between so many sentences");
     const { texts, tokens, note } = known.data;
@@ -298,18 +293,13 @@ export class SnapshotSource implements Source {
       const all = await gather(aggregation, saved, n, [0, n]);
       return matrix(aggregation, all, sentences, { texts, tokens, note });
     }
-    const [queries, keys] = [itemAt(sentences, a), itemAt(sentences, b)];
+    const [queries, keys] = [itemAt(sentences, request.a), itemAt(sentences, request.b)];
     const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
     return drill(await gather(aggregation, saved, n, rows), queries, keys);
   }
 
   /** The beginning of a longer list that was recorded. */
-  #predictions(request: SliceRequest): Slice {
-    const {
-      mode = "as_is",
-      top_k,
-      rows,
-    } = request as { mode?: string; top_k?: number; rows?: unknown };
+  #predictions({ mode = "as_is", top_k, rows }: SliceRequest<"predictions">): Slice {
     const longest = this.#longestList(mode);
     if (longest === null || rows != null || top_k === undefined) {
       throw needsKernel(mode === "masked" ? "Masked prediction" : "This prediction");
@@ -318,10 +308,12 @@ export class SnapshotSource implements Source {
   }
 
   #longestList(mode: string): Recorded | null {
-    const lists = [...this.#recorded.values()].filter(
-      ({ request: asked }) => asked.kind === "predictions" && (asked.mode ?? "as_is") === mode,
-    );
-    return lists.sort((a, b) => Number(b.request.top_k) - Number(a.request.top_k))[0] ?? null;
+    const lists = [...this.#recorded.values()].flatMap((recorded) => {
+      const { request: asked } = recorded;
+      if (asked.kind !== "predictions" || (asked.mode ?? "as_is") !== mode) return [];
+      return [{ recorded, size: asked.top_k ?? 0 }];
+    });
+    return lists.sort((a, b) => b.size - a.size)[0]?.recorded ?? null;
   }
 
   async #firstToken(head: HeadIndex): Promise<Slice> {
@@ -337,8 +329,8 @@ export class SnapshotSource implements Source {
     return { data: { layers, coded: true }, arrays };
   }
 
-  #softmax(request: SliceRequest): Slice {
-    const { mode = "as_is" } = request as { mode?: string };
+  #softmax(request: SliceRequest<"softmax">): Slice {
+    const { mode = "as_is" } = request;
     const longest = this.#longestList(mode);
     if (longest === null) throw needsKernel("This softmax");
     const opened = softmaxOf(this.#replay(longest), request, this.meta);

@@ -8,14 +8,8 @@ export const ONE_TOKEN = "This saved page has these numbers of one token alone."
 export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
 
 /** The row that `request` asks for; null where `saved` is of another token, or lacks the tensor. */
-export function rowOf(saved: Slice, request: SliceRequest, n: number): Slice | null {
-  const { name, layer, head, rows, cols } = request as unknown as {
-    name: string;
-    layer?: number | null;
-    head?: number | null;
-    rows?: readonly [number, number] | null;
-    cols?: readonly [number, number] | null;
-  };
+export function rowOf(saved: Slice, request: SliceRequest<"tensor">, n: number): Slice | null {
+  const { name, layer, head, rows, cols } = request;
   const { token, widths, heads } = saved.data as unknown as {
     token: number;
     widths: Readonly<Record<string, number>>;

@@ -99,7 +99,60 @@ export interface Slice {
   readonly arrays: ReadonlyMap<string, NdArray>;
 }
 
-export type SliceRequest = { readonly kind: string } & Readonly<Record<string, unknown>>;
+export type Window = readonly [start: number, stop: number];
+type Rows = { readonly rows?: Window | null };
+type OfHead = { readonly layer: number; readonly head: number };
+type OfHeadOrMean = { readonly layer: number; readonly head: HeadIndex };
+type OfMode = { readonly mode?: "as_is" | "masked" };
+type Block = {
+  readonly aggregation: "mass" | "max";
+  readonly layer?: number | null;
+  readonly head?: number | null;
+};
+
+/** What each kind of slice is asked with; the answers are in docs/protocol.md, "Slices". */
+export interface SliceRequests {
+  readonly weights: OfHeadOrMean & Rows;
+  readonly scores: OfHead & Rows;
+  readonly qkv: OfHead & Rows;
+  readonly rollout: { readonly layer: number } & Rows;
+  readonly flow: { readonly token: number };
+  readonly metrics: { readonly tau: number | "uniform" };
+  readonly predictions: OfMode & { readonly top_k?: number } & Rows;
+  readonly softmax: OfMode & {
+    readonly position: number;
+    readonly token_ids?: readonly number[] | null;
+  };
+  readonly tensor: {
+    readonly name: string;
+    readonly layer?: number | null;
+    readonly head?: number | null;
+    readonly rows?: Window | null;
+    readonly cols?: Window | null;
+  };
+  readonly sentences: Block;
+  readonly drill: Block & { readonly a: number; readonly b: number };
+  readonly first_token: { readonly head: HeadIndex };
+  readonly class_gradient: { readonly label: number; readonly head: HeadIndex };
+  readonly roles: { readonly seed?: number };
+  readonly language: object;
+  readonly layer_change: object;
+  readonly specialization: object;
+  readonly patterns: object;
+  readonly classification: object;
+  readonly next_sentence: object;
+  readonly beside: object;
+  readonly architecture: object;
+  readonly hidden_path: object;
+  readonly residuals: object;
+  readonly token_row: object;
+  readonly code: object;
+}
+export type SliceKind = keyof SliceRequests;
+/** A question about the run: `SliceRequest<"weights">` is `{kind: "weights", layer, head, rows?}`. */
+export type SliceRequest<K extends SliceKind = SliceKind> = {
+  [Kind in K]: { readonly kind: Kind } & SliceRequests[Kind];
+}[K];
 
 /** How far numbers may be off that a saved page has in code. */
 export interface Precision {

@@ -53,10 +53,10 @@ export async function attentionTable(
 ): Promise<Table> {
   const { layer, head, quantity } = matrix;
   const n = source.meta.tokens.text.length;
-  const scored =
-    quantity === "weights" &&
-    scoresAbsent({ head, words: state.get().words }, source.meta) === null;
-  if (!scored) return cellTable(matrix, null, n);
+  const absent = scoresAbsent({ head, words: state.get().words }, source.meta);
+  if (head === "mean" || quantity !== "weights" || absent !== null) {
+    return cellTable(matrix, null, n);
+  }
   const ask = source.slice({ kind: "scores", layer, head }, { signal });
   // A saved page may hold the weights alone.
   const found = source.live ? await ask : await ask.catch(() => null);

@@ -36,7 +36,7 @@ const shapeOf = (slice: Slice): readonly number[] => slice.data.shape as number[
 /** Request to a saved page for a token's row of a tensor: the first columns of all rows, or this row alone. */
 export function savedRequest(source: Source, request: SliceRequest, token: number): SliceRequest {
   if (request.kind !== "tensor") return request;
-  const whole = { ...request, cols: [0, firstWindow(String(request.name))] };
+  const whole = { ...request, cols: [0, firstWindow(request.name)] as const };
   if (source.has?.(whole) !== false) return whole;
   return { ...request, rows: [token, token + 1] };
 }
@@ -49,7 +49,7 @@ export async function tensorRow(
   token: number,
   signal: AbortSignal,
 ): Promise<Row> {
-  const request = { kind: "tensor", name, ...asked };
+  const request: SliceRequest<"tensor"> = { kind: "tensor", name, ...asked };
   if (source.live) {
     const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
     return { values: floats(slice.arrays.get("tensor")), size: itemAt(shapeOf(slice), 1) };
@@ -154,7 +154,8 @@ export interface Changes {
 }
 
 export async function changes(source: Source, signal: AbortSignal): Promise<Changes> {
-  const ask = (kind: string): Promise<Slice> => source.slice({ kind }, { signal });
+  const ask = (kind: "residuals" | "layer_change" | "hidden_path"): Promise<Slice> =>
+    source.slice({ kind }, { signal });
   const [residuals, change, path] = await Promise.all([
     ask("residuals"),
     ask("layer_change"),

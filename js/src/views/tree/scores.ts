@@ -32,6 +32,7 @@ export function createEdgeScores(stage: ViewContext): EdgeScores {
     async load(matrix) {
       if (impossible(matrix, stage) !== null || here(matrix)?.values) return;
       const { layer, head } = matrix;
+      if (head === "mean") return;
       const key = keyOf(matrix);
       try {
         const answer = await source.slice({ kind: "scores", layer, head }, { signal });

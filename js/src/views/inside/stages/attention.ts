@@ -73,7 +73,7 @@ export async function scores(place: Place): Promise<Content> {
   const { source } = stage;
   const { has } = source.meta.model;
   const asked = { layer, ...(head === null ? {} : { head }) };
-  const rows = [token, token + 1];
+  const rows = [token, token + 1] as const;
   const [weights, raw] = await Promise.all([
     source.slice({ kind: "weights", layer, head: head ?? "mean", rows }, { signal }),
     head === null || !has.scores
