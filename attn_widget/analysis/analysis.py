@@ -14,6 +14,7 @@ from attn_widget.checks import check_flag
 
 if TYPE_CHECKING:
     from attn_widget.language import Language
+    from attn_widget.model.encoder import Ablation
     from attn_widget.model.tokens import Token
     from attn_widget.trace.forward import Progress
 
@@ -127,10 +128,77 @@ class Analysis(InfluenceFigures, ModelFigures):
         again = run.mask(chosen, progress=progress)
         origin = Origin(
             unmasked=original,
+            intact=None if self._intact is None else self._intact.mask(chosen),
             find_language=lambda: relabel(original.language, again.trace.tokens),
             beside=self.beside,
         )
         return Analysis(again.trace, run=again, tagger=self._tagger, origin=origin)
+
+    def ablate(
+        self,
+        heads: Iterable[tuple[int, int]],
+        ablation: Ablation = "zero",
+        *,
+        progress: Progress | None = None,
+    ) -> Analysis:
+        """The same text run again with these heads switched off: an intervention.
+
+        What a head hands to the output projection, ``A v``, becomes zero or its mean over the positions
+        of the text. Its own weights stay in sight; every later layer, and what the model says, change.
+
+        Parameters
+        ----------
+        heads : iterable of (int, int)
+            Layer and head, whatever is switched off here already; ``[]`` switches all on again.
+        ablation : {"zero", "mean"}
+        progress : callable, optional
+            Called with ``(layers done, n_layers)``; an exception that it raises cancels the run.
+
+        Returns
+        -------
+        Analysis
+            ``heads_off`` names the heads.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A head that is not there or stands twice, or all of them.
+        NotAvailableError
+            Tensors from outside, a family whose layers are not known, or a view.
+        NotFiniteError
+            The changed model gives NaN or infinite numbers.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> a = analyze("the cat sat on the mat", progress=False)
+        >>> b = a.ablate([(2, 1)])
+        >>> b.heads_off, b.ablate([]) is a
+        (((2, 1),), True)
+        """
+        from attn_widget.trace.capture import capture
+        from attn_widget.trace.run import Run
+
+        run = self._require_model(
+            "another run", where="Heads are switched off in the model's own run"
+        )
+        encoder = run.encoder.without(heads, ablation)
+        intact = self._intact or self
+        if not encoder.heads_off:
+            return intact
+        if (encoder.heads_off, ablation) == (self.heads_off, run.encoder.ablation):
+            return self
+        trace = capture(encoder, run.encoding, progress=progress)
+        origin = Origin(
+            unmasked=None
+            if self._unmasked is None
+            else self._unmasked.ablate(encoder.heads_off, ablation),
+            intact=intact,
+            find_language=lambda: intact.language,
+            beside=self.beside,
+        )
+        again = Run(encoder, run.encoding, trace)
+        return Analysis(trace, run=again, tagger=self._tagger, origin=origin)
 
     def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""

@@ -35,6 +35,8 @@ class Origin:
         What a view of words, or without special tokens, is a view of.
     unmasked : Analysis, optional
         The run of the text itself.
+    intact : Analysis, optional
+        The run with all of its heads.
     find_language : callable, optional
         Its words, sentences and tags; by default the text is tagged.
     beside : tuple of ComparisonText
@@ -44,6 +46,7 @@ class Origin:
 
     base: Any = None
     unmasked: Any = None
+    intact: Any = None
     find_language: Callable[[], Language] | None = None
     beside: tuple[ComparisonText, ...] = ()
     known: Mapping[object, Any] = field(default_factory=lambda: {})
@@ -89,6 +92,7 @@ class AnalysisBase(NotPickled):
         self.base: Self | None = origin.base
         self.beside = origin.beside
         self._unmasked: Self | None = origin.unmasked
+        self._intact: Self | None = origin.intact
         self._tagger = tagger
         self._find_language: Callable[[], Language] = origin.find_language or self._annotate
         self._cache: dict[object, Any] = {**origin.known}
@@ -123,6 +127,11 @@ class AnalysisBase(NotPickled):
     def truncated(self) -> dict[str, int] | None:
         """``{"limit", "length"}`` in tokens when the text was cut, else None."""
         return None if self.run is None else self.run.encoding.truncated
+
+    @property
+    def heads_off(self) -> tuple[tuple[int, int], ...]:
+        """Heads that `ablate` has switched off, as (layer, head)."""
+        return () if self.run is None else self.run.encoder.heads_off
 
     @property
     def masked(self) -> tuple[Masked, ...]:
@@ -165,7 +174,14 @@ class AnalysisBase(NotPickled):
     def _again(self, **changes: Any) -> Self:
         """The same run; ``changes`` of the tagger and the origin."""
         tagger = changes.pop("tagger", self._tagger)
-        origin = Origin(self.base, self._unmasked, self._find_language, self.beside, self._cache)
+        origin = Origin(
+            base=self.base,
+            unmasked=self._unmasked,
+            intact=self._intact,
+            find_language=self._find_language,
+            beside=self.beside,
+            known=self._cache,
+        )
         return type(self)(
             self.trace,
             run=self.run,

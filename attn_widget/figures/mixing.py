@@ -14,7 +14,8 @@ import numpy as np
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.rollout import rollout
 
-BLOCK_BYTES = 4_000_000  # of the vectors of a block of keys: what a core's cache still holds
+BLOCK_BYTES = 4_000_000  # of the vectors of a block of keys
+CACHED_BYTES = 200_000  # of the vectors of one key, a block of queries: what a core's cache holds
 
 
 @dataclass(frozen=True)
@@ -224,15 +225,19 @@ def alti(block: AttentionBlock) -> Float32:
     lengths = np.abs(block.outputs).sum(axis=-1)
     carried = block.carried.transpose(1, 0, 2).astype(np.float32)
     own = (block.own / block.spread[:, None]).astype(np.float32)
-    shares = (block.weights / block.spread[None, :, None]).transpose(2, 1, 0).astype(np.float32)
-    left = np.empty((n, n))
-    parts = np.empty(outputs.shape, dtype=np.float32)
-    for key in range(n):
-        np.matmul(np.ascontiguousarray(shares[key]), carried[key], out=parts)
-        parts[key] = own[key]
-        np.subtract(outputs, parts, out=parts)
-        np.abs(parts, out=parts)
-        left[:, key] = parts.sum(axis=-1)
+    shares = (block.weights / block.spread[None, :, None]).transpose(2, 1, 0)
+    shares = np.ascontiguousarray(shares, dtype=np.float32)
+    left = np.empty((n, n), dtype=np.float32)
+    for rows in blocks(n, 4 * outputs.shape[-1], CACHED_BYTES):
+        aims = outputs[rows]
+        parts = np.empty(aims.shape, dtype=np.float32)
+        for key in range(n):
+            np.matmul(shares[key, rows], carried[key], out=parts)
+            if rows.start <= key < rows.stop:
+                parts[key - rows.start] = own[key]
+            np.subtract(aims, parts, out=parts)
+            np.abs(parts, out=parts)
+            parts.sum(axis=-1, out=left[rows, key])
     return rows_normalized(np.maximum(lengths[:, None] - left, 0))
 
 
@@ -285,8 +290,8 @@ def mixing_rollout(matrices: Iterable[Float32], *, add_identity: bool) -> Iterat
         yield rolled.astype(np.float32)
 
 
-def blocks(n: int, bytes_each: int) -> Iterator[slice]:
-    """Slices of ``n`` items, each as many as `BLOCK_BYTES` hold, at least one."""
-    size = max(1, BLOCK_BYTES // max(1, bytes_each))
+def blocks(n: int, bytes_each: int, together: int | None = None) -> Iterator[slice]:
+    """Slices of ``n`` items, each as many as `together` bytes (`BLOCK_BYTES`) hold, at least one."""
+    size = max(1, (BLOCK_BYTES if together is None else together) // max(1, bytes_each))
     for start in range(0, n, size):
-        yield slice(start, start + size)
+        yield slice(start, min(start + size, n))

@@ -68,7 +68,7 @@ def projected(run: Run, layer: int) -> tuple[Float32, Float32, Float32]:
             f"The output projection of {run.encoder.name} takes {matrix.shape[1]} numbers, and its "
             f"{heads} heads give {heads * head_dim}: what a head carries cannot be told."
         )
-    return trace.layer_weights(layer), values, matrix.T.reshape(heads, head_dim, -1)
+    return _working(run, layer), values, matrix.T.reshape(heads, head_dim, -1)
 
 
 def norm_output(run: Run, layer: int, sums: Float32) -> Float32:
@@ -100,6 +100,17 @@ def layer_of(run: Run, layer: int) -> Any:
             "Attention weights and predictions are there.",
         )
     return layers[layer]
+
+
+def _working(run: Run, layer: int) -> Float32:
+    """Weights [H, n, n] as the output sees them: 0, or each row the mean row, where a head is off."""
+    weights = run.trace.layer_weights(layer)
+    off = [head for where, head in run.encoder.heads_off if where == layer]
+    if off:
+        weights = weights.copy()
+        zero = run.encoder.ablation == "zero"
+        weights[off] = 0 if zero else weights[off].mean(axis=1, keepdims=True)
+    return weights
 
 
 def _residual(run: Run, module: Any, state: Float32) -> Float32:

@@ -46,26 +46,26 @@ class BoundTarget:
 
     def value(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         """The target's value for each text of a batch, tensor [B]; gradients flow where they are on."""
-        network = encoder.network
-        inputs = on_device(encoder, inputs)
-        if self.kind == "token":
-            mlm = encoder.family.mlm
-            if mlm is None:
-                logits = network(**inputs, return_dict=True)
-                logits = logits["prediction_logits" if "prediction_logits" in logits else "logits"]
-                logits = logits[:, self.position]
-            else:
-                hidden = network.base_model(**inputs, return_dict=True)[0]
-                logits = mlm(network, hidden[:, self.position])
-        elif self.kind == "next_sentence":
-            pooled = network.base_model(**inputs, return_dict=True)["pooler_output"]
-            logits = network.cls.seq_relationship(pooled)
-        else:
-            logits = network(**inputs, return_dict=True).logits
-            if self.position is not None:
-                logits = logits[:, self.position]
+        return self.of(self.logits(encoder, inputs))
+
+    def of(self, logits: torch.Tensor) -> torch.Tensor:
+        """The value [B] in `logits` [B, C]."""
         chosen = logits[:, self.plus]
         return chosen if self.minus is None else chosen - logits[:, self.minus]
+
+    def logits(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
+        """The logits that the target is of, tensor [B, vocabulary or classes]."""
+        network = encoder.network
+        inputs = on_device(encoder, inputs)
+        if self.kind == "token" and encoder.family.mlm is not None:
+            hidden = network.base_model(**inputs, return_dict=True)[0]
+            return encoder.family.mlm(network, hidden[:, self.position])
+        if self.kind == "next_sentence":
+            pooled = network.base_model(**inputs, return_dict=True)["pooler_output"]
+            return network.cls.seq_relationship(pooled)
+        found = network(**inputs, return_dict=True)
+        logits = found["prediction_logits" if "prediction_logits" in found else "logits"]
+        return logits if self.position is None else logits[:, self.position]
 
 
 def bind(run: Run, target: Target) -> BoundTarget:

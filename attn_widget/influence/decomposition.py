@@ -51,7 +51,7 @@ def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
         with _held_activations(run), _Linearized():
             value = bound.value(encoder, run.encoding.inputs)[0]
         biases = _biases(encoder)
-        slopes = torch.autograd.grad(value, [vectors, *biases], allow_unused=True)
+        slopes: Any = torch.autograd.grad(value, [vectors, *biases], allow_unused=True)
     own = (slopes[0].double() * vectors.detach().double()).sum(dim=-1)[0]
     bias = sum(
         float((slope.double() * parameter.detach().double()).sum())

@@ -28,7 +28,6 @@ class Target:
 
     Attributes
     ----------
-    kind : {"token", "class", "next_sentence"}
     position : int or None
         Where a word piece is predicted, or a token classified.
     token : str, int or None
@@ -39,14 +38,67 @@ class Target:
         A class or its index.
     masked : bool
         Whether the position is read as the mask token.
+    next_sentence : bool
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As `target` does.
     """
 
-    kind: Kind
     position: int | None = None
     token: str | int | None = None
     against: str | int | None = None
     label: str | int | None = None
     masked: bool = False
+    next_sentence: bool = False
+
+    def __post_init__(self) -> None:
+        position = self.position
+        checked = {
+            "masked": check_flag(self.masked, "masked"),
+            "next_sentence": check_flag(self.next_sentence, "next_sentence"),
+            "token": _entry(self.token, "token"),
+            "against": _entry(self.against, "against"),
+            "label": _entry(self.label, "label"),
+            "position": None if position is None else check_count(position, "position", 0),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        given = [self.token is not None, self.label is not None, self.next_sentence]
+        if sum(given) != 1:
+            what = "several are given" if any(given) else "nothing says what of the model is meant"
+            raise InputError(f"Expected one of token, label and next_sentence; {what}.", EXAMPLES)
+        if self.next_sentence and (self.position, self.against, self.masked) != (None, None, False):
+            raise InputError(
+                "next_sentence=True stands alone: it has no position, against or masked.", EXAMPLES
+            )
+        if self.token is not None and self.position is None:
+            raise InputError(
+                f"token is {shown(self.token)} and position is missing.",
+                "Say where it is predicted: target(position=3, token=...).",
+            )
+        if self.label is not None and self.masked:
+            raise InputError(
+                "masked=True is for a token at a position, and a label is given.",
+                "Mask words with Analysis.mask() first.",
+            )
+        if self.against is not None and self.against in (self.token, self.label):
+            raise InputError(
+                f"{'label' if self.token is None else 'token'} and against are both "
+                f"{shown(self.against)}, so their difference is always 0.",
+                "Name two, or leave against out.",
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """What of the model it is of: a word piece, a class, or the next-sentence head."""
+        if self.next_sentence:
+            return "next_sentence"
+        return "class" if self.token is None else "token"
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", get_args(Kind))
@@ -57,9 +109,9 @@ class Target:
         check_flag(self.masked, "masked")
 
     def __str__(self) -> str:
-        if self.kind == "next_sentence":
+        if self.next_sentence:
             return "logit of 'is next'"
-        one = self.token if self.kind == "token" else self.label
+        one = self.label if self.token is None else self.token
         where = "" if self.position is None else f" at position {self.position}"
         minus = "" if self.against is None else f" - logit of {self.against!r}"
         return f"logit of {one!r}{minus}{where}{' (masked)' if self.masked else ''}"
@@ -107,36 +159,7 @@ def target(
     ...
     attn_widget.errors.InputError: token is 'are' and position is missing. ...
     """
-    masked, next_sentence = check_flag(masked, "masked"), check_flag(next_sentence, "next_sentence")
-    token, against = _entry(token, "token"), _entry(against, "against")
-    label = _entry(label, "label")
-    if position is not None:
-        position = check_count(position, "position", 0)
-    given = [token is not None, label is not None, next_sentence]
-    if sum(given) != 1:
-        what = "nothing says what of the model is meant" if not any(given) else "several are given"
-        raise InputError(f"Expected one of token, label and next_sentence; {what}.", EXAMPLES)
-    if next_sentence:
-        if position is not None or against is not None or masked:
-            raise InputError(
-                "next_sentence=True stands alone: it has no position, against or masked.", EXAMPLES
-            )
-        return Target("next_sentence")
-    if token is not None:
-        if position is None:
-            raise InputError(
-                f"token is {shown(token)} and position is missing.",
-                "Say where it is predicted: target(position=3, token=...).",
-            )
-        _differ(token, against, "token")
-        return Target("token", position, token, against, masked=masked)
-    if masked:
-        raise InputError(
-            "masked=True is for a token at a position, and a label is given.",
-            "Mask words with Analysis.mask() first.",
-        )
-    _differ(label, against, "label")
-    return Target("class", position, against=against, label=label)
+    return Target(position, token, against, label, masked, next_sentence)
 
 
 def check_target(value: object) -> Target:
@@ -163,11 +186,3 @@ def _entry(value: object, name: str) -> str | int | None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputTypeError(f"{name} is {shown(value)}, expected a str or an int.", EXAMPLES)
     return check_count(value, name, 0, 2**31 - 1)
-
-
-def _differ(one: object, other: object, name: str) -> None:
-    if one == other:
-        raise InputError(
-            f"{name} and against are both {shown(one)}, so their difference is always 0.",
-            "Name two, or leave against out.",
-        )

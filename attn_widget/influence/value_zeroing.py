@@ -53,7 +53,12 @@ def value_zeroing(
     Mohebbi, Zuidema, Chrupala & Alishahi (2023), Quantifying Context Mixing in Transformers, EACL.
     """
     encoder = run.encoder
-    layer_of(run, 0)
+    modules = {layer_of(run, layer) for layer in range(encoder.n_layers)}
+    if encoder.heads_off and len(modules) < encoder.n_layers:
+        raise NotAvailableError(
+            f"The layers of {encoder.name} share their modules, so one of them cannot run by itself "
+            "with heads switched off."
+        )
     n = run.trace.n_tokens
     calls = _layer_calls(run)
     size = max(1, min(TOKENS_AT_ONCE // n, WEIGHTS_AT_ONCE // (encoder.n_heads * n * n)))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.checks import (
+    check_choice,
     check_count,
     check_kind,
     check_several,
+    index_in,
+    shown,
 )
-from attn_widget.errors import NotPickled
+from attn_widget.errors import InputError, InputTypeError, NotPickled
 from attn_widget.model.checkpoint import (
     DISCRIMINATORS,
     Checkpoint,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 
 Classifier = Literal["sequence", "token", "question_answering"]
+Ablation = Literal["zero", "mean"]
 LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
@@ -58,6 +62,10 @@ class Encoder(NotPickled):
     classifier : {"sequence", "token", "question_answering"} or None
     id2label : dict of int to str
         The classifier's label names; empty without one.
+    heads_off : tuple of (int, int)
+        Heads that do not work, as (layer, head); see `without`.
+    ablation : {"zero", "mean"}
+        What they give instead.
     speed : Speed
         How fast the model has run here.
     lock : threading.RLock
@@ -98,6 +106,8 @@ class Encoder(NotPickled):
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
         self.lock = _lock_of(self.network)
         self.speed = Speed()
+        self.heads_off: tuple[tuple[int, int], ...] = ()
+        self.ablation: Ablation = "zero"
 
     @property
     def model(self) -> Any:
@@ -181,6 +191,34 @@ class Encoder(NotPickled):
         """
         return encode(self, text, text_pair, truncation=truncation)
 
+    def without(self, heads: Iterable[tuple[int, int]], ablation: Ablation = "zero") -> Encoder:
+        """The same model with these heads switched off, and no other.
+
+        Parameters
+        ----------
+        heads : iterable of (int, int)
+            Layer and head, 0-based.
+        ablation : {"zero", "mean"}
+            What the head's ``A v`` becomes: 0, or its mean over the positions of the text.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Something else than pairs, a head that is not there or stands twice, or all heads.
+
+        Examples
+        --------
+        >>> from attn_widget import load
+        >>> load(progress=False).without([(5, 2), (0, 1)]).heads_off
+        ((0, 1), (5, 2))
+        """
+        check_choice(ablation, "ablation", ("zero", "mean"))
+        chosen = check_heads(heads, self.n_layers, self.n_heads)
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found.heads_off, found.ablation = chosen, ablation
+        return found
+
     def token_texts(self, ids: Sequence[int]) -> list[str]:
         """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.
 
@@ -201,6 +239,34 @@ class Encoder(NotPickled):
             f"<Encoder {self.name!r}, {self.family.name}, {self.n_layers} layers of "
             f"{self.n_heads} heads, {self.hidden_size} wide>"
         )
+
+
+def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
+    """``heads`` as (layer, head), in order.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Something else than pairs, a head that is not there or stands twice, or all heads.
+    """
+    found: list[tuple[int, int]] = []
+    for pair in check_several(heads, "heads", "(layer, head)"):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputTypeError(
+                f"An entry of heads is {shown(pair)}, expected a layer and a head.",
+                "heads=[(3, 5), (4, 0)] switches two heads off.",
+            )
+        layer, head = pair
+        found.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
+    twice = [one for one in found if found.count(one) > 1]
+    if twice:
+        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} stands twice in heads.")
+    if len(found) == n_layers * n_heads:
+        raise InputError(
+            f"heads names all {len(found)} heads, and then no token would hear of another.",
+            "Leave one of them on.",
+        )
+    return tuple(sorted(found))
 
 
 LOADING = threading.RLock()

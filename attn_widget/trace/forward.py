@@ -13,6 +13,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.model.families import layer_modules
 from attn_widget.trace import LogitsCache, Outputs
 from attn_widget.trace.finite import check_head, check_states
+from attn_widget.trace.heads_off import heads_off
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -29,6 +30,8 @@ LOGITS_CACHE = LogitsCache(64 * 2**20)
 @contextmanager
 def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[None]:
     """The model in evaluation mode, without gradients; afterwards everything is as it was.
+
+    Heads that ``encoder`` has switched off stay off.
 
     Parameters
     ----------
@@ -51,7 +54,8 @@ def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[
             if attention is not None:
                 for config, _ in before:
                     config._attn_implementation = attention
-            yield
+            with heads_off(encoder):
+                yield
         finally:
             for config, implementation in before:
                 config._attn_implementation = implementation

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from attn_widget.figures.mixing import OutputDecomposition
+    from attn_widget.influence.bound_target import BoundTarget
     from attn_widget.influence.contributions import Contributions, Method
+    from attn_widget.influence.effects import HeadEffects
     from attn_widget.influence.mixing import Mixing
     from attn_widget.influence.targets import Target
+    from attn_widget.model.encoder import Ablation
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
 
@@ -218,28 +221,70 @@ class InfluenceFigures(AttentionFigures):
         >>> c.values.shape, c.gap < 1e-3
         ((10,), True)
         """
-        from attn_widget.influence.bound_target import bind, check_position
         from attn_widget.influence.contributions import METHODS, contributions
+
+        check_choice(method, "method", METHODS)
+        check_callable(progress, "progress")
+        where, run, bound = self._bound(target)
+        tokens = where.language.tokens
+        return where._once(
+            ("contributions", target, method),
+            lambda: contributions(run, target, bound, method, tokens, where._rolled, progress),
+        )
+
+    def head_effects(
+        self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
+    ) -> HeadEffects:
+        """What switching off each head in turn does to a target.
+
+        Parameters
+        ----------
+        target : Target
+        ablation : {"zero", "mean"}
+            What the head's ``A v`` becomes: 0, or its mean over the positions of the text.
+        progress : callable, optional
+            Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
+
+        Returns
+        -------
+        HeadEffects
+            ``effects`` float32 [L, H], with the divergence of the distributions and the gradient's guess.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> a.head_effects(target(position=6, token="are", masked=True)).effects.shape
+        (6, 12)
+        """
+        from attn_widget.influence.effects import head_effects
+
+        check_choice(ablation, "ablation", ("zero", "mean"))
+        check_callable(progress, "progress")
+        where, run, bound = self._bound(target)
+        return where._once(
+            ("head_effects", target, ablation),
+            lambda: head_effects(run, target, bound, ablation, progress),
+        )
+
+    def _bound(self, target: Target) -> tuple[Self, Run, BoundTarget]:
+        """The analysis that a target is of (the position masked, where it says so), its run, and where it is."""
+        from attn_widget.influence.bound_target import bind
         from attn_widget.influence.targets import check_target
 
         run = self._require_model("contributions", of_tokens=True)
-        target = check_target(target)
-        check_choice(method, "method", METHODS)
-        check_callable(progress, "progress")
-        bound = bind(run, target)
-        if target.masked:
-            position = check_position(run, target.position)
-            hidden = [masked.token for masked in self.masked]
-            if position not in hidden:
-                masked = self._masked_at(position)
-                return masked.contributions(target, method, progress=progress)
-        key = ("contributions", target, method)
-        return self._once(
-            key,
-            lambda: contributions(
-                run, target, bound, method, self.language.tokens, self._rolled, progress
-            ),
-        )
+        bound = bind(run, check_target(target))
+        position = target.position
+        hidden = [masked.token for masked in self.masked]
+        if not target.masked or position is None or position in hidden:
+            return self, run, bound
+        masked = self._masked_at(position)
+        return masked, masked._require_model("contributions"), bound
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Self:
         """The same text run again with these tokens read as the mask token: `Analysis.mask`."""

@@ -1,0 +1,198 @@
+"""Effects of heads on a target: each switched off in turn, and the gradient's guess."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.frames import dataframe
+from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.gradients import weights_and_slopes
+from attn_widget.influence.passes import TOKENS_AT_ONCE, finite
+from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.heads_off import changing_heads, switch_off
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from attn_widget.influence.bound_target import BoundTarget
+    from attn_widget.influence.targets import Target
+    from attn_widget.trace.forward import Progress
+    from attn_widget.trace.run import Run
+
+
+@dataclass(frozen=True)
+class HeadEffects:
+    """What switching off each head does to a target.
+
+    Attributes
+    ----------
+    target : Target
+    ablation : {"zero", "mean"}
+    value : float
+        ``s``, the target's value with all heads.
+    effects : float32 [L, H]
+        ``s - s'``, where the head is off: above 0, the head speaks for the target. Exact.
+    divergence : float32 [L, H]
+        ``KL(p || p')`` of the distribution that the target is of, in nats.
+    proxy : float32 [L, H]
+        ``|d s / d xi|``, where ``xi = 1`` scales the head's ``A v``: the gradient's guess at ``|effects|``.
+    """
+
+    target: Target
+    ablation: str
+    value: float
+    effects: Float32
+    divergence: Float32
+    proxy: Float32
+
+    @property
+    def correlation(self) -> float:
+        """Spearman's correlation of the proxy and ``|effects|`` over all heads; NaN where one is constant."""
+        from scipy.stats import spearmanr
+
+        exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()
+        if not np.ptp(exact) or not np.ptp(guessed):
+            return float("nan")
+        found: Any = spearmanr(exact, guessed)
+        return float(found.statistic)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One record a head: ``layer, head, effect, divergence, proxy``."""
+        return [
+            {
+                "layer": layer,
+                "head": head,
+                "effect": float(self.effects[layer, head]),
+                "divergence": float(self.divergence[layer, head]),
+                "proxy": float(self.proxy[layer, head]),
+            }
+            for layer, head in np.ndindex(*self.effects.shape)
+        ]
+
+    def to_dataframe(self) -> Any:
+        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
+        return dataframe(self.to_records())
+
+    def __repr__(self) -> str:
+        layer, head = np.unravel_index(np.abs(self.effects).argmax(), self.effects.shape)
+        most = f"{self.effects[layer, head]:+.4f} by layer {layer}, head {head}"
+        return f"HeadEffects({self.target} = {self.value:.4f}, most {most})"
+
+
+def head_effects(
+    run: Run,
+    target: Target,
+    bound: BoundTarget,
+    ablation: str,
+    progress: Progress | None = None,
+) -> HeadEffects:
+    """Switch off each head in turn, in batches; layers below the head are not run again.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known.
+
+    References
+    ----------
+    Michel, Levy & Neubig (2019), Are Sixteen Heads Really Better than One?, NeurIPS.
+    """
+    encoder = run.encoder
+    n, layers, heads = run.trace.n_tokens, encoder.n_layers, encoder.n_heads
+    size = max(1, min(heads, TOKENS_AT_ONCE // n))
+    values, divergences = np.zeros((layers, heads)), np.zeros((layers, heads))
+    outputs = _layer_outputs(run)
+    with inference_mode(encoder):
+        whole = bound.logits(encoder, run.encoding.inputs)
+        value = float(finite(run, bound.of(whole))[0])
+        for layer in range(layers):
+            for start in range(0, heads, size):
+                chosen = range(start, min(start + size, heads))
+
+                def change(
+                    where: int, given: Any, layer: int = layer, chosen: range = chosen
+                ) -> None:
+                    if where == layer:
+                        for copy, head in enumerate(chosen):
+                            switch_off(given[copy, :, head], ablation)
+
+                inputs = {
+                    name: tensor.expand(len(chosen), -1)
+                    for name, tensor in run.encoding.inputs.items()
+                }
+                with _known_below(run, layer, outputs), changing_heads(encoder, change):
+                    logits = bound.logits(encoder, inputs)
+                values[layer, chosen] = finite(run, bound.of(logits))
+                divergences[layer, chosen] = _divergence(whole, logits)
+                if progress is not None:
+                    progress(layer * heads + chosen.stop, layers * heads)
+    return HeadEffects(
+        target=target,
+        ablation=ablation,
+        value=value,
+        effects=(value - values).astype(np.float32),
+        divergence=divergences.astype(np.float32),
+        proxy=gradient_proxy(run, bound),
+    )
+
+
+def gradient_proxy(run: Run, bound: BoundTarget) -> Float32:
+    """``|d s / d xi_h| = |sum_ij A_ij d s / d A_ij|`` of every head, float32 [L, H]."""
+    pairs = weights_and_slopes(run, bound)
+    return np.stack([np.abs((w * g).sum(axis=(1, 2))) for w, g in pairs]).astype(np.float32)
+
+
+def _layer_outputs(run: Run) -> list[Any]:
+    """What each layer gives in a plain run, as the layer gives it: a tensor or a tuple."""
+    encoder = run.encoder
+    outputs: list[Any] = []
+    with inference_mode(encoder), ExitStack() as stack:
+        for module in {layer_of(run, layer) for layer in range(encoder.n_layers)}:
+            handle = module.register_forward_hook(lambda _m, _a, output: outputs.append(output))
+            stack.callback(handle.remove)
+        encoder.network.base_model(**on_device(encoder, run.encoding.inputs))
+    return outputs
+
+
+@contextmanager
+def _known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
+    """The layers before ``layer`` give what they gave, and compute nothing. Hold the encoder's lock."""
+    modules = [layer_of(run, index) for index in range(run.encoder.n_layers)]
+    if len(set(modules)) < len(modules):  # shared: all of them run
+        yield
+        return
+
+    def give(output: Any) -> Any:
+        def forward(hidden_states: Any, *_args: Any, **_kwargs: Any) -> Any:
+            copies = hidden_states.shape[0]
+            if isinstance(output, tuple):
+                return (output[0].expand(copies, -1, -1), *output[1:])
+            return output.expand(copies, -1, -1)
+
+        return forward
+
+    try:
+        for module, output in zip(modules[:layer], outputs, strict=False):
+            module.forward = give(output)
+        yield
+    finally:
+        for module in modules[:layer]:
+            module.__dict__.pop("forward", None)
+
+
+def _divergence(whole: Any, logits: Any) -> Float64:
+    """``KL(p || p')`` in nats of logits [1, C] and [B, C], float64 [B]."""
+    before = torch.log_softmax(whole.double(), dim=-1)
+    after = torch.log_softmax(logits.double(), dim=-1)
+    return (before.exp() * (before - after)).sum(dim=-1).clamp_min(0).cpu().numpy()
