@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
-from attn_widget.checks import (
-    LONGEST_WORD,
-    check_choice,
-    check_count,
-    check_flag,
-    check_kind,
-    shown,
-)
+from attn_widget.checks import LONGEST_WORD, check_count, check_flag, check_kind, shown
 from attn_widget.errors import InputError, InputTypeError
 
 Kind = Literal["token", "class", "next_sentence"]
@@ -99,14 +92,6 @@ class Target:
         if self.next_sentence:
             return "next_sentence"
         return "class" if self.token is None else "token"
-
-    def __post_init__(self) -> None:
-        check_choice(self.kind, "kind", get_args(Kind))
-        for name in ("token", "against", "label"):
-            _entry(getattr(self, name), name)
-        if self.position is not None:
-            check_count(self.position, "position", 0)
-        check_flag(self.masked, "masked")
 
     def __str__(self) -> str:
         if self.next_sentence:

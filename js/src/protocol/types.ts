@@ -110,7 +110,7 @@ type Block = {
   readonly head?: number | null;
 };
 
-/** What each kind of slice is asked with; the answers are in docs/protocol.md, "Slices". */
+/** Fields of the request for each kind of slice; the answers are in docs/protocol.md, "Slices". */
 export interface SliceRequests {
   readonly weights: OfHeadOrMean & Rows;
   readonly scores: OfHead & Rows;
