@@ -413,6 +413,8 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "mixing_matrices.kind": one_of("norms", "mixing"),
     "mixing_rollout.kind": one_of("norms", "alti"),
     "mixing.head": one_of(None, 1),
+    "methods": one_of(["weights", "decomposition"]),
+    "n_random": one_of(2, 3),
     "ablate.heads": one_of([(0, 1)], []),
     "without.heads": one_of([(0, 1)], []),
     "ablation": one_of("zero", "mean"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attn_widget.analysis.base import Origin
-from attn_widget.analysis.influence import InfluenceFigures
+from attn_widget.analysis.influence.trust import TrustFigures
 from attn_widget.analysis.merge import MergedTrace, group_tokens
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
 
 
-class Analysis(InfluenceFigures, ModelFigures):
+class Analysis(TrustFigures, ModelFigures):
     """Everything that is known about what a model did with one text.
 
     Made by `attn_widget.analyze` and `attn_widget.from_attentions`. Figures are computed when they

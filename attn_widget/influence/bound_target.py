@@ -53,6 +53,12 @@ class BoundTarget:
         chosen = logits[:, self.plus]
         return chosen if self.minus is None else chosen - logits[:, self.minus]
 
+    def probability_of(self, logits: torch.Tensor) -> torch.Tensor:
+        """Its probability [B] in `logits` [B, C]; of a difference, that of the first among the two."""
+        if self.minus is None:
+            return logits.double().softmax(dim=-1)[:, self.plus]
+        return self.of(logits).double().sigmoid()
+
     def logits(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         """The logits that the target is of, tensor [B, vocabulary or classes]."""
         network = encoder.network

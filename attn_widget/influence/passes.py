@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,26 @@ def values_of_masked(
     progress: Progress | None = None,
 ) -> Float64:
     """The target's value with each group of positions masked, float64 [groups]; batched."""
+    return _of_masked(run, bound, bound.of, groups, progress)
+
+
+def probabilities_of_masked(
+    run: Run,
+    bound: BoundTarget,
+    groups: Sequence[Sequence[int]],
+    progress: Progress | None = None,
+) -> Float64:
+    """The target's probability with each group of positions masked, float64 [groups]; batched."""
+    return _of_masked(run, bound, bound.probability_of, groups, progress)
+
+
+def _of_masked(
+    run: Run,
+    bound: BoundTarget,
+    read: Callable[[torch.Tensor], torch.Tensor],
+    groups: Sequence[Sequence[int]],
+    progress: Progress | None,
+) -> Float64:
     encoder, inputs = run.encoder, run.encoding.inputs
     found: list[Float64] = []
     size = max(1, TOKENS_AT_ONCE // run.trace.n_tokens)
@@ -107,7 +127,7 @@ def values_of_masked(
         for row, positions in enumerate(chosen):
             batch["input_ids"][row, list(positions)] = mask
         with inference_mode(encoder):
-            found.append(finite(run, bound.value(encoder, batch)))
+            found.append(finite(run, read(bound.logits(encoder, batch))))
         if progress is not None:
             progress(start + len(chosen), len(groups))
     return np.concatenate(found) if found else np.zeros(0)

@@ -1,0 +1,138 @@
+"""Do methods agree, and are they right (docs/influence.md, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from attn_widget.analysis.influence import InfluenceFigures
+from attn_widget.checks import check_callable, check_choice, check_count, check_seed, listed
+from attn_widget.errors import InputError, NotAvailableError
+
+if TYPE_CHECKING:
+    from attn_widget.influence.agreement import Agreement
+    from attn_widget.influence.contributions import Contributions, Method
+    from attn_widget.influence.faithfulness import Faithfulness
+    from attn_widget.influence.targets import Target
+    from attn_widget.trace.forward import Progress
+
+
+class TrustFigures(InfluenceFigures):
+    """Tests of contributions: by each other, and by masking words."""
+
+    def agreement(
+        self,
+        target: Target,
+        methods: Sequence[str] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Agreement:
+        """Whether methods agree on the words that matter for a target: Spearman's rho of every two.
+
+        Parameters
+        ----------
+        target : Target
+        methods : sequence of str, optional
+            See `contributions`. By default all that this model allows.
+        progress : callable, optional
+            Called with ``(methods done, all)``.
+
+        Returns
+        -------
+        Agreement
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`; fewer than two methods.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> number = target(position=6, token="are", against="is", masked=True)
+        >>> a.agreement(number, ["decomposition", "occlusion", "weights"]).rho.shape
+        (3, 3)
+        """
+        from attn_widget.influence.agreement import agreement
+
+        found = self._contributions_by(target, methods, progress)
+        if len(found) < 2:
+            raise InputError(
+                f"methods holds {len(found)}, and agreement is between two.", "Name two or more."
+            )
+        return agreement(found, target)
+
+    def faithfulness(
+        self,
+        target: Target,
+        methods: Sequence[str] | None = None,
+        *,
+        n_random: int = 20,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Faithfulness:
+        """How the target's probability falls as words are masked in each method's order.
+
+        Parameters
+        ----------
+        target : Target
+        methods : sequence of str, optional
+            See `contributions`. By default all that this model allows.
+        n_random : int
+            Random orders to compare with, 2 to 1000.
+        seed : int
+        progress : callable, optional
+            Called with ``(passes done, all)``.
+
+        Returns
+        -------
+        Faithfulness
+            Curves, comprehensiveness and sufficiency of each method and of random orders.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`; a tokenizer without a mask token, a text without words.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> number = target(position=6, token="are", against="is", masked=True)
+        >>> f = a.faithfulness(number, ["decomposition"], n_random=5)
+        >>> f.curves["decomposition"].deleted.shape
+        (9,)
+        """
+        from attn_widget.influence.faithfulness import faithfulness
+
+        n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
+        found = self._contributions_by(target, methods, None)
+        check_callable(progress, "progress")
+        where, run, bound = self._bound(target)
+        tokens = where.language.tokens
+        return faithfulness(
+            run, target, bound, found, tokens, n_random=n_random, seed=seed, progress=progress
+        )
+
+    def _contributions_by(
+        self, target: Target, methods: Sequence[str] | None, progress: Progress | None
+    ) -> dict[str, Contributions]:
+        """Contributions by each method; without ``methods``, by all that are available."""
+        from attn_widget.influence.contributions import METHODS
+
+        check_callable(progress, "progress")
+        self._bound(target)
+        wanted = METHODS
+        if methods is not None:
+            wanted = [check_choice(one, "methods", METHODS) for one in listed(methods, "methods")]
+        found: dict[str, Contributions] = {}
+        for done, method in enumerate(wanted):
+            try:
+                found[method] = self.contributions(target, cast("Method", method))
+            except NotAvailableError:
+                if methods is not None:
+                    raise
+            if progress is not None:
+                progress(done + 1, len(wanted))
+        return found

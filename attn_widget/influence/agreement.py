@@ -1,0 +1,95 @@
+"""Do methods agree: rank correlations between their orders of a text's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attn_widget.figures.arrays import Float64
+from attn_widget.host.frames import dataframe
+from attn_widget.influence.contributions import Contributions, pieces_of_words
+from attn_widget.influence.targets import Target
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Spearman's rho between every two methods, over the words of a text.
+
+    Attributes
+    ----------
+    methods : tuple of str
+    target : Target
+    words : int
+        How many words were ordered.
+    rho : float64 [M, M]
+        In [-1, 1]; NaN where a method gives all words the same, or fewer than three words are there.
+    """
+
+    methods: tuple[str, ...]
+    target: Target
+    words: int
+    rho: Float64
+
+    @property
+    def mean(self) -> float:
+        """Mean of rho over all pairs of two methods; NaN without any."""
+        pairs = self.rho[np.triu_indices(len(self.methods), 1)]
+        known = pairs[~np.isnan(pairs)]
+        return float(known.mean()) if known.size else float("nan")
+
+    def to_dataframe(self) -> Any:
+        """``rho`` with the methods as index and columns (needs the extra ``pandas``)."""
+        rows = [dict(zip(self.methods, row.tolist(), strict=True)) for row in self.rho]
+        return dataframe(rows).set_axis(list(self.methods), axis=0)
+
+    def __repr__(self) -> str:
+        return (
+            f"Agreement({len(self.methods)} methods, {self.words} words, mean rho {self.mean:.2f})"
+        )
+
+
+def word_scores(found: Contributions) -> Float64:
+    """A method's score of each word: its pieces' contributions added up, float64 [words]."""
+    words = pieces_of_words(found.tokens).values()
+    values = found.values.astype(np.float64)
+    return np.array([values[pieces].sum() for pieces in words])
+
+
+def agreement(found: Mapping[str, Contributions], target: Target) -> Agreement:
+    """Rank correlations between methods; an unsigned one is compared with sizes of the signed ones.
+
+    References
+    ----------
+    Jain & Wallace (2019), Attention is not Explanation, NAACL; docs/influence.md, section 3.
+    """
+    methods = tuple(found)
+    scores = {method: word_scores(one) for method, one in found.items()}
+    rho = np.full((len(methods), len(methods)), np.nan)
+    for i, one in enumerate(methods):
+        for j, other in enumerate(methods):
+            signed = found[one].signed and found[other].signed
+            a, b = scores[one], scores[other]
+            rho[i, j] = spearman(a, b) if signed else spearman(np.abs(a), np.abs(b))
+    words = len(next(iter(scores.values()), ()))
+    return Agreement(methods, target, words, rho)
+
+
+def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> float:
+    """Spearman's rho, ties sharing the mean of their ranks; NaN for fewer than three or all equal.
+
+    Examples
+    --------
+    >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
+    0.8
+    """
+    from scipy.stats import rankdata
+
+    if len(a) < 3:
+        return float("nan")
+    x, y = rankdata(a), rankdata(b)
+    x, y = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((x**2).sum() * (y**2).sum()))
+    return float((x * y).sum()) / size if size else float("nan")
