@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from attn_widget.analysis.influence import InfluenceFigures
-from attn_widget.checks import check_callable, check_choice, check_count, check_seed, listed
+from attn_widget.checks import check_callable, check_choice, check_count, check_seed, check_several
 from attn_widget.errors import InputError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -125,7 +125,10 @@ class TrustFigures(InfluenceFigures):
         self._bound(target)
         wanted = METHODS
         if methods is not None:
-            wanted = [check_choice(one, "methods", METHODS) for one in listed(methods, "methods")]
+            wanted = [
+                check_choice(one, "methods", METHODS)
+                for one in check_several(methods, "methods", "names")
+            ]
         found: dict[str, Contributions] = {}
         for done, method in enumerate(wanted):
             try:
