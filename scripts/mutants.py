@@ -50,7 +50,7 @@ TESTS = {
     "analysis/external": "analysis_external",
     "analysis/locate_tokens": "analysis_external",
     "analysis/opening": "opening",
-    "analysis/first_token": "opening",
+    "analysis/first_token": "analysis_merge classification",
     "analysis/model": "analysis_analysis slices",
     "analysis/texts": "analysis_analysis mask opening",
     "analysis/comparison_text": "analysis_analysis mask slices",
