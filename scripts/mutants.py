@@ -51,7 +51,7 @@ TESTS = {
     "analysis/locate_tokens": "analysis_external",
     "analysis/opening": "opening",
     "analysis/first_token": "analysis_merge classification",
-    "analysis/model": "analysis_analysis slices",
+    "analysis/model": "analysis_analysis classification slices",
     "analysis/texts": "analysis_analysis mask opening",
     "analysis/comparison_text": "analysis_analysis mask slices",
     "analysis/beside": "analysis_analysis mask slices",
@@ -62,7 +62,7 @@ TESTS = {
     "protocol/profile_source": "profile_widget",
     "protocol/slices_inside": "slices",
     "protocol/request": "slices",
-    "protocol/slices": "slices",
+    "protocol/slices": "slices classification",
     "protocol/answer": "protocol slices",
 }
 

@@ -128,6 +128,13 @@ def padded() -> np.ndarray:
     return weights
 
 
+@pytest.mark.parametrize("what", ["text", "text_pair"])
+def test_a_text_of_another_type_is_refused(what: str) -> None:
+    options: dict[str, Any] = {what: b"the cats sat"}
+    with pytest.raises(InputTypeError, match=f"{what} is a bytes, expected a str"):
+        from_attentions(WEIGHTS, TOKENS, **options)
+
+
 def test_padding_is_cropped() -> None:
     a = from_attentions(padded(), [*TOKENS, *["[PAD]"] * 3])
     assert [token.text for token in a.tokens] == TOKENS

@@ -194,9 +194,11 @@ def test_a_name_of_a_classifier_that_no_disk_takes_is_said() -> None:
 def test_a_selection_goes_from_the_least_to_the_most_and_no_further(
     name: str, least: int, most: int
 ) -> None:
-    for value in (least, most):
-        checked = Selection(**{name: value}).check(n_layers=3, n_heads=2)
-        assert getattr(checked, name) == value
+    def checked(value: int) -> Selection:
+        options: dict[str, Any] = {name: value}
+        return Selection(**options).check(n_layers=3, n_heads=2)
+
+    assert [getattr(checked(value), name) for value in (least, most)] == [least, most]
     for value in (least - 1, most + 1):
         with pytest.raises(InputError, match=f"{name} is {value}"):
-            Selection(**{name: value}).check(n_layers=3, n_heads=2)
+            checked(value)
