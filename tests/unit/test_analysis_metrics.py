@@ -125,9 +125,10 @@ def test_quartiles_are_those_of_numpy(cells: np.ndarray) -> None:
     np.testing.assert_array_equal(cells, before)
 
 
-@pytest.mark.parametrize("size", [*range(1, 12), 101, 102, 103, 104, 1000])
+@pytest.mark.parametrize("size", [*range(1, 12), 101, 102, 103, 104, 5000, 5003])
 def test_quartiles_do_not_depend_on_the_order_of_the_cells(size: int) -> None:
-    for seed in range(5):
+    # numpy's partition sorts more than it must: a wrong cut shows in one large array of twenty.
+    for seed in range(150):
         cells = np.random.default_rng(seed).permutation(size).astype(np.float32)
         assert quartiles(cells) == tuple((size - 1) * quarter / 4 for quarter in (1, 2, 3))
 
