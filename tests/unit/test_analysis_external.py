@@ -128,6 +128,13 @@ def padded() -> np.ndarray:
     return weights
 
 
+@pytest.mark.parametrize("what", ["text", "text_pair"])
+def test_a_text_of_another_type_is_refused(what: str) -> None:
+    options: dict[str, Any] = {what: b"the cats sat"}
+    with pytest.raises(InputTypeError, match=f"{what} is a bytes, expected a str"):
+        from_attentions(WEIGHTS, TOKENS, **options)
+
+
 def test_padding_is_cropped() -> None:
     a = from_attentions(padded(), [*TOKENS, *["[PAD]"] * 3])
     assert [token.text for token in a.tokens] == TOKENS
@@ -172,8 +179,21 @@ def test_queries_and_keys_that_explain_the_weights_give_scores() -> None:
         from_attentions(weights, TOKENS, queries=q)
     with pytest.raises(InputError, match="do not fit"):
         from_attentions(weights, TOKENS, queries=q[:, :, :5], keys=k[:, :, :5])
+    with pytest.raises(InputError, match="do not fit"):
+        from_attentions(weights, TOKENS, queries=q, keys=k[..., :3])
     with pytest.raises(InputError, match="2 layers of queries"):
         from_attentions(weights, TOKENS, queries=[q[0], q[0]], keys=[k[0], k[0]])
+
+
+def test_scores_are_minus_infinity_where_the_mask_forbids_and_nowhere_else() -> None:
+    rng = np.random.default_rng(0)
+    q, k = rng.normal(size=(2, 1, 2, 6, 4)).astype(np.float32)
+    allowed = np.tril(np.ones((6, 6), dtype=bool))
+    scores = np.where(allowed, q @ k.swapaxes(-1, -2) / 2, -np.inf)
+    exps = np.exp(scores)
+    weights = exps / exps.sum(axis=-1, keepdims=True)
+    a = from_attentions(weights, TOKENS, queries=q, keys=k, allowed=allowed)
+    np.testing.assert_array_equal(np.isneginf(a.scores(0, 1)), ~allowed)
 
 
 def test_what_needs_a_model_is_na() -> None:

@@ -56,6 +56,16 @@ def test_a_zero_vector_has_no_cosine_and_no_ratio() -> None:
     assert np.isnan(residual_ratio(states[0], states[1])[0])
 
 
+def test_a_ratio_is_that_of_the_lengths_of_each_token() -> None:
+    before, after = random_states(3, layers=1)
+    ratios = residual_ratio(before, after)
+    assert ratios.shape == (5,)
+    for token in range(5):
+        change = math.dist(before[token].tolist(), after[token].tolist())
+        length = math.hypot(*before[token].tolist())
+        assert ratios[token] == pytest.approx(change / length, rel=1e-6)
+
+
 @settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 16))
 def test_sinusoids_are_the_formula_of_the_paper(n: int, d: int) -> None:

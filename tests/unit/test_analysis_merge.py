@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_weights
+from attn_widget.analysis.first_token import sum_positions
+from attn_widget.analysis.merge import (
+    MERGED_ID,
+    MergedTrace,
+    group_tokens,
+    merge_language,
+    merge_weights,
+)
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.language import Language, Sentence, Word
 from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
 from tests.reference import naive_attention as naive
@@ -151,6 +159,41 @@ def test_what_belongs_to_tokens_is_na_for_words_and_stays_without_special_ones()
     for ask in (trace.queries, trace.keys, trace.values, trace.scores, trace.bias):
         with pytest.raises(NotAvailableError, match="single tokens"):
             ask(0, 1)
+
+
+def test_the_first_row_by_word_is_the_sum_over_its_tokens_and_the_rest_is_special() -> None:
+    rows = attention("random", 9)[0][:, 0]
+    spans, weights, special = sum_positions(rows, TOKENS, words=True)
+    assert spans == ((1, 4), (4, 6), (7, 8))
+    for (first, end), column in zip(spans, weights.T, strict=True):
+        np.testing.assert_allclose(column, rows[:, first:end].sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(special, rows[:, [0, 6, 8]].sum(axis=1), rtol=1e-6)
+
+
+def test_words_and_sentences_keep_their_places_among_the_words() -> None:
+    def word(text: str, tokens: tuple[int, int]) -> Word:
+        return Word(text, *tokens, segment=0, pos=None, entity=None, tokens=tokens)
+
+    language = Language(
+        tuple(TOKENS),
+        (word("unbelievable", (1, 4)), word("cats", (4, 6)), word("sat", (7, 8))),
+        (Sentence("unbelievable cats", 1, 6, 0, (1, 6)), Sentence("sat", 7, 8, 0, (7, 8))),
+        tagger_name=None, segmenter="full stops", notes=(), no_tags=None, no_entities=None,
+    )  # fmt: skip
+    groups = group_tokens(TOKENS, words=True, special=False)
+    found = merge_language(language, groups, words=True)
+    assert [word.tokens for word in found.words] == [(0, 1), (1, 2), (3, 4)]
+    assert [sentence.tokens for sentence in found.sentences] == [(0, 2), (3, 4)]
+    assert [token.text for token in found.tokens] == ["unbelievable", "cats", "t6", "sat"]
+    assert [token.id for token in found.tokens] == [MERGED_ID, MERGED_ID, 6, 7]
+    assert [token.end for token in found.tokens] == [4, 6, 7, 8]
+
+
+def test_rows_that_miss_nothing_have_scores_whether_they_are_rescaled_or_not() -> None:
+    weights = layers(9)
+    inner = WeightsTrace(TOKENS, list(weights), scores=list(np.log(weights)))
+    groups = group_tokens(TOKENS, words=False, special=True)
+    assert MergedTrace(inner, TOKENS, groups, renormalize=False).has_scores
 
 
 def test_only_special_tokens_leave_nothing() -> None:

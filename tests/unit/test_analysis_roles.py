@@ -66,6 +66,11 @@ def test_the_layout_keeps_the_distances_of_two_axes() -> None:
     assert roles.explained == pytest.approx(1)
 
 
+def test_four_heads_are_tried_with_two_and_three_roles_since_each_alone_has_no_silhouette() -> None:
+    scores = {key: values[:1, :4] for key, values in planted(noise=0.3).items()}
+    assert list(head_roles(scores).silhouettes) == [2, 3]
+
+
 def test_one_axis_is_laid_out_on_a_line() -> None:
     roles = head_roles({"self": planted()["self"]})
     assert (roles.layout[..., 1] == 0).all()

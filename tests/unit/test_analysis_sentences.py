@@ -103,7 +103,7 @@ def test_no_sentence_is_an_empty_matrix_with_a_word_about_it() -> None:
 
 @pytest.mark.parametrize("sentences", [[[1], []], [[1, 2], [2]], [[1], [5]], [[-1]]])
 def test_sentences_that_cannot_be_are_refused(sentences: list[list[int]]) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"at least one token|disjoint lists of tokens, 0 to 4"):
         analysis(layers(5), sentences)
 
 

@@ -82,7 +82,8 @@ def test_what_cannot_be_said_is_na_with_its_reason() -> None:
     )
     assert set(found.reasons) == set(KEYS) - {"self"}
     assert found.reasons["entities"] == "The text has no named entity."
-    assert "5 tokens" in found.reasons["long_range"]
+    reason = "There are 5 tokens; a pair 5 tokens apart needs 6."
+    assert found.reasons["long_range"] == reason
     assert all(np.isnan(found.raw[key]).all() for key in found.reasons)
     assert not np.isnan(found.self).any()
     assert "N/A: syntax" in repr(found)

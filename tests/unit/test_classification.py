@@ -14,6 +14,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.export.tables import task_table
 from attn_widget.model.classification import activation_of, class_probabilities
+from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
 TEXT = "The cat didn't sit on the naïve mat."
@@ -169,8 +170,9 @@ def test_the_first_token_looks_at_words_in_the_last_six_layers(
 
 
 def test_the_first_token_over_tokens_is_the_row_itself() -> None:
-    analysis = analysis_of(sequence())
+    analysis = analysis_of(sequence(num_hidden_layers=8))
     found = analysis.first_token(2, words=False)
+    assert repr(found) == f"FirstToken(L2 to L7, head 2, {analysis.n_tokens} positions)"
     assert found.positions == tuple(token.text for token in analysis.tokens)
     expected = [analysis.attention(layer, 2)[0] for layer in found.layers]
     np.testing.assert_array_equal(found.weights, expected)
@@ -238,6 +240,17 @@ def test_gradients_over_words_add_up_their_tokens() -> None:
         np.testing.assert_allclose(
             words[:, :, word], tokens[:, :, first:end].sum(axis=-1), atol=1e-6
         )
+
+
+def test_the_page_gets_the_gradient_of_one_head_or_the_sum_of_all_in_the_last_six_layers() -> None:
+    analysis = analysis_of(sequence(num_hidden_layers=8))
+    whole = analysis.class_gradient(1)[2:]
+    for head, expected in (("mean", whole.sum(axis=1)), (0, whole[:, 0]), (1, whole[:, 1])):
+        request = {"kind": "class_gradient", "label": 1, "head": head}
+        reply, buffers = answer(analysis, request)
+        assert reply["ok"] and reply["data"] == {"layers": [2, 3, 4, 5, 6, 7]}
+        sent = np.frombuffer(buffers[0], np.float32).reshape(reply["arrays"][0]["shape"])
+        np.testing.assert_array_equal(sent, expected)
 
 
 def test_gradients_leave_the_model_as_it_was_and_need_none_of_its_weights() -> None:

@@ -157,6 +157,19 @@ def test_words_are_numbered_across_pieces_punctuation_and_segments() -> None:
     assert len({ids[i] for i in (1, 4, 6, 7, 8)}) == 5
 
 
+def test_a_space_or_another_segment_ends_a_word() -> None:
+    tokens = [
+        Token("cat", 0, 0, 3, "cat"),
+        Token("##s", 1, 3, 4, "s"),
+        Token("sat", 2, 5, 8, "sat"),
+        Token("up", 3, 0, 2, "up", segment=1),
+        Token("##on", 4, 2, 4, "on", segment=1),
+    ]
+    cats, s, sat, up, on = word_ids(tokens).tolist()
+    assert (cats, up) == (s, on)
+    assert cats < sat < up
+
+
 def test_the_largest_weight_between_words_leaves_out_special_rows_and_columns() -> None:
     rng = np.random.default_rng(0)
     for marks in ("10001", "00000", "11111", "01111", "101010101010101010101", "0110011"):

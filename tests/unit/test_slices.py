@@ -13,9 +13,13 @@ import transformers as tf
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
+from attn_widget.errors import SliceError
 from attn_widget.figures.hidden import residual_bars, sinusoidal_positions
+from attn_widget.model.tokens import Token
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol import slices
+from attn_widget.protocol.paint import token_columns
+from attn_widget.protocol.request import integer, optional, span
 from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER, TENSORS
 from tests.unit import tiny_models
 
@@ -98,6 +102,67 @@ def test_rollout_flow_and_layer_change_are_those_of_the_analysis(analysis: Analy
     equal(arrays["weights"], analysis.rollout(0)[1:3])
     equal(ask(analysis, kind="flow", token=2)[1]["flow"], analysis.flow(2))
     equal(ask(analysis, kind="layer_change")[1]["change"], analysis.layer_change)
+
+
+def test_a_number_is_taken_from_the_first_to_the_last_and_no_further() -> None:
+    for value in (2, 3, 4):
+        assert integer({"layer": value}, "layer", 2, 5) == value
+    for value in (1, 5):
+        with pytest.raises(SliceError, match=f"layer {value} is out of range") as caught:
+            integer({"layer": value}, "layer", 2, 5)
+        assert caught.value.hint == "Allowed: 2 to 4."
+    assert optional({"head": 0}, "head", 3) == 0
+    assert optional({}, "head", 3) is None
+
+
+def test_rows_are_a_span_that_is_not_empty() -> None:
+    assert span({}, "rows", 8) == slice(0, 8)
+    assert span({"rows": [0, 8]}, "rows", 8) == slice(0, 8)
+    assert span({"rows": (7, 8)}, "rows", 8) == slice(7, 8)
+    for given, allowed in (([3, 3], "4 to 8"), ([3, 9], "4 to 8"), ([8, 9], "0 to 7")):
+        with pytest.raises(SliceError) as caught:
+            span({"rows": given}, "rows", 8)
+        assert caught.value.hint == f"Allowed: {allowed}."
+    for given in ("01", [1], [1, 2, 3], {"start": 1}):
+        with pytest.raises(SliceError, match="must be"):
+            span({"rows": given}, "rows", 8)
+
+
+def test_the_first_of_everything_can_be_asked_for_and_nothing_before_it() -> None:
+    analysis = made("embedded")
+    ask(analysis, kind="predictions", top_k=1)
+    ask(analysis, kind="predictions", top_k=slices.MAX_TOP_K)
+    ask(analysis, kind="drill", a=0, b=0, aggregation="mass")
+    ask(analysis, kind="tensor", name="hidden", layer=0)
+    for request in (
+        {"kind": "predictions", "top_k": slices.MAX_TOP_K + 1},
+        {"kind": "drill", "a": -1, "b": 0, "aggregation": "mass"},
+        {"kind": "tensor", "name": "hidden", "layer": -1},
+        {"kind": "tensor", "name": "hidden", "layer": analysis.n_layers + 1},
+    ):
+        assert "out of range" in reply_to(analysis, **request)[0]["error"], request
+
+
+def test_a_list_of_ids_may_be_as_long_as_it_says_and_no_longer() -> None:
+    analysis = made("embedded")
+    most = [1] * slices.MAX_TOKEN_IDS
+    ask(analysis, kind="softmax", position=1, token_ids=most)
+    for ids in ([*most, 1], "12", 3):
+        reply, _ = reply_to(analysis, kind="softmax", position=1, token_ids=ids)
+        assert reply["error"] == "token_ids must be a list of at most 1000 ids."
+
+
+def test_before_each_token_stands_the_text_since_the_token_before() -> None:
+    tokens = (
+        Token("[CLS]", 0, 0, 0, special=True),
+        Token("a", 1, 1, 2),
+        Token("cat", 2, 4, 7),
+        Token("at", 3, 5, 7),  # lies inside the token before
+        Token("[SEP]", 4, 0, 0, special=True),
+        Token("it", 5, 2, 4, segment=1),
+    )
+    columns = token_columns(tokens, " a  cat", "..it")
+    assert columns["before"] == ["", " ", "  ", "", "", ".."]
 
 
 def test_flow_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

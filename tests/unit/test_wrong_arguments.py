@@ -14,6 +14,7 @@ from attn_widget import tasks
 from attn_widget.checks import LARGEST_SEED, check_seed
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model import loading as encoders
+from attn_widget.protocol.selection import Selection
 
 TEXT = "the cat sat on the mat"
 
@@ -184,3 +185,20 @@ def test_tasks_refuse_what_is_of_another_type(said: str, ask: Callable[[], Any])
 def test_a_name_of_a_classifier_that_no_disk_takes_is_said() -> None:
     with pytest.raises(InputError, match="300 characters, more than the disk takes"):
         tasks.load_classifier("a" * 300)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [("layer", 0, 2), ("head", 0, 1), ("top_k", 1, 10), ("depth", 1, 6), ("height", 1, 100_000)],
+)
+def test_a_selection_goes_from_the_least_to_the_most_and_no_further(
+    name: str, least: int, most: int
+) -> None:
+    def checked(value: int) -> Selection:
+        options: dict[str, Any] = {name: value}
+        return Selection(**options).check(n_layers=3, n_heads=2)
+
+    assert [getattr(checked(value), name) for value in (least, most)] == [least, most]
+    for value in (least - 1, most + 1):
+        with pytest.raises(InputError, match=f"{name} is {value}"):
+            checked(value)
