@@ -135,7 +135,8 @@ def contributions(
         values = attention_gradient(run, bound)
     else:
         values = rolled(method)[list(bound.rows)].mean(axis=0)
-    check_finite(run, np.asarray(values)[[not token.special for token in tokens]])
+    words = [not token.special for token in tokens]
+    check_finite(run, np.append(np.asarray(values, np.float64)[words], bias or 0))
     return Contributions(
         method=method,
         target=target,
