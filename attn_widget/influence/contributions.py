@@ -18,7 +18,7 @@ from attn_widget.influence.gradients import (
     gradient_x_input,
     integrated_gradients,
 )
-from attn_widget.influence.passes import value_of, values_of_masked
+from attn_widget.influence.passes import check_finite, value_of, values_of_masked
 
 if TYPE_CHECKING:
     from attn_widget.influence.targets import Target
@@ -135,6 +135,8 @@ def contributions(
         values = attention_gradient(run, bound)
     else:
         values = rolled(method)[list(bound.rows)].mean(axis=0)
+    words = [not token.special for token in tokens]
+    check_finite(run, np.append(np.asarray(values, np.float64)[words], bias or 0))
     return Contributions(
         method=method,
         target=target,

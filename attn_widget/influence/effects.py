@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -157,10 +158,15 @@ def _layer_outputs(run: Run) -> list[Any]:
     """What each layer gives in a plain run, as the layer gives it: a tensor or a tuple."""
     encoder = run.encoder
     outputs: list[Any] = []
+    thread = threading.get_ident()
+
+    def keep(_module: Any, _args: Any, output: Any) -> None:
+        if threading.get_ident() == thread:
+            outputs.append(output)
+
     with inference_mode(encoder), ExitStack() as stack:
         for module in {layer_of(run, layer) for layer in range(encoder.n_layers)}:
-            handle = module.register_forward_hook(lambda _m, _a, output: outputs.append(output))
-            stack.callback(handle.remove)
+            stack.callback(module.register_forward_hook(keep).remove)
         encoder.network.base_model(**on_device(encoder, run.encoding.inputs))
     return outputs
 
@@ -173,8 +179,12 @@ def _known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
         yield
         return
 
-    def give(output: Any) -> Any:
-        def forward(hidden_states: Any, *_args: Any, **_kwargs: Any) -> Any:
+    thread = threading.get_ident()
+
+    def give(output: Any, whole: Any) -> Any:
+        def forward(hidden_states: Any, *args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread:  # the model's owner, at the same time
+                return whole(hidden_states, *args, **kwargs)
             copies = hidden_states.shape[0]
             if isinstance(output, tuple):
                 return (output[0].expand(copies, -1, -1), *output[1:])
@@ -182,13 +192,18 @@ def _known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
 
         return forward
 
+    below = modules[:layer]
+    own = [module.__dict__.get("forward") for module in below]  # set by others, such as accelerate
     try:
-        for module, output in zip(modules[:layer], outputs, strict=False):
-            module.forward = give(output)
+        for module, output in zip(below, outputs, strict=False):
+            module.forward = give(output, module.forward)
         yield
     finally:
-        for module in modules[:layer]:
-            module.__dict__.pop("forward", None)
+        for module, forward in zip(below, own, strict=True):
+            if forward is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.forward = forward
 
 
 def _divergence(whole: Any, logits: Any) -> Float64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,9 +178,11 @@ def _masked_vectors(run: Run) -> torch.Tensor:
     inputs["input_ids"][0, words] = encoder.mask_token_id
     first = (layer_modules(encoder.family, encoder.network) or [])[0]
     found: list[torch.Tensor] = []
+    thread = threading.get_ident()
 
     def keep(_module: Any, args: Any, kwargs: Any) -> None:
-        found.append(args[0] if args else kwargs["hidden_states"])
+        if threading.get_ident() == thread:
+            found.append(args[0] if args else kwargs["hidden_states"])
 
     with inference_mode(encoder):
         handle = first.register_forward_pre_hook(keep, with_kwargs=True)

@@ -84,9 +84,17 @@ def fast_attention(encoder: Encoder) -> str:
 
 
 def value_of(run: Run, bound: BoundTarget) -> float:
-    """The target's value in a run."""
-    with inference_mode(run.encoder):
-        return float(finite(run, bound.value(run.encoder, run.encoding.inputs))[0])
+    """The target's value in a run, by the logits that the run has left."""
+    if bound.kind == "token":
+        logits = run.trace.logits_tensor([bound.position])
+    else:
+        nsp = bound.kind == "next_sentence"
+        kept = run.trace.nsp_logits if nsp else run.trace.classifier_logits
+        assert kept is not None  # `bind` has refused such a model
+        logits = torch.from_numpy(
+            np.atleast_2d(kept if bound.position is None else kept[bound.position])
+        )
+    return float(finite(run, bound.of(logits))[0])
 
 
 def values_of_masked(
@@ -134,14 +142,18 @@ def _of_masked(
 
 
 def finite(run: Run, values: torch.Tensor) -> Float64:
-    """Values [B] as float64.
+    """Values [B] as float64; see `check_finite`."""
+    return check_finite(run, values.detach().double().cpu().numpy())
+
+
+def check_finite(run: Run, array: Float64) -> Float64:
+    """``array``, if it holds numbers alone.
 
     Raises
     ------
     NotFiniteError
         One of them is NaN or infinite.
     """
-    array = values.detach().double().cpu().numpy()
     if not np.isfinite(array).all():
         raise NotFiniteError(
             f"{run.encoder.name} gives {array[~np.isfinite(array)][0]} for this target.",

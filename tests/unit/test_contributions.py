@@ -427,5 +427,6 @@ def test_numbers_that_are_not_finite_are_named() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     with torch.no_grad():
         model.cls.predictions.bias[17] = torch.nan
-    with pytest.raises(NotFiniteError, match="gives nan"):
-        a.contributions(aw.target(position=3, token=17))
+    for masked in (False, True):
+        with pytest.raises(NotFiniteError, match="gives nan"):
+            a.contributions(aw.target(position=3, token=17, masked=masked))
