@@ -58,7 +58,7 @@ TESTS = {
     "protocol": "slices mask protocol",
     "protocol/pack": "pack",
     "protocol/paint": "mask opening slices",
-    "protocol/selection": "export_tables snapshot",
+    "protocol/selection": "wrong_arguments export_tables snapshot",
     "protocol/profile_source": "profile_widget",
     "protocol/slices_inside": "slices",
     "protocol/request": "slices",

@@ -66,6 +66,12 @@ describe("units", () => {
     }
   });
 
+  test("have what stands between their pieces, and not what stands before them", () => {
+    const tokens = { ...TOKENS, before: ["", "(", "-", " ", ""] };
+    const units = unitsOf(tokens, { special: true, tokenWord: WORDS });
+    expect(units.map(({ text }) => text)).toEqual(["[CLS]", "em-bat", "cat", "[SEP]"]);
+  });
+
   test("say which of them shows a token", () => {
     const units = unitsOf(TOKENS, { special: false, tokenWord: WORDS });
     expect([0, 1, 2, 3, null].map((token) => unitOfToken(units, token))).toEqual([-1, 0, 0, 1, -1]);
