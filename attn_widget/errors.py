@@ -1,4 +1,4 @@
-"""What goes wrong, in words: what was given, what was expected, what to do next."""
+"""Errors: each says what was given, what was expected and what to do next."""
 
 from __future__ import annotations
 

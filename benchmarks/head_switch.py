@@ -2,7 +2,7 @@
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights).
 The whole widget is drawn: ribbon, grid, heatmap, flow, lists. All figures of a row come from the same
-run; script and rendering are CPU time of the main thread (`main_thread`); *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colours.
+run; script and rendering are CPU time of the main thread (`main_thread`); *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colors.
 The wait for the kernel is measured in JupyterLab, with the embedded model.
 """
 
@@ -25,7 +25,7 @@ from scripts.page import mount
 LAYER = 6
 """Heads that are visited before, whose weights the page holds."""
 CACHED = (2, 3, 4, 5)
-"""Time for the neighbours of a head to be fetched ahead (ms)."""
+"""Time for the neighbors of a head to be fetched ahead (ms)."""
 SETTLE_MS = 600
 FRAMES = 120
 
@@ -39,7 +39,7 @@ SWITCH = """head => new Promise(done => {
     : requestAnimationFrame(look);
   look();
 })"""
-# What follows from a choice of cached weights runs in promise jobs: all of it before the next message.
+# The work after a choice of cached weights runs in promise jobs, before the next message.
 SCRIPT = """head => new Promise(done => {
   const {port1, port2} = new MessageChannel();
   const start = performance.now();

@@ -1,4 +1,4 @@
-"""What the page's main thread did, out of a trace of Chromium's: script, and rendering (style, layout, paint).
+"""Work of the page's main thread, from a trace of Chromium: script, and rendering (style, layout, paint).
 
 Split as the Performance panel of the developer tools splits it: the time of an event is its own, without
 the events inside it, so that a layout which a script forces counts as rendering. In CPU time of the

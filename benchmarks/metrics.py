@@ -25,7 +25,7 @@ from benchmarks.shapes import bert_base, table, text_of, tokenizer
 
 
 def thirteen(trace: Any) -> Any:
-    """Six metrics and seven specialisations of every head, from a trace that knows none yet.
+    """Six metrics and seven specializations of every head, from a trace that knows none yet.
 
     The tags are made up, and so not timed: words are tagged once a text, by a tagger of the user.
     """

@@ -56,7 +56,7 @@ def most_memory() -> float:
 
 
 def actions_of(plain: Any, a: aw.Analysis, slow: bool) -> dict[str, Callable[[], Any]]:
-    """What is measured of one text."""
+    """Measurements on one text."""
     run, every = a.run, range(a.n_layers)
     assert run is not None
     target = aw.target(position=3, token="are", against="is", masked=True)

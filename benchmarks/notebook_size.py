@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def show_seconds(repeats: int = 10) -> None:
-    """What `display` adds to `show()`, in this process."""
+    """Time that `display` adds to `show()`, in this process."""
     import attn_widget as aw
     from attn_widget.page.output import outputs
 

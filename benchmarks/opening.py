@@ -1,4 +1,4 @@
-"""What the opening picture shows: word-to-word cells of visibly different shade, on 40 texts of 9 to 300 tokens.
+"""Content of the opening picture: word-to-word cells of visibly different shade, on 40 texts of 9 to 300 tokens.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.opening`` (the embedded model; another with ``--model``).
 A cell counts where its shade lies a tenth of the ramp or more from the shade of the median word-to-word cell.

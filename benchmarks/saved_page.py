@@ -51,7 +51,7 @@ def opened_ms(browser: Browser, path: Path, repeats: int) -> float:
 
 
 def json_bytes(analysis: aw.Analysis) -> int:
-    """Of all weights, as a list of lists of float32 with their own digits; one head stands for all."""
+    """Size of all weights as a list of lists of float32 with their own digits, scaled up from one head."""
     one = [[float(str(w)) for w in row] for row in analysis.attention(0, 0)]
     return len(json.dumps(one)) * analysis.n_layers * analysis.n_heads
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a bert-base shape with random weights, texts of a given length, timing."""
+"""Shared by the benchmarks: a bert-base shape with random weights, texts of a given length, timing."""
 
 from __future__ import annotations
 

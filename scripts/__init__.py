@@ -1,1 +1,1 @@
-"""What `make` runs: set-up, the demo, and the driver of a real JupyterLab."""
+"""Scripts behind `make`: set-up, the demo, and the driver of a real JupyterLab."""

@@ -29,14 +29,14 @@ KEYS = (
     *("Control+Enter", "Alt+Enter", "Shift+ArrowDown", "Control+s", "Control+Shift+ArrowUp"),
 )
 CHECK_EVERY = 50  # actions between two looks at the cells
-LAST = 12  # actions told with a failure
+LAST = 12  # actions reported with a failure
 # Where the focus is; what a click may go to.
 INSIDE = "() => document.activeElement?.closest('.attn-widget') != null"
 PLACES = "button, input, textarea, select, summary, [tabindex], canvas, svg g, .aw-map-pane"
 
 
 class BrokenError(AssertionError):
-    """What was found, with the actions that led to it."""
+    """The failure, with the actions that led to it."""
 
 
 def act(page: Page, widget: Widget, chance: random.Random) -> str:

@@ -54,7 +54,7 @@ def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1
         return json.dumps(found)
 
     def note(change: Any) -> None:
-        # What the page itself has just said is not said to it again.
+        # A change that came from the page is not sent back to it.
         if change.name not in sent or sent[change.name] != change.new:
             changed.put((change.name, change.new))
 

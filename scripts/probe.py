@@ -29,7 +29,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "The film was shot in Canada in 1987.",
         "She bought the book in a shop near the river.",
         "The hotel has forty rooms on three floors.",
-        "The phone comes in black and in grey.",
+        "The phone comes in black and in gray.",
         "The second chapter describes the city.",
         "The museum is open from Monday to Friday.",
         "The soup is made of onions and water.",

@@ -30,12 +30,12 @@ PHRASES = {
     r"\b(?:loaded|done|run) aside\b": "in the background",
     r"\bdrawn anew\b": "redrawn",
     r"\b(?:can|could) be had\b": "is available",
-    r"^ *(?:/\*\*|//) *(?:Of|What)\b(?!.*\?)": 'begin with the subject: "Errors of ...", "Name of ..."',
+    r"^ *(?:/\*\*|//|\"\"\"| #) *(?:Of|What)\b(?!.*\?)": 'begin with the subject: "Errors of ...", "Name of ..."',
 }
 
 
 def files() -> list[Path]:
-    """What git knows and a reader reads."""
+    """Tracked files with prose in them."""
     known = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )

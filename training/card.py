@@ -63,11 +63,11 @@ SOURCES: dict[str, str] = {
     "proverbs": "proverbs and the Harvard sentences, Corpora project, CC0",
 }
 KINDS: dict[str, str] = {"validation": "Wikipedia", "examples": "WordNet's examples"}
-FEWEST_SEEN = 20  # sentences for a share to be told
+FEWEST_SEEN = 20  # sentences needed to report a share
 
 
 def data_section(run: dict[str, Any]) -> str:
-    """What it has read, and the licences."""
+    """Training text, and the licenses."""
     corpus = run["corpus"]
     parts = corpus.get("parts", {"wikipedia": corpus["tokens"]})  # until 88.3 M tokens nothing else
     lines = [
@@ -250,7 +250,7 @@ def everyday_lines(figures: dict[str, Any]) -> list[str]:
 
 
 def weakness_section(figures: dict[str, Any]) -> str:
-    """What it gets wrong, taken from the evaluation."""
+    """Typical errors, taken from the evaluation."""
     groups = sorted(figures["cloze"]["groups"].items(), key=lambda item: item[1]["top1"])
     pairs = sorted(figures["pairs"]["groups"].items(), key=lambda item: item[1]["accuracy"])
     name, row = groups[0]

@@ -1,7 +1,7 @@
 """A run's log to facts and a picture: tokens, time, loss and accuracy along the way.
 
 Run: ``python -m training.curve --run RUN --out training/results`` (writes ``run.json``). With
-``--after run.json`` the run is told as one more stretch of an earlier one.
+``--after run.json`` the run is reported as one more stretch of an earlier one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_curve(path: Path) -> list[Record]:
 def run_facts(
     run: Path, settings: Settings, earlier: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the log and the data of a run say about it, stretch by stretch.
+    """Summary of a run from its log and data, stretch by stretch.
 
     ``hours`` is a stretch's tokens divided by its median rate: pauses, kills and validation left out.
 
@@ -130,7 +130,7 @@ def _text(x: float, y: float, anchor: str, content: str, color: str = LOSS_COLOR
 
 
 def curve_svg(facts: dict[str, Any]) -> str:
-    """Training loss (left axis, grey), validation top-1 (right axis, orange) and its fit (dashed) over tokens."""
+    """Training loss (left axis, gray), validation top-1 (right axis, orange) and its fit (dashed) over tokens."""
     training, validation = facts["training"], facts["validation"]
     most = max(record["tokens"] for record in (*training, *validation))
     losses = [record["loss"] for record in training]

@@ -19,7 +19,7 @@ PAD, CLS, SEP, MASK = 0, 101, 102, 103
 FIRST_WORD = 999  # below lie the special and unused entries of bert-base-uncased's vocabulary
 SHORTEST, LONGEST_SHORT = 4, 64  # word pieces of a sentence that stands alone
 SHORT_PAIRED = 0.4  # share of batches of single sentences that have two each
-DRAWN = 1024  # sentences, of which a batch takes neighbours in length
+DRAWN = 1024  # sentences, of which a batch takes neighbors in length
 IGNORED = -100
 N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, "city", "year"
 DEFINED = 0.5  # share of sentences with names that say what a name is
@@ -81,7 +81,7 @@ class Corpus:
 
     @cached_property
     def naming(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `naming_sentences` finds, as (with names, saying what a name is)."""
+        """The result of `naming_sentences`, as (with names, saying what a name is)."""
         return naming_sentences(self.tokens, self.sentences, self.is_name)
 
 
@@ -142,7 +142,7 @@ class Batch:
     token_type_ids: torch.Tensor
     attention_mask: torch.Tensor | None  # None: nothing is padded
     labels: torch.Tensor  # the original id where a token was chosen, else -100
-    next_labels: torch.Tensor | None  # [batch]; 0 = true neighbour, 1 = random, as in transformers
+    next_labels: torch.Tensor | None  # [batch]; 0 = true neighbor, 1 = random, as in transformers
     # bool: words of a sentence that stands alone which are seen, rare, and no answer
     copyable: torch.Tensor | None = None
 
@@ -154,7 +154,7 @@ def _running(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
     return [corpus.running(int(rng.integers(corpus.n_sentences)), length - 2)], IGNORED
 
 
-def _neighbour(corpus: Corpus, rng: np.random.Generator, after: int) -> tuple[int, int]:
+def _neighbor(corpus: Corpus, rng: np.random.Generator, after: int) -> tuple[int, int]:
     """The sentence that really follows, or (half of the time) a random one; and its label."""
     if rng.random() < 0.5:
         return after % corpus.n_sentences, 0
@@ -172,7 +172,7 @@ def _pair(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
     ):
         after += 1
     a = corpus.running(first, int(corpus.sentences[after] - corpus.sentences[first]))[: room - 8]
-    second, label = _neighbour(corpus, rng, after)
+    second, label = _neighbor(corpus, rng, after)
     return [a, corpus.running(second, room - len(a))], label
 
 
@@ -184,7 +184,7 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
             continue
         if not paired:
             return [a], IGNORED
-        second, label = _neighbour(corpus, rng, first + 1)
+        second, label = _neighbor(corpus, rng, first + 1)
         b = corpus.sentence(second)
         if SHORTEST <= len(b) <= LONGEST_SHORT:
             return [a, b], label
@@ -192,7 +192,7 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 
 def _shorts(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     paired = rng.random() < SHORT_PAIRED
-    source = "running" if paired else "alone"  # in a list of sentences neighbours say nothing
+    source = "running" if paired else "alone"  # in a list of sentences neighbors say nothing
     drawn = [_short(text.draw(source, rng), rng, paired) for _ in range(DRAWN)]
     return _alike(drawn, rng, tokens)
 

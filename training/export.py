@@ -24,7 +24,7 @@ CHECK = "The keys to the cabinet [MASK] on the table, and the rain fell on the o
 
 @dataclass
 class Exported:
-    """What was written, and how far the stored model is from the one that was trained."""
+    """Files written, and the distance of the stored model from the trained one."""
 
     step: int
     tokens: int

@@ -1,4 +1,4 @@
-"""What each attention head does: its best known pattern, measured on tagged text.
+"""Function of each attention head: its best known pattern, measured on tagged text.
 
 For every pattern and every query that has a target: does the head's largest weight fall on a
 target? Two tables answer it. In ``all_keys`` every key competes, so a head that rests on [CLS] or

@@ -40,10 +40,10 @@ class SummedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
         gradient = logits.softmax(-1)
-        # the normaliser from the largest logit: a label's own probability may have become 0
-        normaliser = logits.amax(-1).float() - gradient.amax(-1).float().log()
+        # the normalizer from the largest logit: a label's own probability may have become 0
+        normalizer = logits.amax(-1).float() - gradient.amax(-1).float().log()
         rows = torch.arange(len(labels), device=labels.device)
-        losses = normaliser - logits[rows, labels].float()
+        losses = normalizer - logits[rows, labels].float()
         gradient[rows, labels] = (-losses).expm1().to(gradient.dtype)
         ctx.save_for_backward(gradient)
         return losses.sum()

@@ -127,7 +127,7 @@ def frequency_figures(
 def next_sentence_figures(
     model: BertForPreTraining, corpus: Corpus, n_batches: int
 ) -> dict[str, float | int]:
-    """Accuracy on unmasked pairs drawn as in training (half true neighbours; chance 0.5)."""
+    """Accuracy on unmasked pairs drawn as in training (half true neighbors; chance 0.5)."""
     settings = {"single": 0.0, "pair": 1.0, "short": 0.0, "long": 0.0, "names": 0.0}
     settings |= {
         "mask_rate": 0.0,

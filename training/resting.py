@@ -1,4 +1,4 @@
-"""What it costs a head to rest on [CLS] and [SEP].
+"""Penalty for a head that rests on [CLS] and [SEP].
 
 A head that has nothing to do gives its weight to a special token (Clark et al. 2019, doi 10.18653/v1/W19-4828), and a
 picture of it shows a stripe. A small penalty lets the heads of the inner layers look among the words instead.

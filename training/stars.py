@@ -1,4 +1,4 @@
-"""What fine-tuning makes of the model: sentences to stars, by `fit_classifier`'s defaults. Takes an hour or so."""
+"""Fine-tuning of the model: sentences to stars, by `fit_classifier`'s defaults. Takes an hour or so."""
 
 from __future__ import annotations
 

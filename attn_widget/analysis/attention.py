@@ -40,7 +40,7 @@ Visit: TypeAlias = Callable[[int, Float32], None]
 
 
 class AttentionFigures(AnalysisBase):
-    """What is read off the attention matrices."""
+    """Figures of the attention matrices."""
 
     # Attention of one head
 
@@ -120,12 +120,12 @@ class AttentionFigures(AnalysisBase):
 
     @property
     def marginals(self) -> Marginals:
-        """What each key receives in every head, and the sums near the diagonal."""
+        """Attention that each key receives in every head, and the sums near the diagonal."""
         return self._walk()[1]
 
     @property
     def specialization(self) -> Specialization:
-        """The seven specialisation metrics of every head; see `specialize`."""
+        """The seven specialization metrics of every head; see `specialize`."""
         return self._once("specialization", self._specialize)
 
     @property
@@ -139,7 +139,7 @@ class AttentionFigures(AnalysisBase):
         return self._once("patterns", find)
 
     def roles(self, seed: int = 0) -> Roles:
-        """Heads clustered by their specialisation on this text; see `head_roles`.
+        """Heads clustered by their specialization on this text; see `head_roles`.
 
         Raises
         ------

@@ -100,7 +100,7 @@ class AnalysisBase(NotPickled):
         if language is not None:
             self._cache["language"] = language
 
-    # What was read
+    # The text and its tokens
 
     @property
     def n_layers(self) -> int:
@@ -207,7 +207,7 @@ class AnalysisBase(NotPickled):
         return "Use analyze(text, model=...)."
 
     def _require_model(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
-        """The run, where it can be asked for ``what``; ``where`` is said of a view instead."""
+        """The run, where it can be asked for ``what``; ``where`` is the message for a view."""
         if self.run is None:
             raise NotAvailableError(
                 f"Attention tensors were given, and no model to ask for {what}.",
@@ -220,12 +220,12 @@ class AnalysisBase(NotPickled):
 
 
 def once(kept: AnalysisBase, key: object, compute: Callable[[], Value]) -> Value:
-    """What ``compute`` gives, computed when it is first asked for and then kept with the analysis."""
+    """The result of ``compute``, computed on first use and cached with the analysis."""
     return kept._once(key, compute)  # pyright: ignore[reportPrivateUsage]
 
 
 def with_beside(kept: Made, texts: Iterable[ComparisonText]) -> Made:
-    """The same run with other texts beside it; what was computed is kept."""
+    """The same run with other comparison texts; computed figures are kept."""
     beside = tuple(texts)
     return kept if beside == kept.beside else kept._again(beside=beside)  # pyright: ignore[reportPrivateUsage]
 

@@ -1,4 +1,4 @@
-"""Other texts beside a text: what the same classifier said of them, and where its first token looked."""
+"""Comparison texts: the same classifier's answers to them, and its first token's attention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BESIDE = 50  # texts; the oldest give way
 
 
 def comparison_text_of(analysis: Analysis) -> ComparisonText | None:
-    """What is kept of a run of a text classifier; None of any other, and of tensors from outside."""
+    """Comparison text from a run of a text classifier; None for any other run, and for tensors from outside."""
     found = analysis.classification
     if found is None or found.task != "sequence" or analysis.base is not None:
         return None
@@ -33,7 +33,7 @@ def comparison_text_of(analysis: Analysis) -> ComparisonText | None:
 
 
 def carry_over(earlier: Analysis, analysis: Analysis) -> tuple[ComparisonText, ...]:
-    """What stands beside ``analysis`` when it takes the place of ``earlier`` in a widget.
+    """Comparison texts of ``analysis`` when it replaces ``earlier`` in a widget.
 
     The texts that stood beside ``earlier``, and ``earlier`` itself where its text is another one.
     """

@@ -1,4 +1,4 @@
-"""A text that stands beside another: its figures, without its tensors."""
+"""A comparison text: its figures, without its tensors."""
 
 from __future__ import annotations
 

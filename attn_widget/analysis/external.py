@@ -46,7 +46,7 @@ def from_attentions(
         Rows are queries and sum to 1.
     tokens : sequence of str or Token, [n]
         Padding (``[PAD]``, ``<pad>``) is cropped, from the weights too. Of strings, the
-        tokenizer's special tokens are recognised by their common names.
+        tokenizer's special tokens are recognized by their common names.
     text, text_pair : str, optional
         What was tokenized; by default what the tokens spell.
     queries, keys : like `attentions`, [L, H, n, head_dim], optional

@@ -18,14 +18,14 @@ SPACES = {"Ġ": " ", "▁": " ", "Ċ": "\n"}  # byte-level BPE, SentencePiece, b
 
 
 class Piece(NamedTuple):
-    """What a token spells, and whether a space stands before it."""
+    """Spelling of a token, and whether a space precedes it."""
 
     surface: str
     spaced: bool
 
 
 def spell(token: str, *, marked: bool) -> Piece:
-    """What a token spells without its tokenizer's marks.
+    """Spelling of a token without its tokenizer's marks.
 
     Parameters
     ----------

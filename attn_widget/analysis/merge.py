@@ -20,7 +20,7 @@ MERGED_ID = -1  # the id of a position that several tokens share
 
 
 class Groups(NamedTuple):
-    """Runs of neighbouring tokens that become one position each.
+    """Runs of neighboring tokens that become one position each.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class MergedTrace(Trace):
 
     Weights are merged layer by layer when they are asked for. What belongs to single tokens (scores,
     queries, keys, values) is N/A once words are merged. Without special tokens, scores are there
-    when rows are renormalised: the softmax over the tokens that stayed is exactly that.
+    when rows are renormalized: the softmax over the tokens that stayed is exactly that.
 
     Parameters
     ----------
@@ -225,24 +225,24 @@ class MergedTrace(Trace):
 
     @property
     def hidden_states(self) -> Float32 | None:
-        """Of the tokens that stayed, float32 [L + 1, m, d]; None once words are merged."""
+        """Hidden states of the tokens that stayed, float32 [L + 1, m, d]; None once words are merged."""
         states = self._trace.hidden_states
         return states[:, self._groups.first] if self._single and states is not None else None
 
     def logits_tensor(self, rows: Any = slice(None)) -> Any:
-        """Of the tokens that stayed; None once words are merged."""
+        """Logits of the tokens that stayed; None once words are merged."""
         return (
             self._trace.logits_tensor(self._groups.first[rows].tolist()) if self._single else None
         )
 
     @property
     def classifier_logits(self) -> Float32 | None:
-        """Of the whole input, whatever the view leaves out."""
+        """From the whole input, whatever the view leaves out."""
         return self._trace.classifier_logits
 
     @property
     def nsp_logits(self) -> Float32 | None:
-        """Of the whole input, whatever the view leaves out."""
+        """From the whole input, whatever the view leaves out."""
         return self._trace.nsp_logits
 
     def _why_no_scores(self) -> str | None:

@@ -27,7 +27,7 @@ KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wid
 
 
 class ModelFigures(AnalysisBase):
-    """What the model is asked for, or has left beside its attention."""
+    """Figures that need the model, or its outputs besides attention."""
 
     @property
     def hidden_states(self) -> Float32:
@@ -57,7 +57,7 @@ class ModelFigures(AnalysisBase):
         return self._once("embeddings", run.embeddings)
 
     def inside(self, layer: int) -> LayerParts:
-        """Everything that a layer computes beside attention weights; see `LayerParts`.
+        """Everything that a layer computes besides attention weights; see `LayerParts`.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class ModelFigures(AnalysisBase):
         rows: slice | None = None,
         progress: Progress | None = None,
     ) -> Predictions:
-        """What the masked-LM head says at every position, or at ``rows``; see `Run.predictions`."""
+        """Predictions of the masked-LM head at every position, or at ``rows``; see `Run.predictions`."""
         run = self._require_model("predictions", of_tokens=True)
         return run.predictions(top_k, mode, rows=rows, progress=progress)
 

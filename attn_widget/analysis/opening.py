@@ -1,4 +1,4 @@
-"""What a widget opens on: the head that has most to tell on a text, and the word to read it from.
+"""Opening of a widget: the most informative head for a text, and the word to read it from.
 
 A head tells something where words attend to other words by more than chance. Special tokens, punctuation,
 the word itself and its neighbors (heads that look a place or two back say little of the text) do not count.
@@ -136,7 +136,7 @@ def largest_between_words(weights: Float32, special: NDArray[np.bool_]) -> Float
 
 
 def beyond_the_others(links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each head has beyond the mean of its layer's other heads, [L, H]."""
+    """Excess of each head over the mean of its layer's other heads, [L, H]."""
     heads = links.shape[1]
     if heads == 1:
         return links

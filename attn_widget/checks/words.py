@@ -49,7 +49,7 @@ def shown(value: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one line; its class where it says nothing."""
+    """Message of another library's error, in one line; its class if it has none."""
     said = str(error).strip().partition("\n")[0]
     return said[:200].rstrip(".") or type(error).__name__
 

@@ -107,7 +107,7 @@ class Profile:
         return {key: (low[k], high[k]) for k, key in enumerate(self.keys)}
 
     def roles(self, seed: int | None = None) -> Roles:
-        """Clusters of heads by their mean specialisation over the texts (docs/definitions.md, section 10).
+        """Clusters of heads by their mean specialization over the texts (docs/definitions.md, section 10).
 
         Parameters
         ----------

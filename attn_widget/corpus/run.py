@@ -214,7 +214,7 @@ def _stopped(
 def _meta(
     encoder: Encoder, texts: Sequence[str], tagger: str | None, truncation: bool
 ) -> dict[str, Any]:
-    """What the figures depend on."""
+    """Settings that the figures depend on."""
     digest = hashlib.sha256()
     for text in texts:
         encoded = text.encode()

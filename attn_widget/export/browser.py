@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 VIEWPORT_HEIGHT = 1200  # px
 TIMEOUT_MS = 120_000  # for drawing a view: a long text on a busy machine
-QUIET_MS = (
-    300  # without a question from the page: it asks ahead for neighbours 120 ms after drawing
-)
+QUIET_MS = 300  # without a question from the page: it asks ahead for neighbors 120 ms after drawing
 INSTALL = 'Run: pip install "attn-widget[images]"'
 
 Value = TypeVar("Value")
@@ -181,7 +179,7 @@ def wait_for_view(page: Page, view: str) -> None:
 
 
 def saved(page: Page, format: str, view: str, scale: float) -> bytes:  # noqa: A002
-    """What the page's own menu would save."""
+    """The files that the page's own menu would save."""
     found: dict[str, str] = page.evaluate(SAVE, {"format": format, "scale": scale})
     if "error" in found:
         raise NotAvailableError(f"The view {view!r} gives no {format.upper()}: {found['error']}")

@@ -1,4 +1,4 @@
-"""What a saved view says of itself; ``js/src/export/caption.ts`` says the same, word for word."""
+"""Caption of a saved view; ``js/src/export/caption.ts`` writes the same, word for word."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "predictions": ("special",),
     "inside": ("token",),
 }
-# Of the views' own switches, as they are when a view is opened.
+# Options of the views' own switches when a view is opened.
 OWN: dict[str, dict[str, Any]] = {
     "heads": {"tau": TAU},
     "sentences": {"aggregation": "mass", "over": "all layers and heads"},
@@ -42,7 +42,7 @@ OF_A_SELECTED_HEAD = (*OF_A_HEAD, "heads")
 
 
 def definition_of(view: str, quantity: str) -> str:
-    """What the numbers of a view are."""
+    """Definition of a view's numbers."""
     if view in OF_A_HEAD and quantity == "rollout":
         return ROLLOUT
     scores = SCORES if view == "attention" and quantity == "scores" else ""

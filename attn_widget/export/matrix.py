@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownMatrix:
-    """What the page calls its matrix (``js/src/figures/matrix.ts``).
+    """The page's matrix (``js/src/figures/matrix.ts``).
 
     Attributes
     ----------

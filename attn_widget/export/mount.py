@@ -72,7 +72,7 @@ POLL_MS = 40  # between two looks at what Python changed
 
 
 def encode_reply(reply: object, buffers: list[bytes]) -> str:
-    """What ``window.answer`` gives back."""
+    """Result of ``window.answer``."""
     return json.dumps([reply, [base64.b64encode(data).decode() for data in buffers]])
 
 

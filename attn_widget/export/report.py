@@ -158,7 +158,7 @@ def run_of(
 
 @contextmanager
 def numbered(number: int) -> Generator[None]:
-    """What is wrong with a text is said with its number."""
+    """Errors of a text name its number."""
     try:
         yield
     except AttnWidgetError as error:

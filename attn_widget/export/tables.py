@@ -66,7 +66,7 @@ def attention_table(analysis: Analysis, selection: Selection) -> Table:
 
 
 def heads_table(analysis: Analysis, _selection: Selection) -> Table:
-    """One row a head: ``layer, head``, the metrics, the specialisation (raw)."""
+    """One row a head: ``layer, head``, the metrics, the specialization (raw)."""
     figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
     unknown = np.full((analysis.n_layers, analysis.n_heads), np.nan, dtype=np.float32)
     try:

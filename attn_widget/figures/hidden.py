@@ -123,7 +123,7 @@ class Residuals:
 
 
 class _Halves(Protocol):
-    """What `residual_bars` reads of a layer; see `attn_widget.trace.layer_activations.LayerParts`."""
+    """The part of a layer that `residual_bars` reads; see `attn_widget.trace.layer_activations.LayerParts`."""
 
     @property
     def pre_norm(self) -> bool: ...
@@ -166,7 +166,7 @@ def residuals(bars: Sequence[tuple[Float32, Float32]]) -> Residuals:
 
 
 def sinusoidal_positions(n: int, d: int) -> Float32:
-    """The fixed position encodings of Vaswani et al. 2017, to set beside learned ones.
+    """The fixed position encodings of Vaswani et al. 2017, to compare with learned ones.
 
     ``PE(p, 2i) = sin(p / 10000^(2i/d))``, ``PE(p, 2i+1) = cos(p / 10000^(2i/d))``.
 

@@ -104,7 +104,7 @@ def influence_tree(
     top_k, depth : int
         Children of each token, at least 1; edges from the root to a leaf, at least 0.
     scores : float32 [n, n], optional
-        Scaled scores, reported beside each weight.
+        Scaled scores, reported with each weight.
     keep : bool [n], optional
         False for tokens that are left out, such as special ones. The root always stays.
     allowed : bool [n, n], optional

@@ -250,7 +250,7 @@ Scale = dict[str, tuple[float, float, float]]
 
 
 def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
-    """What each metric with a card can be: least, most, and what uniform attention has.
+    """Scale of each metric with a card: least, most, and the figure of uniform attention.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What attention carries from token to token: norms, mixing and ALTI (docs/influence.md, section 1).
+"""Mixing from token to token: norms, mixing and ALTI (docs/influence.md, section 1).
 
 All sums run in float64, and the vectors of one block of keys are in memory at a time.
 """
@@ -58,7 +58,7 @@ class AttentionBlock:
 
     @cached_property
     def sums(self) -> Float64:
-        """What enters the norm, float64 [n, d]."""
+        """Input of the norm, float64 [n, d]."""
         context = self.weights @ self.values
         flat = context.transpose(1, 0, 2).reshape(self.weights.shape[1], -1).astype(np.float64)
         inner = flat @ self.projection.reshape(flat.shape[1], -1).astype(np.float64)

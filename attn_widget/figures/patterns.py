@@ -22,7 +22,7 @@ OFFSETS = {"previous": -1, "next": 1}
 class Patterns:
     """Mean weight on the neighbors of each query, for every head.
 
-    Descriptive figures beside the metrics and the seven specializations: roles do not use them.
+    Descriptive figures besides the metrics and the seven specializations: roles do not use them.
 
     Attributes
     ----------

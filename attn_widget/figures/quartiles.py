@@ -99,7 +99,7 @@ def _between(bits: Bits, low: int, high: int, ranks: list[int]) -> dict[int, flo
         below_high += np.count_nonzero(below)
         parts.append(block[above & below])
     inside = np.concatenate(parts)
-    # Of the two ends, count the equal ones only where a rank may fall on them.
+    # Cells equal to an end are counted only if a rank may fall on them.
     below_low = np.count_nonzero(bits < low) if ranks[0] < up_to_low else 0
     up_to_high = np.count_nonzero(bits <= high) if ranks[-1] >= below_high else 0
     at = [rank - up_to_low for rank in ranks if up_to_low <= rank < up_to_low + inside.size]

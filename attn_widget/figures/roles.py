@@ -154,7 +154,7 @@ def in_order(labels: Int32, centroids: Float64) -> tuple[Int32, Float64]:
 
 
 def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
-    """What stands out in each centroid: up to two axes above 0.3 SD, strongest first.
+    """Name of each centroid: up to two axes above 0.3 SD, strongest first.
 
     Roles that would share a name are numbered.
 

@@ -54,7 +54,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
 
 
 def nearest_folder(folder: Path) -> str:
-    """What to do about a folder that is not there."""
+    """Remedy for a missing folder."""
     missing = folder
     while not missing.parent.is_dir():
         missing = missing.parent
@@ -73,7 +73,7 @@ def write(path: Path, data: bytes) -> None:
 def write_parts(path: Path, parts: Iterable[bytes]) -> None:
     """Write ``parts`` to ``path``: all of them, or nothing and the old file stays.
 
-    They go to a file beside it, which takes its place and its permissions when it is complete. A link
+    They go to a file next to it, which takes its place and its permissions when it is complete. A link
     stays, and what it names is written. An exception of whoever makes the parts is passed on as it is.
 
     Raises

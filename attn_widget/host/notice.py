@@ -1,4 +1,4 @@
-"""What a cell shows while a model is loaded: the outline of the widget, and what is being done.
+"""Notice in a cell while a model is loaded: the outline of the widget, and the current step.
 
 The notice is an output of its own, which the widget replaces; if loading fails it is taken away. Nothing of it is
 left in a saved notebook. Outside a notebook a bar on stderr takes its place (`attn_widget.model.checkpoint`).

@@ -1,1 +1,1 @@
-"""What attention carries and what matters: mixing, targets, contributions, effects (docs/influence.md)."""
+"""Influence: mixing, targets, contributions, effects (docs/influence.md)."""

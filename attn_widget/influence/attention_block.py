@@ -66,7 +66,7 @@ def projected(run: Run, layer: int) -> tuple[Float32, Float32, Float32]:
     if matrix.shape[1] != heads * head_dim:
         raise NotAvailableError(
             f"The output projection of {run.encoder.name} takes {matrix.shape[1]} numbers, and its "
-            f"{heads} heads give {heads * head_dim}: what a head carries cannot be told."
+            f"{heads} heads give {heads * head_dim}: what a head carries is unknown."
         )
     return _working(run, layer), values, matrix.T.reshape(heads, head_dim, -1)
 
@@ -96,7 +96,7 @@ def layer_of(run: Run, layer: int) -> Any:
     if encoder.family.block is None or layers is None:
         raise NotAvailableError(
             f"Where {encoder.family.name} keeps its output projection is not known, so what its "
-            "attention carries cannot be told.",
+            "attention carries is unknown.",
             "Attention weights and predictions are there.",
         )
     return layers[layer]
@@ -114,7 +114,7 @@ def _working(run: Run, layer: int) -> Float32:
 
 
 def _residual(run: Run, module: Any, state: Float32) -> Float32:
-    """What is added to the attention's output: the layer's input, or MobileBERT's projection of it."""
+    """The residual added to the attention's output: the layer's input, or MobileBERT's projection of it."""
     bottleneck = submodule(module, "bottleneck")
     if bottleneck is None:
         return state
@@ -124,7 +124,7 @@ def _residual(run: Run, module: Any, state: Float32) -> Float32:
 
 
 def _epsilon(norm: Any) -> float | None:
-    """What a LayerNorm adds to the variance; None for a norm that only scales."""
+    """Epsilon of a LayerNorm; None for a norm that only scales."""
     if isinstance(norm, nn.LayerNorm):
         return float(norm.eps)
     epsilon = getattr(norm, "variance_epsilon", None)  # DeBERTa's own

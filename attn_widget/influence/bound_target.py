@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BoundTarget:
-    """What of a model's output a target is.
+    """The entry of a model's output that a target names.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ METHODS: tuple[str, ...] = (*SIGNED, "attention_gradient", *ROLLED)
 
 @dataclass(frozen=True)
 class Contributions:
-    """What each token contributes to a target.
+    """Contribution of each token to a target.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Contributions:
 
     @property
     def total(self) -> float | None:
-        """What should be `value`: contributions, bias and baseline added up; None where nothing closes."""
+        """Sum of contributions, bias and baseline, which should be `value`; None if the method does not close."""
         if self.bias is None and self.baseline is None:
             return None
         return float(self.values.sum(dtype=np.float64)) + (self.bias or 0) + (self.baseline or 0)

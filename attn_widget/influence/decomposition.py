@@ -27,7 +27,7 @@ ACTIVATIONS = (
 
 
 def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
-    """What each token, and all biases together, contribute to the target: float64 [n] and the bias.
+    """Contributions of each token, and of all biases together, to the target: float64 [n] and the bias.
 
     With the attention weights, every LayerNorm's standard deviation and the ratios ``act(z) / z`` held
     as the run has them, the target is linear in the vectors ``e_j`` that enter the first layer:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeadEffects:
-    """What switching off each head does to a target.
+    """Effect of switching off each head on a target.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def gradient_proxy(run: Run, bound: BoundTarget) -> Float32:
 
 
 def _layer_outputs(run: Run) -> list[Any]:
-    """What each layer gives in a plain run, as the layer gives it: a tensor or a tuple."""
+    """Output of each layer in a plain run: a tensor or a tuple."""
     encoder = run.encoder
     outputs: list[Any] = []
     thread = threading.get_ident()

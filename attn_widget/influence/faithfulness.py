@@ -53,7 +53,7 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Deletion curves of methods beside those of random orders.
+    """Deletion curves of methods, and of random orders.
 
     Attributes
     ----------

@@ -167,7 +167,7 @@ class _Weights(TorchFunctionMode):
 
 
 def _masked_vectors(run: Run) -> torch.Tensor:
-    """What enters the first layer when every token of the text is masked, tensor [1, n, d]."""
+    """Input of the first layer with every token of the text masked, tensor [1, n, d]."""
     encoder = run.encoder
     if encoder.mask_token_id is None:
         raise NotAvailableError(

@@ -88,7 +88,7 @@ class Target:
 
     @property
     def kind(self) -> Kind:
-        """What of the model it is of: a word piece, a class, or the next-sentence head."""
+        """Kind of output: a word piece, a class, or the next-sentence head."""
         if self.next_sentence:
             return "next_sentence"
         return "class" if self.token is None else "token"

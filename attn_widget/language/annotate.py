@@ -80,7 +80,7 @@ def annotate(
         raise InputError(f"segmenter={segmenter!r} is unknown.", 'Give "nupunkt" or "tagger".')
     resolved, reason = resolve(tagger)
     if segmenter == "tagger" and resolved is None:
-        raise InputError(f"Nobody divides sentences. {reason}", 'Leave segmenter="tagger" out.')
+        raise InputError(f"Sentences are not divided. {reason}", 'Leave segmenter="tagger" out.')
     filled = list(tokens)
     words: list[Word] = []
     sentences: list[Sentence] = []
@@ -147,7 +147,7 @@ def _reach(tokens: Sequence[Token], visible: list[int], text: str) -> int:
 
 
 def _tag(text: str, tagger: Tagger | None, segmenter: Segmenter, notes: list[str]) -> Tagging:
-    """What the tagger says, less what it cannot know; adds to `notes`."""
+    """The tagger's answer without what it cannot know; adds to `notes`."""
     nothing = Tagging([], None, False)
     if tagger is None:
         return nothing

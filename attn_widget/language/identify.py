@@ -83,7 +83,7 @@ class Verdict(NamedTuple):
     spoken : bool
         False: no tag of this tagger means anything on this text.
     note : str or None
-        Why not, or what could not be told.
+        Why not, or what remains unknown.
     """
 
     spoken: bool

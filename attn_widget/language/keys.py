@@ -1,4 +1,4 @@
-"""Key sets of the specialisation metrics: which tokens are function words, content words ..."""
+"""Key sets of the specialization metrics: which tokens are function words, content words ..."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BACKTICK = "`"  # a symbol to Unicode (Sk); in texts like those of SST-2 it open
 
 
 def is_punctuation(surface: str) -> bool:
-    """Whether a token's characters, white space aside, are punctuation only: Unicode P*, and backticks.
+    """Whether a token's characters, without white space, are punctuation only: Unicode P*, and backticks.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def is_punctuation(surface: str) -> bool:
 
 
 def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:
-    """The key positions ``P`` of four specialisation metrics (docs/definitions.md, section 3).
+    """The key positions ``P`` of four specialization metrics (docs/definitions.md, section 3).
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Language:
-    """What is known about the words of an analysis.
+    """Words of an analysis, with tags and sentences.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class TaggedWord(NamedTuple):
 
 
 class Tagging(NamedTuple):
-    """What a tagger said about one text.
+    """A tagger's answer for one text.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Tagging(NamedTuple):
 
 
 class Tagger(Protocol):
-    """What `annotate` asks of a tagger; `resolve` makes one of what a user gives."""
+    """Interface of a tagger as `annotate` uses it; `resolve` makes one from a user's argument."""
 
     name: str
     language: str | None

@@ -1,4 +1,4 @@
-"""What a classifier says, opened up: softmax, sigmoid or the plain value (docs/definitions.md, section 9)."""
+"""A classifier's answer in full: softmax, sigmoid or the plain value (docs/definitions.md, section 9)."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def class_probabilities(
 
 
 def reads(config: Any) -> str:
-    """What the head reads where that is not the first token alone; empty where it is."""
+    """Input of the head, if not the first token alone; else empty."""
     kind = getattr(config, "model_type", "")
     if kind == "attn_widget_text_cnn":
         return "The head reads windows over all tokens; the first token is one of them."
@@ -137,7 +137,7 @@ def reads(config: Any) -> str:
 
 
 def activation_of(problem_type: str | None, n_labels: int) -> tuple[Activation, str]:
-    """What turns a sequence classifier's outputs into probabilities, and what is left open.
+    """The activation of a sequence classifier's outputs, and a note on what is left open.
 
     As the text-classification pipeline of `transformers` decides.
 

@@ -1,4 +1,4 @@
-"""What the configuration of a model folder claims, looked at before anything is allocated."""
+"""Checks the sizes that a model folder's configuration claims, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attn_widget.checks import shown
 from attn_widget.errors import ModelLoadError
 from attn_widget.model.places import ENCODERS_HINT
 
-# What a configuration may claim: a hundred times what the largest encoders have.
+# Largest sizes that a configuration may claim: a hundred times those of the largest encoders.
 LARGEST = {
     "num_hidden_layers": 1000,
     "num_attention_heads": 1000,

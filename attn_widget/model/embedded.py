@@ -27,7 +27,7 @@ def weights_in(path: Path) -> dict[str, Tensor]:
 
 
 class FastTokenizer:
-    """What `attn_widget.model.encoding` asks of a fast tokenizer of `transformers`, of the one in ``folder``.
+    """The interface of a fast tokenizer of `transformers` that `attn_widget.model.encoding` uses, for ``folder``.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Encoder(NotPickled):
         self.has_mlm = "mlm" in heads
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
-        # What runs, and what reads: `model` and `tokenizer`, or what stands for them until `_full`.
+        # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
         self.network: Any = model if heads else model.base_model
         self.reader: Any = tokenizer
         self._full = checkpoint.full

@@ -67,7 +67,7 @@ class Projections:
 
 @dataclass(frozen=True)
 class Family:
-    """What is known about one ``model_type`` of `transformers`.
+    """Facts about one ``model_type`` of `transformers`.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def _modernbert(model: Any, hidden: Any) -> Any:
     return model.decoder(model.head(hidden))
 
 
-NO_SEGMENTS = ("segment", "has no segment embeddings: a pair is told apart by its separators alone")
+NO_SEGMENTS = ("segment", "has no segment embeddings: only separators distinguish a pair")
 RELATIVE = "has no position embeddings: positions enter attention as relative distances"
 ROTARY = "has no position embeddings: positions rotate queries and keys (RoPE)"
 OPTIONAL_PARTS = Embeddings(

@@ -53,7 +53,7 @@ def load(
         `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is; so is
         what has both as attributes: a `FittedClassifier`, a pipeline of `transformers`.
     tokenizer : str, path or tokenizer, optional
-        Instead of the one beside the weights.
+        Instead of the one next to the weights.
     device : str or torch.device, optional
         The CPU unless given.
     dtype : str or torch.dtype, optional
@@ -109,7 +109,7 @@ def load(
 
 
 def is_loaded(model: Any) -> bool:
-    """Whether `load` has what it needs in memory, as far as can be told without loading anything."""
+    """Whether `load` has what it needs in memory, as far as is known without loading anything."""
     if model is not None and not isinstance(model, (str, Path)):
         return True
     try:

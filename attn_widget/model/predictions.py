@@ -1,4 +1,4 @@
-"""What the masked-LM head says at every position (docs/definitions.md, section 7).
+"""Predictions of the masked-LM head at every position (docs/definitions.md, section 7).
 
 The head is ``LayerNorm(GELU(h W + b)) E^T + b_vocab`` (Devlin et al. 2019); its logits come from
 the model, here they become probabilities.
@@ -119,7 +119,7 @@ class Softmax:
 
 
 def no_softmax(position: int) -> NotAvailableError:
-    """What is said of logits that are not finite; attention below the head stands all the same."""
+    """Error for logits that are not finite; attention below the head remains valid."""
     return NotAvailableError(
         f"The masked-LM head gave numbers that are not finite at position {position}: they have no "
         "softmax.",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-# What a pass costs before its first token, in tokens: 20 for bert-base and 70 for the embedded model, on two cores.
+# Fixed cost of a pass, in tokens: 20 for bert-base and 70 for the embedded model, on two cores.
 FIXED_TOKENS = 32
 
 
 class Speed:
     """The least seconds a token that a model's passes have taken.
 
-    The least, because a pass beside other work, or the first one of a process, says nothing of the next.
+    The least, because a pass during other work, or the first of a process, does not predict the next.
 
     Examples
     --------
@@ -31,5 +31,5 @@ class Speed:
             self._seconds_a_token = rate
 
     def masked_seconds(self, tokens: int) -> float | None:
-        """What masked predictions of a text would take; None before the first pass."""
+        """Seconds that masked predictions of a text would take; None before the first pass."""
         return None if self._seconds_a_token is None else self._seconds_a_token * tokens**2

@@ -20,7 +20,7 @@ MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Reads(Protocol):
-    """What tokenizing asks of an `attn_widget.model.encoder.Encoder`."""
+    """The part of an `attn_widget.model.encoder.Encoder` that tokenizing uses."""
 
     name: str
     lock: Any

@@ -112,5 +112,5 @@ def _of_head(analysis: Analysis, name: str) -> Callable[[int, int], NDArray[np.f
 
 
 def bytes_of(answers: Sequence[Answered]) -> int:
-    """What the arrays of answers take, not compressed."""
+    """Bytes of the answers' arrays, uncompressed."""
     return sum(array.nbytes for _, _, arrays in answers for array in arrays.values())

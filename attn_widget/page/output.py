@@ -1,4 +1,4 @@
-"""What the output of a cell keeps for readers without a kernel: a small live page, and a picture.
+"""The output of a cell for readers without a kernel: a small live page, and a picture.
 
 The code of the page (two thirds of its bytes) stands in one output of a notebook; all others find it
 there. Which one that is, `CodePlace` remembers. The layout is in ``docs/protocol.md``, section
@@ -43,7 +43,7 @@ LOST = (
 def outputs(
     source: Source, selection: Selection, saved: str = "page", *, code: bool
 ) -> dict[str, str]:
-    """By kind of data, what a cell's output has beside the widget itself.
+    """Content of a cell's output besides the widget itself, by kind of data.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def outputs(
 
 
 def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
-    """What the page of an output carries: of a run, little unless it is to be ``full``."""
+    """Content of an output's page; a run's is small unless ``full``."""
     if source.analysis is None:
         return saved_run(source, selection)
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds

@@ -26,11 +26,11 @@ RAMP = (
     "65226d 4c2063 361d55 221844"
 )
 MASKED = (200, 200, 200)  # what the model's mask forbids
-MASKED_CODE = 64  # beside as many tones of the ramp, which the eye does not tell apart
+MASKED_CODE = 64  # next to as many tones of the ramp, which the eye cannot distinguish
 
 
 class Picture(NamedTuple):
-    """What stands there until the page is opened: a PNG without labels, what it shows, one line below it."""
+    """Placeholder until the page is opened: a PNG without labels, its description, one line below it."""
 
     png: bytes
     alt: str
@@ -108,7 +108,7 @@ def png(codes: NDArray[np.uint8]) -> bytes:
 
 
 def ramp(size: int) -> Float32:
-    """Colours of the weight ramp, float32 [size, 3], 0 to 255."""
+    """Colors of the weight ramp, float32 [size, 3], 0 to 255."""
     stops = np.array([list(bytes.fromhex(stop)) for stop in RAMP.split()], dtype=np.float64)
     at, along = np.linspace(0, 1, size), np.linspace(0, 1, len(stops))
     return np.rint([np.interp(at, along, stops[:, i]) for i in range(3)]).T.astype(np.float32)

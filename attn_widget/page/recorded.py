@@ -64,7 +64,7 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
 
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:
-    """What tells the likeliest classes of a text apart, and the texts beside it."""
+    """Requests for the likeliest classes of a text, and for its comparison texts."""
     found = analysis.classification
     if found is None or found.task != "sequence":
         return

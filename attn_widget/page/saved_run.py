@@ -1,4 +1,4 @@
-"""What a page carries of one text or one profile: checked, named and packed."""
+"""Content of a page for one text or one profile: checked, named and packed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ExportOptions:
 
 
 def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
-    """What can be kept of ``source``, sorted and each once.
+    """The parts of ``source`` that can be saved, sorted, each once.
 
     Raises
     ------

@@ -16,14 +16,14 @@ ENOUGH = 8  # runs, from which the size of the page is foreseen
 
 
 class Share(TypedDict):
-    """What `attn_widget.page.saved_run.saved_run` may take of a page for one of them."""
+    """Share of a page that `attn_widget.page.saved_run.saved_run` may use for one run."""
 
     tensors: float
     most: float
 
 
 class SizeBudget:
-    """What is left of a page for many runs.
+    """The rest of a page's budget, shared by many runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a saved page carries: the first paint, the slices worth recording, and all chosen heads in code.
+"""Content of a saved page: the first paint, recorded slices, and all chosen heads, encoded.
 
 The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/snapshot.ts`` reads it.
 """
@@ -198,7 +198,7 @@ def opens_on(
 
 
 def scalings(analysis: Analysis, layers: Sequence[int]) -> list[float | None]:
-    """Of each layer; None where only weights are known."""
+    """Scaling of each layer; None if only weights are known."""
     try:
         return [analysis.trace.scaling(layer) for layer in layers]
     except NotAvailableError:

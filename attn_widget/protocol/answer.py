@@ -57,7 +57,7 @@ def answer(analysis: Analysis | None, request: object) -> Reply:
 
 
 def later(analysis: Analysis | None, request: object) -> Reply | None:
-    """What to tell the page instead of an answer that has to wait for a tagger; None where none has."""
+    """Reply for an answer that must wait for a tagger; None if it need not wait."""
     if analysis is None or not isinstance(request, Mapping):
         return None
     kind = request.get("kind")

@@ -1,4 +1,4 @@
-"""What the page can ask of a run: each kind of slice is declared where it is answered."""
+"""Registry of slices: each kind is declared where it is answered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answers(kind: str, *, needs_tagger: bool = False) -> Callable[[Handler], Han
     kind : str
         As the page says it: ``{"kind": "weights", ...}``.
     needs_tagger : bool
-        Until the tagger is loaded, the page is told to ask again later.
+        Until the tagger is loaded, the page must ask again later.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def first_paint(
 
 @dataclass(frozen=True)
 class Survey:
-    """What one walk over the matrices of all heads finds.
+    """Results of one walk over the matrices of all heads.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a request asks for, checked: layers, heads, positions and rows that are there."""
+"""Checked fields of a request: layers, heads, positions and rows that exist."""
 
 from __future__ import annotations
 

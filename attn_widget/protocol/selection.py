@@ -25,7 +25,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Selection:
-    """What is shown of a source; the fields are the traits of `AttentionWidget`.
+    """The visible part of a source; the fields are the traits of `AttentionWidget`.
 
     Attributes
     ----------

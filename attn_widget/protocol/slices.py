@@ -280,7 +280,7 @@ def class_gradient(analysis: Analysis, request: Request) -> Answer:
 
 @answers("beside", needs_tagger=True)
 def beside(analysis: Analysis, _request: Request) -> Answer:
-    """The text itself and those beside it: rows of words one after the other."""
+    """The text itself and its comparison texts: rows of words one after the other."""
     own = comparison_text_of(analysis)
     if own is None:
         raise SliceError("This model does not classify texts.")

@@ -110,7 +110,7 @@ def segment_notes(encoder: Encoder) -> list[str]:
     if known is None or known.segment is None or kinds != 1:
         return []
     return [
-        "There are no segments: one embedding is added to every token alike, and a pair is told apart "
+        "There are no segments: one embedding is added to every token alike, and a pair is distinguished "
         "by its separators alone."
     ]
 

@@ -43,7 +43,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What lists and frames call it."""
+        """Its title in lists and frames."""
 
     @property
     @abstractmethod

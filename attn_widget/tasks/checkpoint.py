@@ -43,7 +43,7 @@ class Store:
     identity : dict
         What the training depends on, as JSON; a checkpoint of another identity is refused.
     tokenizer : transformers.PreTrainedTokenizerBase
-        Saved beside the weights, each time.
+        Saved next to the weights, each time.
     resume : bool
         False: what the folder holds of an earlier training is removed.
 
@@ -102,7 +102,7 @@ class Store:
                 key, _, name = full_name.partition("/")
                 if name:
                     parameter = parameters[name]
-                    # AdamW is fused: its count of steps lives beside the parameter too
+                    # AdamW is fused: its count of steps is stored with the parameter too
                     optimizer.state[parameter][key] = value.to(parameter.device)
         return State(
             epoch=data["epoch"],
@@ -206,7 +206,7 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
 
 
 def need_tokenizer(folder: Path) -> None:
-    """Refuse a folder of weights whose tokenizer is not beside them.
+    """Refuse a folder of weights without their tokenizer.
 
     Raises
     ------

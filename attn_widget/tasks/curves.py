@@ -71,7 +71,7 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
     epochs = [record["epoch"] for record in history]
     for i, (key, title) in enumerate(panels):
         axes: Any = figure.add_subplot(rows, columns, i + 1)
-        for part, label, colour, dash in SERIES:
+        for part, label, color, dash in SERIES:
             if history[0][part] is None:
                 continue
             values = [record[part][key] for record in history]
@@ -79,7 +79,7 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
                 epochs,
                 values,
                 dash,
-                color=colour,
+                color=color,
                 label=label,
                 marker="o",
                 ms=4,
@@ -88,9 +88,7 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
             )
             if best is not None and (part == "validation" or history[0]["validation"] is None):
                 kept = values[best - 1]
-                axes.plot(
-                    [best], [kept], "o", ms=10, mfc="none", mec=colour, mew=1.5, clip_on=False
-                )
+                axes.plot([best], [kept], "o", ms=10, mfc="none", mec=color, mew=1.5, clip_on=False)
         axes.set_facecolor("none")
         axes.set_title(title, color=INK, fontsize=12, fontweight="bold", loc="left")
         axes.tick_params(colors=INK, labelsize=10)

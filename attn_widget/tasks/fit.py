@@ -245,7 +245,7 @@ def _check_number(name: str, value: Any, high: float) -> None:
 
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
-    """``labels`` as int64 [n]: every class of 0 to c - 1, or (``n_classes``) none beside those."""
+    """``labels`` as int64 [n]: every class of 0 to c - 1, or (``n_classes``) none besides those."""
     found = as_array(labels, name)
     if found.ndim != 1:
         raise InputTypeError(f"{name} has shape {found.shape}, expected one class for each text.")

@@ -63,7 +63,7 @@ class FittedClassifier:
 
     @property
     def encoder(self) -> Encoder:
-        """What `attn_widget.load` makes of it."""
+        """The `Encoder` that `attn_widget.load` makes of it."""
         from attn_widget.model.loading import load
 
         return load((self.model, self.tokenizer))
@@ -200,7 +200,7 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     Raises
     ------
     ModelLoadError
-        No such folder, no tokenizer beside the weights, broken files, or no sequence classifier.
+        No such folder, no tokenizer next to the weights, broken files, or no sequence classifier.
     InputError
         The checkpoint of a training that is not finished.
     InputTypeError

@@ -1,4 +1,4 @@
-"""What heads of our own share: a configuration that holds the encoder's, and the encoder that it builds."""
+"""Base of our classifier heads: a configuration that contains the encoder's, and the encoder built from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OverEncoderConfig(PreTrainedConfig):
         """The encoder's configuration as its own class."""
         return AutoConfig.for_model(**(self.encoder or {}))
 
-    # What tells a text encoder from other models stands one level down.
+    # The field that identifies a text encoder is one level down.
 
     @property
     def vocab_size(self) -> int:

@@ -32,7 +32,7 @@ SMOOTHING = 0.9  # share of the earlier batches in the loss behind the bar
 
 @dataclass(frozen=True)
 class Settings:
-    """What `fit_classifier` was asked for, checked."""
+    """Checked options of `fit_classifier`."""
 
     head: str
     pooling: str | None  # None: the head has none
@@ -316,7 +316,7 @@ class Training:
         return np.full(shape, np.nan, dtype=np.float32)
 
     def _shown(self) -> dict[str, str]:
-        """What stands behind the bar."""
+        """Text behind the progress bar."""
         shown = {"epoch": f"{min(self.state.epoch + 1, self.settings.epochs)}"}
         if self._recent is not None:
             shown["loss"] = f"{self._recent:.3f}"

@@ -24,7 +24,7 @@ EVERY = slice(None)
 
 @dataclass
 class Outputs:
-    """What the model returned beside attention; every part may be missing.
+    """The model's outputs besides attention; every part may be missing.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Outputs:
     nsp_logits: Floats | None = None
 
     def parts(self) -> list[Any]:
-        """The arrays and tensors that are held."""
+        """The stored arrays and tensors."""
         states = self.hidden_states
         held = states if isinstance(states, (list, tuple)) else [states]
         return [*held, self.logits, self.classifier_logits, self.nsp_logits]
@@ -95,7 +95,7 @@ class Trace(ABC):
 
     @abstractmethod
     def scaling(self, layer: int) -> float:
-        """What ``Q K^T`` is multiplied by: ``1 / sqrt(d_k)`` in most models."""
+        """Factor of ``Q K^T``: ``1 / sqrt(d_k)`` in most models."""
 
     @property
     @abstractmethod
@@ -154,7 +154,7 @@ class Trace(ABC):
 
     @abstractmethod
     def bias(self, layer: int, head: int) -> Floats | None:
-        """What the model adds to ``Q K^T * scaling``, float32 [n, n]; None when nothing.
+        """Bias that the model adds to ``Q K^T * scaling``, float32 [n, n]; None without one.
 
         Relative position terms, mostly; the mask is not in it.
         """

@@ -82,7 +82,7 @@ def _supported(model: Any) -> str:
 
 
 class _Recorder:
-    """What the registered attention function was called with, layer by layer."""
+    """Arguments of the registered attention function, by layer."""
 
     def __init__(self, n_layers: int, progress: Progress | None) -> None:
         self.layers: list[LayerQKV] = []

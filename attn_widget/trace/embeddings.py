@@ -19,7 +19,7 @@ PARTS = ("token", "position", "segment", "sum", "norm", "output")  # of the embe
 
 @dataclass(frozen=True)
 class EmbeddingParts:
-    """What the first layer is given. All float32.
+    """Parts of the first layer's input. All float32.
 
     ``sum = token + position + segment`` over the parts that the family has, ``norm`` is its
     normalized form, and ``output`` (the first hidden state) is ``norm`` or a projection of it.

@@ -72,7 +72,7 @@ def _layer_name(layer: int, n_layers: int) -> str:
 
 
 def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any) -> NotFiniteError:
-    """What is raised of numbers [n, any] that are not finite in at least one row."""
+    """Error for numbers [n, any] that are not finite in at least one row."""
     row = int((~rows.isfinite()).any(dim=-1).nonzero()[0, 0])
     number = "NaN" if bool(rows[row].isnan().any()) else "infinite numbers"
     return NotFiniteError(

@@ -1,4 +1,4 @@
-"""What modules read and gave, recorded by hooks."""
+"""Inputs and outputs of modules, recorded by hooks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ends_of(args: Any, kwargs: Any, output: Any) -> tuple[Any, Any]:
 
 
 def joined(calls: list[Any]) -> Floats:
-    """What a module saw; a feed-forward in chunks is called once for each."""
+    """Inputs and outputs of a module; a feed-forward in chunks is called once for each."""
     import torch
 
     return (calls[0] if len(calls) == 1 else torch.cat(calls)).float().cpu().numpy()

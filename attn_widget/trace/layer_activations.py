@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LayerParts:
-    """Everything that one layer computes beside attention weights. All float32.
+    """Everything that one layer computes besides attention weights. All float32.
 
     Post-norm (BERT): ``attention_sum = layer_input + attention_output``,
     ``attention_norm = LayerNorm(attention_sum)``, ``ffn_sum = attention_norm + ffn_output``,
@@ -108,7 +108,7 @@ def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
 def visit_layers(encoder: Encoder, encoding: Encoding, visit: Callable[[LayerParts], None]) -> None:
     """Run the model once more and show what each layer computes to ``visit``, first layer first.
 
-    The parts of one layer are held at a time.
+    Only one layer's parts are in memory at a time.
 
     Raises
     ------

@@ -31,7 +31,7 @@ WHOLE_HEAD_TOKENS = (
 
 @dataclass
 class LayerQKV:
-    """What the attention function of one layer was called with.
+    """Arguments of one layer's attention function.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def _softmax(scores: torch.Tensor) -> torch.Tensor:
 
 
 def _grouped(key: torch.Tensor, heads: int) -> torch.Tensor:
-    """Keys for every query head: grouped ones are shared by neighbouring heads."""
+    """Keys for every query head: grouped ones are shared by neighboring heads."""
     return key if key.shape[0] == heads else key.repeat_interleave(heads // key.shape[0], dim=0)
 
 

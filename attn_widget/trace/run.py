@@ -42,7 +42,7 @@ KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no se
 
 
 class Run:
-    """What an encoder did with one text, and what it can still be asked.
+    """One text's run through an encoder, and further questions to it.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class Run:
         return class_gradients(self.encoder, self.encoding, classes)
 
     def inside(self, layer: int) -> LayerParts:
-        """What a layer computes, in a pass of its own; see `attn_widget.trace.layer_activations.inside`."""
+        """Activations of a layer, in a pass of its own; see `attn_widget.trace.layer_activations.inside`."""
         from attn_widget.trace.layer_activations import inside
 
         return inside(self.encoder, self.encoding, layer)

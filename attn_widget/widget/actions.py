@@ -27,10 +27,10 @@ Work = Callable[["Progress"], "Analysis"]
 
 
 class CancelledError(AttnWidgetError):
-    """A run that was cancelled, or replaced by a newer one."""
+    """A run that was canceled, or replaced by a newer one."""
 
     def __init__(self) -> None:
-        super().__init__("The run was cancelled.", "What was shown before is still there.")
+        super().__init__("The run was canceled.", "What was shown before is still there.")
 
 
 class Analyze(Protocol):
@@ -52,17 +52,17 @@ class Job:
     def __init__(self) -> None:
         self.progress: dict[str, Any] = {}
         self.finished = threading.Event()
-        self._cancelled = threading.Event()
+        self._canceled = threading.Event()
 
     def cancel(self) -> None:
         """Let the run end at its next step."""
-        self._cancelled.set()
+        self._canceled.set()
 
     def step(self, label: str) -> Progress:
         """Progress callback of one stage; raises `CancelledError` once the run is canceled."""
 
         def report(done: int, total: int) -> None:
-            if self._cancelled.is_set():
+            if self._canceled.is_set():
                 raise CancelledError
             self.progress = {"label": label, "done": done, "total": total}
 
@@ -70,7 +70,7 @@ class Job:
 
 
 def reply(start: Callable[[], None]) -> tuple[dict[str, Any], list[bytes]]:
-    """``start``, answered as the page is answered: what it raises is said in words."""
+    """``start``, answered like other requests: an exception becomes a message."""
     try:
         start()
     except AttnWidgetError as error:

@@ -1,4 +1,4 @@
-"""What every widget does, whatever its source: the page's code, slices, being displayed and saved."""
+"""Base of all widgets, whatever their source: the page's code, slices, display and exports."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
 
     @abstractmethod
     def _open_source(self) -> Source | None:
-        """What is shown; None once the widget is closed."""
+        """The analysis or profile shown; None once the widget is closed."""
 
     @property
     def source(self) -> Source:
-        """What the widget shows, without the widget.
+        """The source behind the widget.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
         return value if value == "mean" else in_range("head", value, self.source.shape[1])
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take changes from the page; one that is not allowed is refused, said, and undone there."""
+        """Take changes from the page; one that is not allowed is refused with a message, and undone there."""
         try:
             super().set_state(sync_data)
         except t.TraitError as error:

@@ -72,7 +72,7 @@ def in_a_box(widget: AnyWidget) -> bool:
 
 
 def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str, str]:
-    """What the output of the running cell keeps beside the widget; see `attn_widget.page.output`."""
+    """Content of the running cell's output besides the widget; see `attn_widget.page.output`."""
     shell = notebook_shell()
     if shell is None:
         return {}

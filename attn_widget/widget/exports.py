@@ -1,4 +1,4 @@
-"""What a widget can save of itself from Python: the twins of the page's menu.
+"""Exports of a widget from Python: the counterparts of the page's menu.
 
 Long because each method says all that `help` is asked for.
 """
@@ -39,7 +39,7 @@ class Exports:
 
     @property
     def source(self) -> Source:
-        """What the widget shows, without the widget.
+        """The source behind the widget.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class Exports:
 
     @property
     def selection(self) -> Selection:
-        """What of it is shown: the traits as one value."""
+        """The visible part: the traits as one value."""
         return Selection.of(self, self.source.options)
 
     def to_csv(

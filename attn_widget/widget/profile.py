@@ -42,11 +42,11 @@ class ProfileWidget(SourceWidget):
     metric = t.Enum([shade for shade in SHADES if shade != "thumbnails"], "confidence_avg").tag(
         sync=True
     )
-    """What shades the head grid: a key of the profile, or ``"role"``. Default confidence_avg."""
+    """Shading of the head grid: a key of the profile, or ``"role"``. Default confidence_avg."""
     view = t.Enum(["heads"], "heads").tag(sync=True)
     """Always ``"heads"``: there is no text to show."""
     status = t.Enum(["ready", "closed"], "ready").tag(sync=True)
-    """Whether the profile is still held."""
+    """Whether the profile is still in memory."""
 
     def __init__(self, profile: Profile, **traits: Any) -> None:
         check_kind(profile, Profile, "profile", "profile(texts) gives one.")
@@ -57,7 +57,7 @@ class ProfileWidget(SourceWidget):
 
     @property
     def profile(self) -> Profile:
-        """What is shown.
+        """The profile behind the widget.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class ProfileWidget(SourceWidget):
 
 
 def show_profile(profile: Profile, options: Mapping[str, Any]) -> ProfileWidget:
-    """What `attn_widget.show` does with a profile.
+    """Show a profile: the work of `attn_widget.show`.
 
     Raises
     ------

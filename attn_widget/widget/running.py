@@ -28,7 +28,7 @@ RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is 
 
 
 class RunningWidget(BatchedTraitsWidget):
-    """What is shown, and how another run takes its place.
+    """The current run, and its replacement by another.
 
     A run works on the thread that asked for it (`run`, setting `masked`), or on one of its own (the
     page). There is one at a time; a new run cancels the active one. It is shown all at once; until
@@ -48,7 +48,7 @@ class RunningWidget(BatchedTraitsWidget):
     text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
     """The second segment, or None; read it, as ``text``."""
     status = t.Enum(STATUSES, "ready").tag(sync=True)
-    """What the kernel is doing for this widget: one of `STATUSES`."""
+    """Activity of the kernel for this widget: one of `STATUSES`."""
     error = t.Dict().tag(sync=True)
     """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
     progress = t.Dict().tag(sync=True)
@@ -99,7 +99,7 @@ class RunningWidget(BatchedTraitsWidget):
     ) -> None:
         """Run the model on another text and show it here; on failure the old picture stays.
 
-        A run that the page has started is cancelled.
+        A run that the page has started is canceled.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class RunningWidget(BatchedTraitsWidget):
         ------
         AttnWidgetError
             The text cannot be used, there is no model to run it, or the page has replaced or
-            cancelled this run.
+            canceled this run.
         """
         work = self._work_of(text, text_pair, truncation)
         job = self._begin()
@@ -182,7 +182,7 @@ class RunningWidget(BatchedTraitsWidget):
         return job
 
     def _run_aside(self, job: Job, work: Work) -> None:
-        """A job on a thread of its own: whatever goes wrong is said in the widget."""
+        """A job on a thread of its own: failures appear in the widget."""
         try:
             self._finish(job, *self._compute(job, work))
         except AttnWidgetError:
@@ -205,7 +205,7 @@ class RunningWidget(BatchedTraitsWidget):
             self._tell(changes)
 
     def _compute(self, job: Job, work: Work) -> tuple[Analysis, Opening, bytes]:
-        """What is to be shown; a failure is said in the widget, and raised."""
+        """The next run to show; a failure appears in the widget, and is raised."""
         try:
             analysis = work(job.step(RUNNING))
             before = self._analysis
@@ -290,7 +290,7 @@ class RunningWidget(BatchedTraitsWidget):
 
     @t.validate("masked")
     def _valid_masked(self, proposal: Any) -> list[int]:
-        """Run the text with these masks; it is shown when the change of the trait is told."""
+        """Run the text with these masks; it is shown once the change of the trait is sent."""
         analysis = self.analysis
         present = [hidden.token for hidden in analysis.masked]
         if proposal["value"] == present:
@@ -329,7 +329,7 @@ def mask_of(analysis: Analysis, tokens: tuple[int, ...]) -> Work:
 
 
 def past_run(analysis: Analysis) -> dict[str, str | None]:
-    """What the history keeps of a run."""
+    """Entry of the history for a run."""
     return {"text": analysis.text or "", "text_pair": analysis.text_pair}
 
 

@@ -1,4 +1,4 @@
-"""What every widget does with traits that users give: one check, before traitlets looks at them."""
+"""Checks of traits that users give, before traitlets sees them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def short(error: t.TraitError) -> t.TraitError:
     return error if bounded(said) == said else t.TraitError(bounded(said))
 
 
-# Of ipywidgets, or sent in another way.
+# Traits of ipywidgets, or sent in another way.
 NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
 
 

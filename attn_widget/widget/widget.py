@@ -100,12 +100,12 @@ class AttentionWidget(SourceWidget, RunningWidget):
     pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
     """Pinned ``[query, key]``, or None. Default None."""
     metric = t.Unicode("thumbnails").tag(sync=True)
-    """What shades the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
-    specialisation or a pattern."""
+    """Shading of the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
+    specialization or a pattern."""
     view = t.Enum(VIEWS, "attention").tag(sync=True)
     """The chosen view: the name of a tab, in lower case. Default ``"attention"``."""
     quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
-    """What the matrix shows: ``"weights"`` (default), ``"scores"`` or ``"rollout"``."""
+    """Quantity of the matrix: ``"weights"`` (default), ``"scores"`` or ``"rollout"``."""
     group = t.List(t.Int()).tag(sync=True)
     """Tokens gathered for a sum. Default none."""
     top_k = t.Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
@@ -121,7 +121,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
     saved = t.Enum(SAVED, "page")
-    """What the output keeps for readers without a kernel: ``"page"`` (default; a small live page and a
+    """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
     the widget is displayed."""
 

@@ -170,7 +170,7 @@ def test_a_new_run_replaces_the_one_in_hand(widget: aw.AttentionWidget) -> None:
     assert [run["text"] for run in widget.history] == ["second", TEXT]
 
 
-def test_what_is_cancelled_leaves_everything_as_it_was(widget: aw.AttentionWidget) -> None:
+def test_what_is_canceled_leaves_everything_as_it_was(widget: aw.AttentionWidget) -> None:
     before = widget.first_paint, widget.analysis
     gate = Gate(widget)
     act(widget, kind="run", text="first")
@@ -365,7 +365,7 @@ def fuzzed(held: list[aw.AttentionWidget] = []) -> aw.AttentionWidget:  # noqa: 
 
 
 @pytest.mark.parametrize("family", ["bert", "albert", "modernbert", "deberta-v2"])
-def test_a_pass_that_is_cancelled_between_layers_leaves_the_model_clean(family: str) -> None:
+def test_a_pass_that_is_canceled_between_layers_leaves_the_model_clean(family: str) -> None:
     model, tokenizer = tiny_models.build(family)
     encoder = aw.load((model, tokenizer))
     encoding = encoder.encode("The cat sat on the mat.")
@@ -379,7 +379,7 @@ def test_a_pass_that_is_cancelled_between_layers_leaves_the_model_clean(family: 
         if done == 1:
             raise actions.CancelledError
 
-    with pytest.raises(AttnWidgetError, match="cancelled"):
+    with pytest.raises(AttnWidgetError, match="canceled"):
         capture(encoder, encoding, progress=stop)
     assert reached == [0, 1]
     assert model.config._attn_implementation == implementation
@@ -393,7 +393,7 @@ def test_a_pass_that_is_cancelled_between_layers_leaves_the_model_clean(family: 
         np.testing.assert_array_equal(again.layer_weights(layer), expected.layer_weights(layer))
 
 
-def test_a_pass_on_another_thread_is_not_disturbed_by_one_that_is_cancelled() -> None:
+def test_a_pass_on_another_thread_is_not_disturbed_by_one_that_is_canceled() -> None:
     import torch
 
     model, tokenizer = tiny_models.build("bert")
@@ -410,11 +410,11 @@ def test_a_pass_on_another_thread_is_not_disturbed_by_one_that_is_cancelled() ->
             assert release.wait(LIMIT_S)
             raise actions.CancelledError
 
-    def cancelled() -> None:
+    def canceled() -> None:
         with pytest.raises(actions.CancelledError):
             capture(encoder, encoding, progress=stop)
 
-    thread = threading.Thread(target=cancelled)
+    thread = threading.Thread(target=canceled)
     thread.start()
     assert reached.wait(LIMIT_S)
     with torch.no_grad():  # as a user's own code does, without our lock

@@ -22,13 +22,13 @@ PAIR = "The dog looked at 1998 birds."
 ERROR = 1e-5  # what float32 on another attention kernel may cost
 
 
-def labelled(count: int) -> dict[int, str]:
+def labeled(count: int) -> dict[int, str]:
     return {i: f"label <b>{i}</b>" for i in range(count)}
 
 
 def sequence(family: str = "bert", count: int = 3, **changes: Any) -> tuple[Any, Any]:
     return tiny_models.build(
-        family, "ForSequenceClassification", num_labels=count, id2label=labelled(count), **changes
+        family, "ForSequenceClassification", num_labels=count, id2label=labeled(count), **changes
     )
 
 
@@ -54,7 +54,7 @@ def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple
         found = analysis_of(model, *texts).classification
         logits = plain(model, *texts).logits[0]
         assert found is not None and found.task == "sequence" and found.activation == "softmax"
-        assert found.labels == tuple(labelled(count).values())
+        assert found.labels == tuple(labeled(count).values())
         assert found.logits.dtype == np.float32 and found.logits.shape == (count,)
         np.testing.assert_allclose(found.logits, logits, atol=ERROR)
         np.testing.assert_allclose(found.probabilities, logits.softmax(-1), atol=ERROR)
@@ -64,7 +64,7 @@ def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple
 
 @pytest.mark.parametrize("family", tiny_models.FAMILIES)
 def test_classes_of_tokens_equal_those_of_transformers(family: str) -> None:
-    model = tiny_models.build(family, "ForTokenClassification", num_labels=5, id2label=labelled(5))
+    model = tiny_models.build(family, "ForTokenClassification", num_labels=5, id2label=labeled(5))
     analysis = analysis_of(model)
     found = analysis.classification
     logits = plain(model).logits[0]

@@ -174,7 +174,7 @@ def test_what_cannot_tag_is_refused(tagger: Any) -> None:
 def test_sentences_of_a_tagger_that_has_none_are_refused() -> None:
     with pytest.raises(InputError, match="does not divide sentences"):
         annotate(tokenize("a"), "a", tagger=lambda text: [(0, 1, "DET")], segmenter="tagger")
-    with pytest.raises(InputError, match="Nobody divides sentences"):
+    with pytest.raises(InputError, match="Sentences are not divided"):
         annotate(tokenize("a"), "a", tagger=None, segmenter="tagger")
 
 

@@ -374,7 +374,7 @@ def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_compute
     equal(fewer["prediction_ids"], more["prediction_ids"][:, :2])
 
 
-def test_masked_predictions_can_be_cancelled_and_go_on_where_they_were(
+def test_masked_predictions_can_be_canceled_and_go_on_where_they_were(
     monkeypatch: pytest.MonkeyPatch, passes_of: Passes
 ) -> None:
     monkeypatch.setattr("attn_widget.trace.run.MASKED_TOKENS_AT_ONCE", 60)

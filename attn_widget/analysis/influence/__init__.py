@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class InfluenceFigures(AttentionFigures):
-    """What goes beyond a row of weights (docs/influence.md)."""
+    """Measures beyond a row of weights (docs/influence.md)."""
 
     def mixing(
         self,
@@ -37,7 +37,7 @@ class InfluenceFigures(AttentionFigures):
         *,
         progress: Progress | None = None,
     ) -> Float32:
-        """What a layer, or a head, brings from each token (column) to each token (row), float32 [n, n].
+        """Mixing by a layer, or a head, from each token (column) to each token (row), float32 [n, n].
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class InfluenceFigures(AttentionFigures):
         *,
         progress: Progress | None = None,
     ) -> Contributions:
-        """What every token contributes to one number that the model gave.
+        """Contribution of every token to one number that the model gave.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class InfluenceFigures(AttentionFigures):
     def head_effects(
         self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
     ) -> HeadEffects:
-        """What switching off each head in turn does to a target.
+        """Effect on a target of switching off each head in turn.
 
         Parameters
         ----------

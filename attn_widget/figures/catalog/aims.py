@@ -19,7 +19,7 @@ class Aim:
     short : str
         Column heading and filter word.
     meaning : str
-        What it stands for, in a few words; beside its name on the radar.
+        Its meaning in a few words; next to its name on the radar.
     formula, spoken : str
         In TeX, and for readers who hear it.
     symbols, high : str

@@ -21,7 +21,7 @@ def _largest_entropy(counts: Counts) -> float:
 
 
 def _uniform_median(counts: Counts) -> float:
-    """Of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
+    """Median of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
     return float(np.median(np.repeat(1 / counts, counts)))
 
 

@@ -26,7 +26,7 @@ Declared = TypeVar("Declared", bound=Value)
 
 @dataclass(frozen=True)
 class Card:
-    """What the page says of a metric that has a card of its own.
+    """Texts of a metric that has a card of its own.
 
     Attributes
     ----------

@@ -129,7 +129,7 @@ def encode_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way)
 
 
 def stacked(biases: Sequence[Float32 | None], n: int) -> Float32 | None:
-    """What the model adds to scores, float32 [H, n, n]; zero for a head to which it adds nothing."""
+    """Bias that the model adds to scores, float32 [H, n, n]; zero for a head without one."""
     if all(bias is None for bias in biases):
         return None
     empty = np.zeros((n, n), dtype=np.float32)

@@ -1,6 +1,6 @@
 """The code ``qk`` of a long text: queries and keys in whole steps.
 
-Softmax ignores what is added to a whole row, so keys are centred first; the product is then split evenly
+Softmax ignores what is added to a whole row, so keys are centered first; the product is then split evenly
 over its singular directions, because an even step costs fewest bits when both factors are equally wide.
 """
 
@@ -69,10 +69,10 @@ def encode_factors(
     True
     """
     wide = queries.astype(np.float64) * scaling
-    centre = keys.mean(axis=0, dtype=np.float64)
-    shift = (wide @ centre).astype(np.float32)
+    center = keys.mean(axis=0, dtype=np.float64)
+    shift = (wide @ center).astype(np.float32)
     impossible = np.isneginf(scores)
-    left, right = balanced(wide, keys - centre)
+    left, right = balanced(wide, keys - center)
     product = left @ right.T
     added = shift.astype(np.float64)[:, None] + (0 if bias is None else bias)
 

@@ -66,10 +66,10 @@ def encode_scores(
     [True, True, True]
     """
     wide = queries.astype(np.float64) * scaling
-    centre = keys.mean(axis=1, dtype=np.float64, keepdims=True)
-    shift = (wide @ centre.transpose(0, 2, 1))[..., 0].astype(np.float32)
+    center = keys.mean(axis=1, dtype=np.float64, keepdims=True)
+    shift = (wide @ center.transpose(0, 2, 1))[..., 0].astype(np.float32)
     impossible = np.isneginf(scores)
-    exact = np.where(impossible, 0, wide @ (keys - centre).transpose(0, 2, 1))
+    exact = np.where(impossible, 0, wide @ (keys - center).transpose(0, 2, 1))
     added = shift.astype(np.float64)[..., None] + (0 if bias is None else bias)
 
     # Up to here no weight can be off by more than is allowed, whatever the head.

@@ -117,7 +117,7 @@ def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
 
 
 def _whole(path: Path) -> bytes | None:
-    """What is in the cache, if it is what it should be; anything else is fetched again."""
+    """The cached file, if it is intact; anything else is fetched again."""
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -162,7 +162,7 @@ def _fetch(part: Path, folder: Path) -> Path:
 
 
 def _reason(said: str) -> str:
-    """What pip's output comes to, in one sentence."""
+    """Summary of pip's output, in one sentence."""
     lowered = said.casefold()
     if "do not match the hashes" in lowered:
         return f"what the index gives is not the published file (sha256 {SHA256})."

@@ -35,7 +35,7 @@ MODIFIERS = frozenset(
 
 
 def sentence_key(text: str) -> str:
-    """What a text has in common with its near copies: capitals, punctuation and emphasis aside.
+    """Key that near copies of a text share: without capitals, punctuation and emphasis.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def assign(
         members[group].append(row)
     total = np.bincount(labels).tolist()
     whole = sum(SHARES[name] for name in names)
-    # What is still missing, by split and class, in units of 1 / whole of a text.
+    # Texts still missing, by split and class, in units of 1 / whole of a text.
     missing = {name: [SHARES[name] * count for count in total] for name in names}
     placed: dict[str, list[int]] = {name: [] for name in names}
     for group in sorted(members, key=lambda g: (-len(members[g]), _shuffle_key(seed, g))):

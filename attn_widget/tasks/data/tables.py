@@ -24,7 +24,7 @@ from attn_widget.tasks.data.dataset import Dataset, make_split
 from attn_widget.tasks.data.labels import check_texts, encode, is_missing
 from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
 
-# What the parts of a published dataset are called.
+# Names of the parts of a published dataset.
 SPLIT_NAMES = {
     "train": "train",
     "training": "train",

@@ -15,7 +15,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.tasks.data.dataset import Split
 
 INSTALL = "Run: pip install 'attn-widget[tasks]'"
-# So little that it only keeps the weights finite where classes can be told apart without an error.
+# So little that it only keeps the weights finite where classes are separable without an error.
 INVERSE_PENALTY = 100.0
 
 
