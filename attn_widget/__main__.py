@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--masked", action="store_true", help="predict each position with a mask in its place"
     )
+    parser.add_argument(
+        "--why", metavar="TARGET", action="append", help='explain it in the page: "[MASK]=are,is"'
+    )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
     if (options.text is None) == (options.file is None):
@@ -45,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--masked goes with one text")
     if options.output is None and options.title is not None:
         parser.error("--title goes with -o PAGE")
+    if options.why and (options.output is None or options.file is not None):
+        parser.error("--why goes with one text and -o PAGE")
     if options.output is not None and options.json:
         parser.error("--json prints; it does not go with -o PAGE")
     if options.output is not None and options.top_k is not None:
@@ -71,9 +77,11 @@ def write_pages(options: argparse.Namespace) -> None:
     from attn_widget.analysis.texts import analyze
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
+    from attn_widget.influence.written import target_written
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import ExportOptions, saved_run
     from attn_widget.protocol.run_source import RunSource
+    from attn_widget.protocol.selection import Selection
 
     target, kept = (
         destination(options.output),
@@ -84,7 +92,11 @@ def write_pages(options: argparse.Namespace) -> None:
         analysis = analyze(options.text, options.pair, **run)
         if options.masked:
             analysis.predictions(mode="masked")  # a page has those that were computed before
-        saved = saved_run(RunSource(analysis), kept=kept)
+        if options.why:
+            targets = [target_written(analysis, one) for one in options.why]
+            kept = replace(kept, why=targets)
+        chosen = Selection(view="why" if options.why else "attention")
+        saved = saved_run(RunSource(analysis), chosen, kept=kept)
         path = write_page(target, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)

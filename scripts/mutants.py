@@ -60,9 +60,9 @@ TESTS = {
     "protocol/paint": "mask opening slices",
     "protocol/selection": "wrong_arguments export_tables snapshot",
     "protocol/profile_source": "profile_widget",
-    "protocol/slices_inside": "slices",
+    "protocol/slices/inside": "slices",
     "protocol/request": "slices",
-    "protocol/slices": "slices classification",
+    "protocol/slices/attention": "slices classification",
     "protocol/answer": "protocol slices",
 }
 

@@ -166,6 +166,15 @@ class AnalysisBase(NotPickled):
                 self._cache[key] = compute()
             return self._cache[key]
 
+    def _freely(self, key: object, compute: Callable[[], Value]) -> Value:
+        """As `_once`, for what takes seconds: other figures can be asked for meanwhile."""
+        with self.lock:
+            if key in self._cache:
+                return self._cache[key]
+        found = compute()
+        with self.lock:
+            return self._cache.setdefault(key, found)
+
     def _untagged(self) -> Self:
         if "language" in self._cache or self.run is None:
             return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from attn_widget.figures.metrics import TAU
 from attn_widget.protocol.selection import Selection
@@ -17,6 +17,7 @@ DEFINITIONS: dict[str, str] = {
     "predictions": "softmax of the masked-LM head's logits over the whole vocabulary.",
     "inside": "The model's own tensors at one stage of the pipeline.",
     "task": "softmax(W h + b) over the classes, and the first token's attention.",
+    "why": "Contribution of every token to one number that the model gave.",
 }
 ROLLOUT = (
     "Attention rollout (Abnar & Zuidema 2020): the layers up to this one multiplied, each half its mean "
@@ -29,6 +30,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "tree": ("quantity", "token", "top_k", "depth", "words", "special"),
     "predictions": ("special",),
     "inside": ("token",),
+    "why": ("target", "method"),
 }
 # Options of the views' own switches when a view is opened.
 OWN: dict[str, dict[str, Any]] = {
@@ -89,4 +91,7 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
 
 
 def plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        return " ".join(name if held is True else f"{name} {held}" for name, held in fields)
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

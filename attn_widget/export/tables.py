@@ -7,7 +7,7 @@ aggregation of sentences ...) are as they are when the view is opened.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import regex
@@ -20,15 +20,18 @@ from attn_widget.export.units import Unit
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
+from attn_widget.influence.proposals import proposals
 from attn_widget.protocol.paint import TOP_K, opening_mode
 from attn_widget.protocol.profile_source import parts_of
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices import opened_classes
+from attn_widget.protocol.slices.attention import opened_classes
+from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.corpus.profile import Profile
+    from attn_widget.influence.methods import Method
 
 Row = tuple[Cell, ...]
 
@@ -252,6 +255,20 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
     return Table(("row", "label", "logit", "exp", "sum", "probability"), rows)
 
 
+def why_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a token: ``position, token, contribution`` to the target by the chosen method."""
+    given = selection.target
+    target = next(iter(proposals(analysis)), None) if given is None else as_target(given)
+    if target is None:
+        raise NotAvailableError("This model has no head whose output could be explained.")
+    found = analysis.contributions(target, cast("Method", selection.method))
+    rows: list[Row] = [
+        (i, token.text, cell(float(value)))
+        for i, (token, value) in enumerate(zip(found.tokens, found.values, strict=True))
+    ]
+    return Table(("position", "token", "contribution"), rows)
+
+
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "attention": attention_table,
     "heads": heads_table,
@@ -260,4 +277,5 @@ TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "predictions": predictions_table,
     "inside": inside_table,
     "task": task_table,
+    "why": why_table,
 }

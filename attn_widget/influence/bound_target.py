@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import index_in, nearest, shown
@@ -56,8 +56,19 @@ class BoundTarget:
     def probability_of(self, logits: torch.Tensor) -> torch.Tensor:
         """Its probability [B] in `logits` [B, C]; of a difference, that of the first among the two."""
         if self.minus is None:
-            return logits.double().softmax(dim=-1)[:, self.plus]
+            return self.probability_of_first(logits)
         return self.of(logits).double().sigmoid()
+
+    def probability_of_first(self, logits: torch.Tensor) -> torch.Tensor:
+        """Share [B] of the first entry in the softmax over `logits` [B, C]."""
+        return logits.double().softmax(dim=-1)[:, self.plus]
+
+    def as_target(self, target: Target) -> Target:
+        """``target`` by ids and indices: equal questions are the same, however they were put."""
+        if self.kind == "next_sentence":
+            return target
+        named = "token" if self.kind == "token" else "label"
+        return replace(target, **{named: self.plus, "against": self.minus})
 
     def logits(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         """The logits that the target is of, tensor [B, vocabulary or classes]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from attn_widget.influence.gradients import (
     gradient_x_input,
     integrated_gradients,
 )
+from attn_widget.influence.methods import SIGNED
 from attn_widget.influence.passes import check_finite, value_of, values_of_masked
 
 if TYPE_CHECKING:
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
-
-Signed = Literal["decomposition", "gradient_x_input", "integrated_gradients", "occlusion"]
-Rolled = Literal["weights", "norms", "mixing", "alti", "value_zeroing"]
-Method = Literal[Signed, "attention_gradient", Rolled]
-SIGNED: tuple[str, ...] = get_args(Signed)
-ROLLED: tuple[str, ...] = get_args(Rolled)
-METHODS: tuple[str, ...] = (*SIGNED, "attention_gradient", *ROLLED)
 
 
 @dataclass(frozen=True)
@@ -110,7 +104,7 @@ def contributions(
     bound: BoundTarget,
     method: str,
     tokens: Sequence[Token],
-    rolled: Callable[[str], Float32],
+    rolled: Callable[[str, Progress | None], Float32],
     progress: Progress | None = None,
 ) -> Contributions:
     """Contributions to a target by one method; see `attn_widget.analysis.Analysis.contributions`.
@@ -120,7 +114,7 @@ def contributions(
     tokens : sequence of Token
         With the words that ``occlusion`` masks as wholes.
     rolled : callable
-        The rollout [n, n] of a quantity by its name.
+        The rollout [n, n] of a quantity by its name, with a ``progress``.
     """
     bias = baseline = None
     if method == "decomposition":
@@ -134,7 +128,7 @@ def contributions(
     elif method == "attention_gradient":
         values = attention_gradient(run, bound)
     else:
-        values = rolled(method)[list(bound.rows)].mean(axis=0)
+        values = rolled(method, progress)[list(bound.rows)].mean(axis=0)
     words = [not token.special for token in tokens]
     check_finite(run, np.append(np.asarray(values, np.float64)[words], bias or 0))
     return Contributions(

@@ -117,27 +117,26 @@ def head_effects(
     with inference_mode(encoder):
         whole = bound.logits(encoder, run.encoding.inputs)
         value = float(finite(run, bound.of(whole))[0])
-        for layer in range(layers):
-            for start in range(0, heads, size):
-                chosen = range(start, min(start + size, heads))
+    for layer in range(layers):
+        for start in range(0, heads, size):
+            chosen = range(start, min(start + size, heads))
 
-                def change(
-                    where: int, given: Any, layer: int = layer, chosen: range = chosen
-                ) -> None:
-                    if where == layer:
-                        for copy, head in enumerate(chosen):
-                            switch_off(given[copy, :, head], ablation)
+            def change(where: int, given: Any, layer: int = layer, chosen: range = chosen) -> None:
+                if where == layer:
+                    for copy, head in enumerate(chosen):
+                        switch_off(given[copy, :, head], ablation)
 
-                inputs = {
-                    name: tensor.expand(len(chosen), -1)
-                    for name, tensor in run.encoding.inputs.items()
-                }
+            inputs = {
+                name: tensor.expand(len(chosen), -1) for name, tensor in run.encoding.inputs.items()
+            }
+            # The encoder is free between two batches: others may ask it something.
+            with inference_mode(encoder):
                 with _known_below(run, layer, outputs), changing_heads(encoder, change):
                     logits = bound.logits(encoder, inputs)
                 values[layer, chosen] = finite(run, bound.of(logits))
                 divergences[layer, chosen] = _divergence(whole, logits)
-                if progress is not None:
-                    progress(layer * heads + chosen.stop, layers * heads)
+            if progress is not None:
+                progress(layer * heads + chosen.stop, layers * heads)
     return HeadEffects(
         target=target,
         ablation=ablation,

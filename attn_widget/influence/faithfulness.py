@@ -23,32 +23,36 @@ if TYPE_CHECKING:
     from attn_widget.trace.run import Run
 
 BAND = (2.5, 97.5)  # percent
+STEPS = 20  # of a curve, at most
 
 
 @dataclass(frozen=True)
 class Deletion:
-    """Probabilities of the target as words are masked in one order, W words.
+    """Probabilities of the target as words are masked in one order, at S shares of the words.
 
     Attributes
     ----------
-    deleted : float64 [W + 1]
-        With the first 0, 1, ... W words of the order masked.
-    kept : float64 [W + 1]
-        With all but the first 0, 1, ... W words masked.
+    shares : float64 [S]
+        Share of the words, 0 to 1: every word of a short text, 20 steps of a longer one.
+    deleted : float64 [S]
+        With the first words of the order masked.
+    kept : float64 [S]
+        With all but the first words masked.
     """
 
+    shares: Float64
     deleted: Float64
     kept: Float64
 
     @property
     def comprehensiveness(self) -> float:
         """Mean fall of the probability along ``deleted``: high where the first words were needed."""
-        return _area(self.deleted[0] - self.deleted)
+        return _area(self.shares, self.deleted[0] - self.deleted)
 
     @property
     def sufficiency(self) -> float:
         """Mean fall along ``kept``: low where the first words are enough."""
-        return _area(self.deleted[0] - self.kept)
+        return _area(self.shares, self.deleted[0] - self.kept)
 
 
 @dataclass(frozen=True)
@@ -148,23 +152,32 @@ def faithfulness(
     probabilities = probabilities_of_masked(run, bound, groups, progress)
 
     def deletion(order: list[int]) -> Deletion:
-        size = len(order) + 1
+        shares = np.array(_cuts(len(order))) / len(order)
         found = np.array([probabilities[sets[masked]] for masked in _sets(order)])
-        return Deletion(found[:size], found[size:])
+        return Deletion(shares, *np.split(found, 2))
 
     curves = {method: deletion(order) for method, order in orders.items()}
     whole = float(probabilities[sets[frozenset()]])
     return Faithfulness(target, whole, curves, tuple(deletion(order) for order in drawn))
 
 
+def _cuts(size: int) -> list[int]:
+    """How many of ``size`` words are masked at each step.
+
+    Examples
+    --------
+    >>> _cuts(3), len(_cuts(300)), _cuts(300)[-1]
+    ([0, 1, 2, 3], 21, 300)
+    """
+    return np.rint(np.linspace(0, size, min(size, STEPS) + 1)).astype(int).tolist()
+
+
 def _sets(order: Sequence[int]) -> list[frozenset[int]]:
     """The sets of masked words of a curve: the first k deleted, then all but the first k."""
-    size = len(order)
-    deleted = [frozenset(order[:k]) for k in range(size + 1)]
-    kept = [frozenset(order[k:]) for k in range(size + 1)]
-    return deleted + kept
+    cuts = _cuts(len(order))
+    return [frozenset(order[:k]) for k in cuts] + [frozenset(order[k:]) for k in cuts]
 
 
-def _area(fall: Float64) -> float:
+def _area(shares: Float64, fall: Float64) -> float:
     """Area under a curve over the share of words, 0 to 1, by trapezoids."""
-    return float((fall[1:] + fall[:-1]).sum() / 2 / (len(fall) - 1))
+    return float((np.diff(shares) * (fall[1:] + fall[:-1])).sum() / 2)

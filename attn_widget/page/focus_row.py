@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.page.recorded import Answered
-from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER
+from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

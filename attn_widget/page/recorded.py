@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.errors import NotAvailableError
+from attn_widget.influence.methods import METHODS
 from attn_widget.protocol.answer import answer
+from attn_widget.protocol.slices.influence import canonical, described
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.influence.targets import Target
 
 Asked = dict[str, Any]
 Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
@@ -21,6 +24,16 @@ Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
 LISTED = 20  # tokens of an opened softmax that a page can list
 MASKED_TOKENS = 64  # up to here a page keeps masked predictions: one forward pass a token
 MOST_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
+# Methods whose contributions take one or two passes of the model.
+QUICK = (
+    "decomposition",
+    "gradient_x_input",
+    "attention_gradient",
+    "weights",
+    "norms",
+    "mixing",
+    "alti",
+)
 # Recorded for the output of a cell: what takes milliseconds.
 LIGHT: tuple[Asked, ...] = (
     {"kind": "language"},
@@ -61,6 +74,30 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
             yield {"kind": "sentences", "aggregation": aggregation}
             for layer in range(analysis.n_layers):
                 yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
+
+
+def why_slices(analysis: Analysis, targets: Sequence[Target], *, whole: bool) -> Iterator[Answered]:
+    """What the view Why shows of `targets`, and the list of them; nothing without any.
+
+    ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
+    """
+    if not targets:
+        return
+    yield {"kind": "targets"}, {"targets": [described(analysis, one) for one in targets]}, {}
+    for one in targets:
+        target = canonical(analysis, one)
+        asked: list[Asked] = [
+            {"kind": "contributions", "target": target, "method": method}
+            for method in METHODS
+            if whole or method in QUICK
+        ]
+        found = [answered for request in asked for answered in record(analysis, request)]
+        yield from found
+        methods = [request["method"] for request, _, _ in found]
+        if whole and methods:
+            yield from record(analysis, {"kind": "trust", "target": target, "methods": methods})
+            yield from record(analysis, {"kind": "head_effects", "target": target})
+        yield from record(analysis, {"kind": "logit_lens", "target": target})
 
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:

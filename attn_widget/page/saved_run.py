@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 
 from attn_widget.checks import check_choice, check_several, check_title, index_in
 from attn_widget.errors import InputError
+from attn_widget.influence.targets import Target, check_target
 from attn_widget.page.snapshot import Snapshot, profile_snapshot, snapshot
 from attn_widget.protocol.paint import opening_of
 from attn_widget.protocol.selection import VIEWS, Selection
+from attn_widget.protocol.slices.influence import canonical
 from attn_widget.protocol.source import Source
 
 
@@ -22,6 +24,8 @@ class ExportOptions:
     layers, heads : sequence of int, optional
     views : sequence of str, optional
     title : str, optional
+    why : sequence of Target, optional
+        What the view Why explains without a kernel.
 
     Raises
     ------
@@ -35,6 +39,7 @@ class ExportOptions:
     heads: Sequence[int] | None = None
     views: Sequence[str] | None = None
     title: str | None = None
+    why: Sequence[Target] | None = None
 
     def __post_init__(self) -> None:
         # Lists, because one page asks for them several times.
@@ -47,6 +52,10 @@ class ExportOptions:
             kept = None if given is None else check_several(given, name, what)
             object.__setattr__(self, name, kept)
         check_title(self.title)
+        if self.why is not None:
+            why = [self.why] if isinstance(self.why, Target) else self.why
+            targets = [check_target(one) for one in check_several(why, "why", "targets")]
+            object.__setattr__(self, "why", targets)
 
     def check(self, n_layers: int, n_heads: int) -> ExportOptions:
         """The same, sorted and each once.
@@ -61,6 +70,7 @@ class ExportOptions:
             check_indices("heads", self.heads, n_heads),
             check_views(self.views),
             self.title,
+            self.why,
         )
 
 
@@ -79,6 +89,8 @@ def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
             "A profile has no weights of single layers or heads to choose from.",
             "Leave layers and heads out: its figures of all heads go along.",
         )
+    if kept.why is not None:
+        raise InputError("A profile has no targets to explain.", "Leave why out.")
     if kept.views is not None and check_views(kept.views) != [*source.views]:
         raise InputError("A profile has the view 'heads' alone.", "Leave views out.")
     return kept
@@ -125,6 +137,8 @@ def saved_run(
         chosen = {**selection.as_dict(), **asdict(opened)}
         if chosen["view"] not in views:
             chosen["view"] = views[0]
+        for one in checked.why or ():
+            canonical(analysis, one)  # says what is wrong with it before anything is computed
         found = snapshot(
             analysis,
             layers=checked.layers,
@@ -135,6 +149,7 @@ def saved_run(
             tensors=tensors,
             most=most,
             masked=masked,
+            why=checked.why,
         )
     return SavedRun(title or source.title, source.n_tokens, found)
 

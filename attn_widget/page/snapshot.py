@@ -16,6 +16,7 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
+from attn_widget.influence.proposals import proposals
 from attn_widget.page.encodings.chunks import (
     ENCODINGS,
     Code,
@@ -26,19 +27,30 @@ from attn_widget.page.encodings.chunks import (
 )
 from attn_widget.page.encodings.codec import MOST_LEVELS, EncodedFactors, encode_weights
 from attn_widget.page.encodings.threads import one_blas_thread
-from attn_widget.page.recorded import LIGHT, Answered, Asked, record, replied, wanted
+from attn_widget.page.recorded import (
+    LIGHT,
+    MASKED_TOKENS,
+    Answered,
+    Asked,
+    record,
+    replied,
+    wanted,
+    why_slices,
+)
 from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.paint import first_paint
 from attn_widget.protocol.profile_source import profile_paint
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.figures.arrays import Float32
+    from attn_widget.influence.targets import Target
 
 # Size budget of a short text's page, compressed, without the widget's own script; tensors of the
 # view Inside take what attention leaves of it.
@@ -85,6 +97,7 @@ def snapshot(
     tensors: float = 1.0,
     most: float | None = None,
     masked: bool = True,
+    why: Sequence[Target] | None = None,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -107,6 +120,8 @@ def snapshot(
     masked : bool
         Compute masked predictions of a short text, where the view is saved; those that were computed before
         always go along.
+    why : sequence of Target, optional
+        Recorded in full for the view Why. By default the chosen target, or what the text proposes.
     light : bool
         The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
@@ -165,6 +180,14 @@ def snapshot(
             else wanted(analysis, masked=masked and "predictions" in views)
         )
         answers = chain.from_iterable(record(analysis, request) for request in requests)
+        if "why" in views:
+            explained = why if why is not None else targets_of(analysis, chosen, light=light)
+            whole = why is not None or (analysis.n_tokens <= MASKED_TOKENS and chosen["target"])
+            found = [*why_slices(analysis, explained, whole=bool(whole and not light))]
+            answers = chain(answers, found)
+            if not found:
+                views = [view for view in views if view != "why"]
+                about["views"] = views
         if "inside" in views and not light:
             answers = chain(answers, focus_row(analysis, chosen, kept_heads, room, most))
         if room > 0:
@@ -177,6 +200,13 @@ def snapshot(
         first = first_paint(analysis, chosen["layer"], chosen["head"])
         chunks["paint"] = painted(first, about, answers)
     return Snapshot(chunks, way[0], error, score_error, rollout_error)
+
+
+def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) -> list[Target]:
+    """The target of the selection; without one what the text proposes, but for the output of a cell."""
+    if chosen.get("target") is not None:
+        return [as_target(chosen["target"])]
+    return [] if light else proposals(analysis)[:1]
 
 
 def opens_on(

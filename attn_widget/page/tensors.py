@@ -11,7 +11,7 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.page.focus_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
 from attn_widget.page.recorded import Answered, Asked, record, widths
-from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER, TABLES
+from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TABLES
 from attn_widget.trace import QKVTrace
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer
-from attn_widget.protocol.slices import MAX_SEED, describe_roles
+from attn_widget.protocol.slices.attention import MAX_SEED, describe_roles
 from attn_widget.protocol.source import Source
 
 TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")

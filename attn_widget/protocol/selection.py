@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.arrays import Head
+from attn_widget.influence.methods import METHODS
 
-SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role")
-VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
+SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role", "effect")
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why")
 QUANTITIES = ("weights", "scores", "rollout")
 SCALES = ("words", "head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
@@ -20,6 +21,7 @@ LARGEST_TOP_K = 10
 LARGEST_DEPTH = 6
 CHOICES = {
     "metric": SHADES, "view": VIEWS, "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
+    "method": METHODS,
 }  # fmt: skip
 
 
@@ -33,7 +35,9 @@ class Selection:
         None: where the source opens by itself.
     token, pair, group
         Places in one text.
-    metric, view, quantity, top_k, depth, special, words, scale, theme, height, chrome
+    target : optional
+        Fields of an `attn_widget.influence.targets.Target`, by ids; None: the text's own proposal.
+    metric, view, quantity, top_k, depth, special, words, scale, method, theme, height, chrome
         As a new widget has them.
     """
 
@@ -50,6 +54,8 @@ class Selection:
     special: bool = True
     words: bool = False
     scale: str = "words"
+    target: Mapping[str, Any] | None = None
+    method: str = "decomposition"
     theme: str = "auto"
     height: int | None = None
     chrome: bool = True

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from attn_widget.export.text import Table
     from attn_widget.figures.arrays import Float32
+    from attn_widget.influence.targets import Target
     from attn_widget.protocol.source import Source
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
@@ -265,6 +266,7 @@ class Exports:
         heads: Sequence[int] | None = None,
         views: Sequence[str] | None = None,
         title: str | None = None,
+        why: Sequence[Target] | None = None,
     ) -> Path:
         """Save a page that stays alive without a kernel and without a network.
 
@@ -281,6 +283,9 @@ class Exports:
             Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
         title : str, optional
             Of the page.
+        why : sequence of Target, optional
+            What the view Why explains, by all methods, with their tests and the effects of heads. By default
+            the chosen target; without one, what the text proposes, by the quick methods.
 
         Returns
         -------
@@ -305,9 +310,8 @@ class Exports:
         from attn_widget.page.page import save
         from attn_widget.page.saved_run import ExportOptions
 
-        return save(
-            path, [(self.source, self.selection)], ExportOptions(layers, heads, views, title)
-        )
+        kept = ExportOptions(layers, heads, views, title, why)
+        return save(path, [(self.source, self.selection)], kept)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.influence.targets import Target
 from attn_widget.page.page import save
 from attn_widget.page.saved_run import ExportOptions
 from attn_widget.widget.exports import Exports
@@ -21,6 +22,7 @@ def to_html(
     heads: Sequence[int] | None = None,
     views: Sequence[str] | None = None,
     title: str | None = None,
+    why: Sequence[Target] | None = None,
 ) -> Path:
     """Write one page with one or several widgets in it, alive without a kernel and a network.
 
@@ -36,6 +38,8 @@ def to_html(
         Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
     title : str, optional
         Of the page.
+    why : sequence of Target, optional
+        What the view Why of every widget explains; see `AttentionWidget.to_html`.
 
     Returns
     -------
@@ -59,9 +63,9 @@ def to_html(
     True
     >>> w.close()
     """
-    kept = ExportOptions(layers, heads, views, title)
+    kept = ExportOptions(layers, heads, views, title, why)
     if isinstance(widgets, Exports):
-        return widgets.to_html(path, kept.layers, kept.heads, kept.views, title)
+        return widgets.to_html(path, kept.layers, kept.heads, kept.views, title, kept.why)
     if not is_iterable(widgets):
         raise not_a_widget(widgets)
     given = check_several(widgets, "widgets", "widgets")

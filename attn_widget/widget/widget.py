@@ -11,8 +11,11 @@ import traitlets as t
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.opening import Opening
 from attn_widget.checks import check_kind, nearest, shown
-from attn_widget.errors import InputTypeError
-from attn_widget.protocol.answer import Reply, answer, later
+from attn_widget.errors import AttnWidgetError, InputTypeError
+from attn_widget.influence.methods import METHODS
+from attn_widget.influence.targets import Target
+from attn_widget.protocol.answer import Reply
+from attn_widget.protocol.aside import Aside
 from attn_widget.protocol.paint import first_paint, opening, opening_of
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import (
@@ -25,6 +28,7 @@ from attn_widget.protocol.selection import (
     VIEWS,
     Selection,
 )
+from attn_widget.protocol.slices.influence import as_target, canonical, plain
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.base import SourceWidget, in_range
 from attn_widget.widget.code import page_code
@@ -120,6 +124,11 @@ class AttentionWidget(SourceWidget, RunningWidget):
     """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
+    target = t.Dict(None, allow_none=True).tag(sync=True)
+    """What the view Why explains: None (default; the text's own proposal), or what `attn_widget.target` gives.
+    It is kept as a dict of its fields by ids, of which ``target(**w.target)`` makes a target again."""
+    method = t.Enum(METHODS, "decomposition").tag(sync=True)
+    """Method of the contributions that paint the text in Why; see `Analysis.contributions`."""
     saved = t.Enum(SAVED, "page")
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
@@ -135,7 +144,11 @@ class AttentionWidget(SourceWidget, RunningWidget):
                 f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
             )
         check_traits(traits, (*NAMES, "saved"), "AttentionWidget()")
+        given = traits.get("target")
+        if isinstance(given, Target):
+            traits["target"] = plain(given)
         self._opened: Opening | None = None  # what was chosen and not asked for
+        self._aside = Aside()
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         asked = ("layer", "head", "token", "pair", "group")
         opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))
@@ -147,16 +160,20 @@ class AttentionWidget(SourceWidget, RunningWidget):
         _open.add(self)
         tell_of_many()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, plain(value) if isinstance(value, Target) else value)
+
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
         _open.discard(self)
+        self._aside.close()
         super().close()
 
     def _open_source(self) -> RunSource | None:
         return None if self._analysis is None else RunSource(self._analysis)
 
     def _reply(self, request: object) -> Reply:
-        return later(self._analysis, request) or answer(self._analysis, request)
+        return self._aside.answer(self._analysis, request)
 
     def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
         return (
@@ -180,7 +197,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
             opened = self._kept_in(analysis)
         else:
             self._opened = opened
-        dropped = {} if same else {"token": opened.token, "pair": None, "group": []}
+        dropped = {} if same else {"token": opened.token, "pair": None, "group": [], "target": None}
         return {"layer": opened.layer, "head": opened.head, **dropped}
 
     # -- what is allowed ---------------------------------------------------------------------
@@ -200,6 +217,16 @@ class AttentionWidget(SourceWidget, RunningWidget):
     @t.validate("group")
     def _valid_group(self, proposal: Any) -> list[int]:
         return [in_range("group", i, self.analysis.n_tokens) for i in proposal["value"]]
+
+    @t.validate("target")
+    def _valid_target(self, proposal: Any) -> dict[str, Any] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        try:
+            return canonical(self.analysis, as_target(value))
+        except AttnWidgetError as error:
+            raise t.TraitError(f"target: {error}") from error
 
     @t.validate("metric")
     def _valid_metric(self, proposal: Any) -> str:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
-from attn_widget.influence.contributions import METHODS, SIGNED
+from attn_widget.influence.methods import METHODS, SIGNED
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat, and naïve Dr. Smith's dog ran."

@@ -16,7 +16,7 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.built import bundle
-from attn_widget.protocol.slices_inside import TENSORS
+from attn_widget.protocol.slices.inside import TENSORS
 
 TEXT = "The cat sat on the mat. It slept."
 

@@ -20,7 +20,7 @@ from attn_widget.protocol import answer as protocol
 from attn_widget.protocol import slices
 from attn_widget.protocol.paint import token_columns
 from attn_widget.protocol.request import integer, optional, span
-from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER, TENSORS
+from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TENSORS
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat. It didn't rain, so Dr. Smith's dog slept!"

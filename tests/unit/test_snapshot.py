@@ -18,7 +18,7 @@ from attn_widget.protocol.answer import HANDLERS, answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices_inside import EMBEDDINGS, HEAD, LAYER
+from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER
 from tests.golden import make_page
 from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
 

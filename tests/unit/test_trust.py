@@ -11,7 +11,8 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.influence.agreement import spearman, word_scores
-from attn_widget.influence.contributions import METHODS, pieces_of_words
+from attn_widget.influence.contributions import pieces_of_words
+from attn_widget.influence.methods import METHODS
 from attn_widget.influence.faithfulness import Deletion
 
 TEXT = "The keys to the cabinet are here."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from attn_widget.figures.mixing import OutputDecomposition
     from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.influence.contributions import Contributions, Method
+    from attn_widget.influence.contributions import Contributions
     from attn_widget.influence.effects import HeadEffects
+    from attn_widget.influence.lens import LogitLens
+    from attn_widget.influence.methods import Method
     from attn_widget.influence.mixing import Mixing
     from attn_widget.influence.targets import Target
     from attn_widget.model.encoder import Ablation
@@ -221,16 +224,18 @@ class InfluenceFigures(AttentionFigures):
         >>> c.values.shape, c.gap < 1e-3
         ((10,), True)
         """
-        from attn_widget.influence.contributions import METHODS, contributions
+        from attn_widget.influence.contributions import contributions
+        from attn_widget.influence.methods import METHODS
 
         check_choice(method, "method", METHODS)
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         tokens = where.language.tokens
-        return where._once(
-            ("contributions", target, method),
+        found = where._freely(
+            ("contributions", bound.as_target(target), method),
             lambda: contributions(run, target, bound, method, tokens, where._rolled, progress),
         )
+        return replace(found, target=target)
 
     def head_effects(
         self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
@@ -267,10 +272,42 @@ class InfluenceFigures(AttentionFigures):
         check_choice(ablation, "ablation", ("zero", "mean"))
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
-        return where._once(
-            ("head_effects", target, ablation),
+        found = where._freely(
+            ("head_effects", bound.as_target(target), ablation),
             lambda: head_effects(run, target, bound, ablation, progress),
         )
+        return replace(found, target=target)
+
+    def logit_lens(self, target: Target) -> LogitLens:
+        """A word piece's logit, probability and rank as each layer's hidden state would have it.
+
+        Parameters
+        ----------
+        target : Target
+            A word piece's logit, or the difference of two.
+
+        Returns
+        -------
+        LogitLens
+            ``values``, ``probabilities`` and ``ranks`` [L + 1]; entry 0 is of the embeddings, the last one is
+            what the model says.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`; a target that is no word piece.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> a.logit_lens(target(position=6, token="are", masked=True)).ranks.shape
+        (7,)
+        """
+        from attn_widget.influence.lens import logit_lens
+
+        _where, run, bound = self._bound(target)
+        return logit_lens(run, target, bound)
 
     def _bound(self, target: Target) -> tuple[Self, Run, BoundTarget]:
         """The analysis that a target is of (the position masked, where it says so), its run, and where it is."""
@@ -299,10 +336,10 @@ class InfluenceFigures(AttentionFigures):
                 known = self._cache["masked_at"] = (position, self.mask(chosen))
             return known[1]
 
-    def _rolled(self, quantity: str) -> Float32:
+    def _rolled(self, quantity: str, progress: Progress | None = None) -> Float32:
         if quantity == "weights":
             return self.rollout()
-        return self.mixing_rollout(quantity)  # pyright: ignore[reportArgumentType]
+        return self.mixing_rollout(quantity, progress=progress)  # pyright: ignore[reportArgumentType]
 
     def _mixing(self, kind: object) -> tuple[Mixing, Run]:
         """``kind``, if it is one, and the run that it is computed from."""
@@ -319,7 +356,8 @@ class InfluenceFigures(AttentionFigures):
         with self.lock:
             known: dict[tuple[str, int], Float32] = self._cache.setdefault("mixing", {})
             missing = [layer for layer in layers if (kind, layer) not in known]
-            computed = mixing_layers(run, kind, missing, progress)
-            for layer, matrix in zip(missing, computed, strict=True):
-                known[kind, layer] = matrix
-            return [known[kind, layer] for layer in layers]
+        # It may take seconds, and other figures are asked for meanwhile.
+        computed = mixing_layers(run, kind, missing, progress)
+        for layer, matrix in zip(missing, computed, strict=True):
+            known[kind, layer] = matrix
+        return [known[kind, layer] for layer in layers]

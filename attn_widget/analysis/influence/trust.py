@@ -11,8 +11,9 @@ from attn_widget.errors import InputError, NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.influence.agreement import Agreement
-    from attn_widget.influence.contributions import Contributions, Method
+    from attn_widget.influence.contributions import Contributions
     from attn_widget.influence.faithfulness import Faithfulness
+    from attn_widget.influence.methods import Method
     from attn_widget.influence.targets import Target
     from attn_widget.trace.forward import Progress
 
@@ -119,7 +120,7 @@ class TrustFigures(InfluenceFigures):
         self, target: Target, methods: Sequence[str] | None, progress: Progress | None
     ) -> dict[str, Contributions]:
         """Contributions by each method; without ``methods``, by all that are available."""
-        from attn_widget.influence.contributions import METHODS
+        from attn_widget.influence.methods import METHODS
 
         check_callable(progress, "progress")
         self._bound(target)

@@ -1,0 +1,80 @@
+"""Targets that a text suggests by itself: what a reader would ask about first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attn_widget.errors import AttnWidgetError
+from attn_widget.influence.targets import Target
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.trace.run import Run
+
+MOST = 6
+
+
+def proposals(analysis: Analysis) -> list[Target]:
+    """Targets to begin with, the best one first; empty where the model has no head for one.
+
+    The two likeliest classes; the two likeliest words at each mask; otherwise what the model would put
+    for the last word, against that word.
+
+    Examples
+    --------
+    >>> from attn_widget import analyze
+    >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
+    >>> proposals(a)[0].position, proposals(a)[0].masked
+    (6, False)
+    """
+    run = analysis.run
+    if run is None:
+        return []
+    found: list[Target | None] = []
+    if run.encoder.classifier == "sequence":
+        found += _classes(analysis)
+    if run.encoder.has_mlm:
+        masks = _masks(run)
+        found += [_between(analysis, position) for position in masks]
+        if not masks:
+            found += [_last_word(analysis, run)]
+    if analysis.text_pair is not None and analysis.run is not None:
+        try:
+            run.next_sentence  # noqa: B018  # pyright: ignore[reportUnusedExpression]
+            found.append(Target(next_sentence=True))
+        except AttnWidgetError:
+            pass
+    return [one for one in found if one is not None][:MOST]
+
+
+def _classes(analysis: Analysis) -> list[Target]:
+    found = analysis.classification
+    if found is None:
+        return []
+    order = (-found.logits).argsort().ravel().tolist()
+    return [Target(label=order[0], against=order[1] if len(order) > 1 else None)]
+
+
+def _masks(run: Run) -> list[int]:
+    """Positions that the model reads as the mask token."""
+    mask = run.encoder.mask_token_id
+    return [i for i, one in enumerate(run.encoding.inputs["input_ids"][0].tolist()) if one == mask]
+
+
+def _between(analysis: Analysis, position: int) -> Target:
+    """The likeliest word at a mask against the next one."""
+    ids = analysis.predictions(top_k=2, rows=slice(position, position + 1)).ids[0].tolist()
+    return Target(position, *ids)
+
+
+def _last_word(analysis: Analysis, run: Run) -> Target | None:
+    tokens = run.trace.tokens
+    words = [i for i, t in enumerate(tokens) if not t.special and t.surface.strip().isalnum()]
+    plain = [i for i, t in enumerate(tokens) if not t.special]
+    if not plain or run.encoder.mask_token_id is None:
+        return None
+    position = (words or plain)[-1]
+    own = int(run.encoding.inputs["input_ids"][0, position])
+    row = slice(position, position + 1)
+    first, second = analysis.predictions(top_k=2, mode="masked", rows=row).ids[0].tolist()
+    return Target(position, first, second if first == own else own, masked=True)

@@ -1,0 +1,133 @@
+"""Answers that take seconds: computed on a thread, while the page asks how far it is.
+
+A first request starts the work. ``{ok: false, later: ms, progress: [done, total]}`` tells the page to ask
+again; ``{"kind": "drop", "of": request}`` cancels. Nothing waits in the kernel meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attn_widget.errors import SliceError
+from attn_widget.protocol.answer import LATER_MS, Reply, answer, later, respond
+from attn_widget.protocol.handlers import SLOW
+from attn_widget.protocol.pack import to_json
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.protocol.handlers import Answer
+    from attn_widget.protocol.request import Request
+
+SOON_S = 0.25  # an answer that comes sooner needs no second question
+
+
+class DroppedError(Exception):
+    """The page has gone on to something else."""
+
+
+class _Work:
+    """One request, computed on a thread.
+
+    Attributes
+    ----------
+    done, total : int
+        How far it is; 0 where it is not known.
+    reply : Reply or None
+        The answer, once it is there.
+    """
+
+    def __init__(self, analysis: Analysis, request: Request) -> None:
+        self.analysis = analysis
+        self.done = self.total = 0
+        self.reply: Reply | None = None
+        self._dropped = threading.Event()
+        self._thread = threading.Thread(
+            target=self._compute, args=(request,), name="attn_widget aside", daemon=True
+        )
+        self._thread.start()
+
+    def _progress(self, done: int, total: int) -> None:
+        if self._dropped.is_set():
+            raise DroppedError
+        self.done, self.total = done, total
+
+    def _compute(self, request: Request) -> None:
+        def handle(analysis: Analysis, asked: Request) -> Answer:
+            try:
+                return SLOW[asked["kind"]](analysis, asked, self._progress)
+            except DroppedError:
+                raise SliceError("This request was canceled.") from None
+
+        self.reply = respond(self.analysis, request, dict.fromkeys(SLOW, handle))
+
+    def drop(self) -> None:
+        self._dropped.set()
+
+    def wait(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+
+class Aside:
+    """The slow requests of one widget.
+
+    Examples
+    --------
+    >>> from attn_widget import analyze, target
+    >>> a, aside = analyze("the cat sat", progress=False), Aside()
+    >>> reply, _ = aside.answer(a, {"kind": "weights", "layer": 0, "head": 0})
+    >>> reply["ok"]
+    True
+    """
+
+    def __init__(self) -> None:
+        self._works: dict[str, _Work] = {}
+        self._lock = threading.Lock()
+
+    def answer(self, analysis: Analysis | None, request: object) -> Reply:
+        """Answer a request of the page: at once, or by a thread that is asked again later."""
+        waits = later(analysis, request)
+        if waits is not None:
+            return waits
+        if analysis is None or not isinstance(request, Mapping):
+            return answer(analysis, request)
+        kind = request.get("kind")
+        if kind == "drop":
+            self._drop(request.get("of"))
+            return {"ok": True, "data": {}, "arrays": []}, []
+        if not isinstance(kind, str) or kind not in SLOW:
+            return answer(analysis, request)
+        key = _key(request)
+        with self._lock:
+            work = self._works.get(key)
+            if work is None or work.analysis is not analysis:
+                if work is not None:
+                    work.drop()
+                work = self._works[key] = _Work(analysis, request)
+        work.wait(SOON_S)
+        if work.reply is None:
+            said = {"error": "This is being computed.", "hint": "Ask again in a moment."}
+            far = [work.done, work.total]
+            return {"ok": False, "later": LATER_MS, "progress": far, **said}, []
+        with self._lock:
+            self._works.pop(key, None)
+        return work.reply
+
+    def _drop(self, request: object) -> None:
+        if isinstance(request, Mapping):
+            with self._lock:
+                work = self._works.pop(_key(request), None)
+            if work is not None:
+                work.drop()
+
+    def close(self) -> None:
+        """Cancel what is being computed."""
+        with self._lock:
+            works, self._works = self._works, {}
+        for work in works.values():
+            work.drop()
+
+
+def _key(request: Mapping[Any, Any]) -> str:
+    return str(to_json(sorted((str(name), value) for name, value in request.items())))
