@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from attn_widget.trace.run import Run
 
 MOST = 6
+ENDS = (".", "!", "?")
+MIN_SENTENCE = 3  # tokens: "No." is no sentence to explain
 
 
 def proposals(analysis: Analysis) -> list[Target]:
     """Targets to begin with, the best one first; empty where the model has no head for one.
 
     The two likeliest classes; the two likeliest words at each mask; otherwise what the model would put
-    for the last word, against that word.
+    for the last word of the first sentence, against that word.
 
     Examples
     --------
@@ -69,10 +71,13 @@ def _between(analysis: Analysis, position: int) -> Target:
 
 def _last_word(analysis: Analysis, run: Run) -> Target | None:
     tokens = run.trace.tokens
-    words = [i for i, t in enumerate(tokens) if not t.special and t.surface.strip().isalnum()]
     plain = [i for i, t in enumerate(tokens) if not t.special]
     if not plain or run.encoder.mask_token_id is None:
         return None
+    ends = [i for i in plain[MIN_SENTENCE:] if tokens[i].text in ENDS]
+    # At the end of a text without a full stop, the model would put one.
+    before = [i for i in plain if i < (ends[0] if ends else plain[-1])]
+    words = [i for i in before if tokens[i].surface.strip().isalnum()]
     position = (words or plain)[-1]
     own = int(run.encoding.inputs["input_ids"][0, position])
     row = slice(position, position + 1)

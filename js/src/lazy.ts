@@ -5,3 +5,4 @@ export { inside } from "./views/inside/view";
 export { sentences } from "./views/sentences/view";
 export { task } from "./views/task/view";
 export { tree } from "./views/tree/view";
+export { why } from "./views/why/view";

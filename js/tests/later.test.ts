@@ -35,6 +35,7 @@ beforeEach(async () => {
     inside: draw("inside"),
     sentences: draw("sentences"),
     task: draw("task"),
+    why: draw("why"),
     tree: draw("tree"),
     printing: () => ({ print: async () => undefined }),
   };

@@ -38,8 +38,12 @@ function definitionOf(view: CaptionedView, { quantity }: Selection): string {
   return view.scores && quantity === "scores" ? view.definition + SCORES : view.definition;
 }
 
-const plain = (value: Selection[keyof Selection]): Option =>
-  value !== null && typeof value === "object" ? value.join(" ") : value;
+function plain(value: Selection[keyof Selection]): Option {
+  if (value === null || typeof value !== "object") return value;
+  if ("join" in value) return value.join(" ");
+  const fields = Object.entries(value);
+  return fields.map(([name, held]) => (held === true ? name : `${name} ${held}`)).join(" ");
+}
 
 /** The caption of a view; `own` is what its own switches say. */
 export function captionOf(

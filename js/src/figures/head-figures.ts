@@ -1,6 +1,7 @@
 /** The slices about all heads: specializations, patterns, roles. Equal questions are cached by the source. */
 
-import type { NdArray, Slice, Source } from "../protocol/types";
+import { SliceFailure } from "../protocol/failure";
+import type { NdArray, Slice, Source, Target } from "../protocol/types";
 import { PATTERN_KEYS } from "./catalog/names";
 
 /** `raw`: as defined; `scaled`: 0 to 1 within the layer; `z`: in standard deviations, over all heads. */
@@ -108,10 +109,17 @@ export const roleName = (name: string): string => name.replaceAll("_", " ");
 export async function askFigures(
   source: Source,
   key: string,
+  target: Target | null,
   options?: Options,
 ): Promise<ArrayLike<number> | null> {
   const painted = source.arrays.get(`metric:${key}`);
   if (painted !== undefined) return painted.data;
+  if (key === "effect") {
+    if (target === null)
+      throw new SliceFailure("No target is chosen.", "Choose one in the view Why.");
+    const answer = await source.slice({ kind: "head_effects", target }, options);
+    return arrayOf(answer, "effects");
+  }
   if (PATTERN_KEYS.includes(key)) {
     const found = await askPatterns(source, options);
     return found.keys.includes(key) ? found.values(key) : null;

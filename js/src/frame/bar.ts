@@ -177,8 +177,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const shown = matrix.get();
     if (shown === null) return;
     const { scale, quantity } = state.get();
-    // Scores are signed: their legend stands in the view that draws them.
-    legend.hidden = quantity === "scores" && shown.scores !== null;
+    // Signed numbers have their legend in the view that draws them.
+    legend.hidden = (quantity === "scores" && shown.scores !== null) || state.get().view === "why";
     const called = shown.quantity === "rollout" ? "rollout" : "weight";
     quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
@@ -273,7 +273,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       full,
     ),
   );
-  stops.push(matrix.on(explain), state.on(["scale", "quantity"], explain));
+  stops.push(matrix.on(explain), state.on(["scale", "quantity", "view"], explain));
   onTheme(element, explain, signal);
   return () => {
     for (const stop of stops) stop();

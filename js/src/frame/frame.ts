@@ -38,6 +38,7 @@ import { keyList, listenForKeys } from "./keys";
 import { createMessages } from "./messages";
 import { profileHead } from "./profile-head";
 import { createProgress } from "./progress";
+import { createPaint } from "./ribbon/paint";
 import { ribbon } from "./ribbon/ribbon";
 import { newMemory } from "./ribbon/tools";
 import { createRunBox } from "./run-box";
@@ -228,7 +229,7 @@ export function createFrame(state: State): Frame {
     placeHead();
     runBox.show(meta, chrome ? act : null);
     if (!chrome) keys.hidden = true;
-    const stage: ViewContext = { ...base, matrix };
+    const stage: ViewContext = { ...base, matrix, paint: createPaint() };
     const disposers = [found];
     if (chrome && profile) disposers.push(profileHead(parts.ribbon, stage));
     if (chrome && !profile) {

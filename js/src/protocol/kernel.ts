@@ -4,7 +4,16 @@ import { ByteCache } from "./cache";
 import { SliceFailure } from "./failure";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
-import type { Action, NdArray, Slice, SliceRequest, Source, TypedArray, Window } from "./types";
+import type {
+  Action,
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  Source,
+  TypedArray,
+  Window,
+} from "./types";
 
 /** anywidget's `experimental.invoke`. */
 export type Invoke = (
@@ -88,10 +97,14 @@ export function readReply(
   };
 }
 
-/** After how long to ask again; null where the reply is an answer. */
-function laterMs(reply: unknown): number | null {
-  const { ok, later } = (reply ?? {}) as Record<string, unknown>;
-  return ok === false && typeof later === "number" && later > 0 ? later : null;
+/** After how long to ask again, and how far the kernel is; null where the reply is an answer. */
+function laterOf(
+  reply: unknown,
+): { ms: number; progress: readonly [number, number] | null } | null {
+  const { ok, later, progress } = (reply ?? {}) as Record<string, unknown>;
+  if (ok !== false || typeof later !== "number" || later <= 0) return null;
+  const far = Array.isArray(progress) && progress.every(Number.isFinite) ? progress : null;
+  return { ms: later, progress: far === null ? null : [Number(far[0]), Number(far[1])] };
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -131,7 +144,10 @@ export function joinRows(pieces: readonly Slice[]): Slice {
   return { data: first.data, arrays };
 }
 
+type Listener = (done: number, total: number) => void;
+
 interface Pending {
+  readonly listeners: Set<Listener>;
   readonly promise: Promise<Slice>;
   readonly drop: () => void;
   waiting: number;
@@ -163,12 +179,13 @@ export class KernelSource implements Source {
     }
   }
 
-  slice(request: SliceRequest, { signal }: { signal?: AbortSignal } = {}): Promise<Slice> {
+  slice(request: SliceRequest, { signal, progress }: SliceOptions = {}): Promise<Slice> {
     const key = requestKey(request);
     const cached = this.#cache.get(key);
     if (cached !== undefined) return Promise.resolve(cached);
     const pending = this.#pending.get(key) ?? this.#start(key, request);
     pending.waiting++;
+    if (progress !== undefined) pending.listeners.add(progress);
     if (signal === undefined) return pending.promise;
     return this.#until(pending, signal);
   }
@@ -178,7 +195,11 @@ export class KernelSource implements Source {
     const settle = () => {
       if (this.#pending.get(key) === pending) this.#pending.delete(key);
     };
-    const promise = this.#ask(request, abort.signal)
+    const listeners = new Set<Listener>();
+    const tell: Listener = (done, total) => {
+      for (const listener of listeners) listener(done, total);
+    };
+    const promise = this.#ask(request, abort.signal, tell)
       .then((slice) => {
         this.#cache.set(key, slice, sizeOf(slice));
         return slice;
@@ -190,7 +211,7 @@ export class KernelSource implements Source {
       settle();
       abort.abort();
     };
-    const pending: Pending = { promise, drop, waiting: 0 };
+    const pending: Pending = { promise, drop, listeners, waiting: 0 };
     this.#pending.set(key, pending);
     return pending;
   }
@@ -211,30 +232,43 @@ export class KernelSource implements Source {
     });
   }
 
-  async #ask(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
+  async #ask(request: SliceRequest, signal: AbortSignal, tell: Listener): Promise<Slice> {
     const n = this.meta.tokens.text.length;
     const width = windowIn(request).rows ? null : rowWidth(request, n, this.meta.model.head_dim);
-    if (width === null) return this.#send(request, signal);
+    if (width === null) return this.#send(request, signal, tell);
     // A row may carry a mask of one byte a cell besides its float32.
     const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
-    if (rows >= n) return this.#send(request, signal);
+    if (rows >= n) return this.#send(request, signal, tell);
     const pieces: Slice[] = [];
     for (let start = 0; start < n; start += rows) {
       const piece = { ...request, rows: [start, Math.min(start + rows, n)] as const };
-      pieces.push(await this.#send(piece as SliceRequest, signal));
+      pieces.push(await this.#send(piece as SliceRequest, signal, tell));
     }
     return joinRows(pieces);
   }
 
-  /** Asks again as long as the kernel says that it is about to be able to answer. */
-  async #send(request: SliceRequest, signal: AbortSignal): Promise<Slice> {
-    const until = Date.now() + this.#options.timeoutMs;
+  /** Asks again as long as the kernel says that it is about to be able to answer, or at work on it. */
+  async #send(request: SliceRequest, signal: AbortSignal, tell: Listener): Promise<Slice> {
+    let until = Date.now() + this.#options.timeoutMs;
+    let working = false;
     for (;;) {
       const answer = await this.#invokeChecked("slice", request, signal);
-      const wait = laterMs(answer[0]);
-      if (wait === null || Date.now() + wait > until) return readReply(...answer);
-      await pause(wait, signal);
+      const wait = laterOf(answer[0]);
+      if (wait?.progress) {
+        until = Date.now() + this.#options.timeoutMs;
+        tell(...wait.progress);
+        if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
+        working = true;
+      }
+      if (wait === null || Date.now() + wait.ms > until) return readReply(...answer);
+      await pause(wait.ms, signal);
     }
+  }
+
+  /** Tell the kernel to leave what nobody waits for. */
+  #cancel(request: SliceRequest): void {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    this.#invoke("slice", { kind: "drop", of: request }, { signal }).catch(() => undefined);
   }
 
   async #invokeChecked(

@@ -100,6 +100,16 @@ export interface Slice {
 }
 
 export type Window = readonly [start: number, stop: number];
+/** Fields of `attn_widget.target`, by ids, in this order; what is not given is left out. */
+export interface Target {
+  readonly position?: number;
+  readonly token?: number | string;
+  readonly against?: number | string;
+  readonly label?: number | string;
+  readonly masked?: boolean;
+  readonly next_sentence?: boolean;
+}
+type OfTarget = { readonly target: Target };
 type Rows = { readonly rows?: Window | null };
 type OfHead = { readonly layer: number; readonly head: number };
 type OfHeadOrMean = { readonly layer: number; readonly head: HeadIndex };
@@ -147,6 +157,11 @@ export interface SliceRequests {
   readonly residuals: object;
   readonly token_row: object;
   readonly code: object;
+  readonly targets: object;
+  readonly contributions: OfTarget & { readonly method: string };
+  readonly trust: OfTarget & { readonly methods: readonly string[] };
+  readonly head_effects: OfTarget & { readonly ablation?: "zero" | "mean" };
+  readonly logit_lens: OfTarget;
 }
 export type SliceKind = keyof SliceRequests;
 /** A question about the run: `SliceRequest<"weights">` is `{kind: "weights", layer, head, rows?}`. */
@@ -169,6 +184,12 @@ export interface Precision {
   readonly note: string;
 }
 
+export interface SliceOptions {
+  readonly signal?: AbortSignal;
+  /** Told how far the kernel is with an answer that takes seconds; `total` is 0 while it is unknown. */
+  readonly progress?: (done: number, total: number) => void;
+}
+
 /** Answers slice requests of one run, from a kernel or from a saved page. */
 export interface Source {
   readonly meta: Meta;
@@ -181,7 +202,7 @@ export interface Source {
   /** Saved pages only: whether it has an answer, if that is known without computing it. */
   has?(request: SliceRequest): boolean;
   /** Rejects with a `SliceFailure` (message and hint for the reader). Cached; equal requests share one promise. */
-  slice(request: SliceRequest, options?: { signal?: AbortSignal }): Promise<Slice>;
+  slice(request: SliceRequest, options?: SliceOptions): Promise<Slice>;
 }
 
 /** Actions that need a kernel; see "Actions" in docs/protocol.md. */

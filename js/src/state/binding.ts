@@ -35,6 +35,8 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
   depth: (value) => isIndex(value) && value > 0,
   special: (value) => typeof value === "boolean",
   words: (value) => typeof value === "boolean",
+  target: (value) => value === null || isRecord(value),
+  method: (value) => typeof value === "string",
   scale: oneOf("words", "head", "unit", "sqrt"),
   theme: oneOf("auto", "light", "dark"),
   height: (value) => value === null || (typeof value === "number" && value > 0),

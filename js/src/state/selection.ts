@@ -1,6 +1,6 @@
 /** The selection, and the store that holds it. */
 
-import type { HeadIndex } from "../protocol/types";
+import type { HeadIndex, Target } from "../protocol/types";
 
 /** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
 export type Scale = "words" | "head" | "unit" | "sqrt";
@@ -24,6 +24,10 @@ export interface Selection {
   readonly special: boolean;
   readonly words: boolean;
   readonly scale: Scale;
+  /** What the view Why explains; null: what the text proposes. */
+  readonly target: Target | null;
+  /** Method of the contributions that are painted. */
+  readonly method: string;
   readonly theme: Theme;
   readonly height: number | null;
   /** False: the chosen view and its caption alone. */

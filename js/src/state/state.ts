@@ -17,6 +17,8 @@ export const DEFAULT_SELECTION: Selection = {
   special: true,
   words: false,
   scale: "words",
+  target: null,
+  method: "decomposition",
   theme: "auto",
   height: null,
   chrome: true,
@@ -29,7 +31,8 @@ function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, i) => value === b[i]);
   }
-  return a === b;
+  // A target: equal ones have their fields in the same order.
+  return a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
 }
 
 /** A store of the selection; listeners run after the whole change is in place. */
@@ -69,12 +72,13 @@ const clamp = (value: number, size: number): number => Math.min(Math.max(value, 
 export function fit(selection: Selection, meta: Meta): Partial<Selection> {
   const { n_layers, n_heads } = meta.model;
   const n = meta.tokens.text.length;
-  const { layer, head, token, pair, group } = selection;
+  const { layer, head, token, pair, group, target } = selection;
   return {
     layer: clamp(layer, n_layers),
     head: head === "mean" ? head : clamp(head, n_heads),
     token: token !== null && token >= 0 && token < n ? token : null,
     group: group.filter((index) => index >= 0 && index < n),
+    target: (target?.position ?? 0) < n ? target : null,
     pair: pair?.every((index) => index >= 0 && index < n) ? pair : null,
   };
 }

@@ -22,6 +22,21 @@ export interface RunContext {
 /** Context of a view: the run, and the matrix of the selection. */
 export interface ViewContext extends RunContext {
   readonly matrix: MatrixStore;
+  /** Numbers that paint the ribbon in place of the focus token's row. */
+  readonly paint?: PaintStore;
+}
+
+/** Signed numbers, one a token, that a view paints the text with. */
+export interface TextPaint {
+  readonly values: ArrayLike<number>;
+  /** What a number is, before it: `contributes`. */
+  readonly verb: string;
+}
+
+export interface PaintStore {
+  get(): TextPaint | null;
+  set(paint: TextPaint | null): void;
+  on(listener: () => void): () => void;
 }
 
 /** A drawn view: the way to stop it, and what it gives away. */

@@ -9,8 +9,9 @@ import { predictions } from "./predictions";
 import { sentences } from "./sentences";
 import { task } from "./task";
 import { tree } from "./tree";
+import { why } from "./why";
 
-const ALL = [attention, heads, tree, sentences, predictions, inside, task] as const;
+const ALL = [attention, heads, tree, sentences, predictions, inside, task, why] as const;
 
 /** Names of the views whose code comes after the first picture: `src/lazy.ts` must export each. */
 export type LazyView = Extract<(typeof ALL)[number], { draw: null }>["name"];

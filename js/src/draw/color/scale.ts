@@ -29,6 +29,13 @@ export const SCALE_LABELS: Record<Scale, string> = {
   sqrt: "square root, 0 to the largest weight of this head",
 };
 
+/** The largest size among words, where there is one; among all, where all are special. NaN has no size. */
+export function largestOf(values: readonly number[], special: readonly boolean[]): number {
+  const sizes = values.map((value) => (Number.isNaN(value) ? 0 : Math.abs(value)));
+  const words = sizes.filter((_, i) => special[i] !== true);
+  return Math.max(0, ...words) || Math.max(0, ...sizes);
+}
+
 /** The entry of the signed ramp for a value between `-most` and `most`: zero is its middle, always. */
 export function signedIndex(value: number, most: number): number {
   const half = RAMP_SIZE / 2;

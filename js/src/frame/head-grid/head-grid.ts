@@ -26,6 +26,10 @@ const PHONE = 480;
 const LABEL_CELL = 13;
 const TYPING_PAUSE_MS = 900;
 const ABSENT_HEAD = "This head is not in this saved page.";
+const WAITING: Readonly<Record<string, string>> = {
+  role: "clustering the heads …",
+  effect: "switching off each head …",
+};
 /** An answer that comes sooner needs no sign of waiting. */
 const QUIET_MS = 120;
 
@@ -60,6 +64,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     group("Where they look", held(SPECIALIZATION_KEYS)),
     group("Position", held(PATTERN_KEYS)),
     h("option", { value: "role" }, "Role"),
+    profile === null ? h("option", { value: "effect" }, metricName("effect")) : null,
   );
   choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
 
@@ -156,7 +161,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   /** Follow the selection: at once when the figures are here, else when they have come. */
   async function reshade(): Promise<void> {
     asking?.abort();
-    const { metric } = state.get();
+    const { metric, target } = state.get();
     const here = painted(metric);
     const thumbnails = metric === "thumbnails" && profile === null;
     choice.value = metric;
@@ -171,12 +176,12 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const options = { signal: mine.signal };
     const late = setTimeout(() => {
       grid.setAttribute("aria-busy", "true");
-      note.textContent = metric === "role" ? "clustering the heads …" : "tagging the words …";
+      note.textContent = WAITING[metric] ?? "tagging the words …";
       most.hidden = legend.hidden = roleList.hidden = true;
     }, QUIET_MS);
     try {
       const roles = metric === "role" ? await askRoles(source, options) : null;
-      const figures = roles === null ? await askFigures(source, metric, options) : null;
+      const figures = roles === null ? await askFigures(source, metric, target, options) : null;
       if (mine.signal.aborted) return;
       if (roles === null && figures === null) state.set({ metric: plain });
       else show({ key: metric, figures, roles });
@@ -247,10 +252,11 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       paintRoles(context, cells, palette(element), roles.labels);
       listRoles(roles, mode);
     } else if (figures !== null) {
-      const { least, most: top } = paintFigures(context, cells, palette(element), figures);
+      const signed = shade.key === "effect";
+      const { least, most: top } = paintFigures(context, cells, palette(element), figures, signed);
       low.textContent = formatNumber(least);
       high.textContent = formatNumber(top);
-      const stops = ramp("metric", mode).css.filter((_, i) => i % 15 === 0);
+      const stops = ramp(signed ? "signed" : "metric", mode).css.filter((_, i) => i % 15 === 0);
       bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     } else {
       const thumbs = source.arrays.get("thumbs");
@@ -364,6 +370,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const stops = [
     state.on(["layer", "head"], mark),
     state.on(["metric"], () => void reshade()),
+    state.on(["target"], () => state.get().metric === "effect" && void reshade()),
     state.on(["scale"], paint),
   ];
   onResize(element, layout, signal);

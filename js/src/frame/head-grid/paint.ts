@@ -70,18 +70,24 @@ export function paintThumbnails(
   }
 }
 
-/** From the least to the most of the figures; what is N/A is an empty cell with a dash. */
+/**
+ * From the least to the most of the figures, signed ones from zero outwards; what is N/A is an empty cell with a
+ * dash.
+ */
 export function paintFigures(
   context: CanvasRenderingContext2D,
   cells: Cells,
   { mode, line, muted }: Palette,
   figures: ArrayLike<number>,
+  signed = false,
 ): { readonly least: number; readonly most: number } {
   const { cell } = cells;
-  const { css } = ramp("metric", mode);
+  const { css } = ramp(signed ? "signed" : "metric", mode);
   const all = Array.from(figures);
   const known = all.filter((value) => !Number.isNaN(value));
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const ends = [Math.min(...known), Math.max(...known)] as const;
+  const far = Math.max(-ends[0], ends[1]);
+  const [least, most] = signed ? [-far, far] : ends;
   const span = most > least ? most - least : 1;
   all.forEach((value, i) => {
     const [x, y] = place(i, cells);

@@ -22,6 +22,7 @@ import { schemeOf, unitLabel } from "../../figures/names";
 import { explain } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
+import { signedOf } from "./paint";
 import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
 
@@ -84,17 +85,28 @@ export function ribbon(
     build(shown.units);
     const { token, scale } = state.get();
     const focus = shown.unitOf(token);
-    const { css, rgb } = ramp("weight", modeOf(element));
+    const mode = modeOf(element);
+    const own = stage.paint?.get() ?? null;
+    const signed = own && signedOf(own, units, mode);
+    const { css, rgb } = signed?.colors ?? ramp("weight", mode);
     const top = topOf(shown, scale);
-    const beyond = new Set(beyondOf(shown, scale));
-    const weights = focus < 0 ? null : rowOf(shown.weights, focus, shown.size);
+    const beyond = new Set(signed === null ? beyondOf(shown, scale) : []);
+    const row = focus < 0 ? null : rowOf(shown.weights, focus, shown.size);
+    const weights = signed?.values ?? row;
     buttons.forEach((button, i) => {
       const weight = weights?.[i] ?? null;
-      const index = weight === null ? null : rampIndex(weight, top, scale);
+      const index =
+        signed !== null
+          ? (signed.indices[i] ?? null)
+          : weight === null
+            ? null
+            : rampIndex(weight, top, scale);
       const color = index === null ? "" : itemAt(css, index);
       if (weight === null) delete button.dataset.awValue;
       else button.dataset.awValue = exact(weight, errorOf(shown, weight));
-      const passes = weight !== null && weight > top && beyond.has(i);
+      const passes =
+        weight !== null &&
+        (signed === null ? weight > top && beyond.has(i) : Math.abs(weight) > signed.most);
       if (passes !== button.classList.contains("aw-beyond")) button.classList.toggle("aw-beyond");
       if (colors[i] === color) return;
       colors[i] = color;
@@ -154,13 +166,21 @@ export function ribbon(
     if (from === null || unit === undefined || shown === null) return;
     const name = spokenUnit(unit, meta, unitLabel(unit, scheme));
     const focus = shown.unitOf(state.get().token);
+    const own = stage.paint?.get() ?? null;
+    const painted = own && (signedOf(own, units, modeOf(element)).values[index] ?? null);
     const weight = focus < 0 ? null : (shown.weights[focus * shown.size + index] ?? null);
-    const value = weight === null ? null : formatNumber(weight, undefined, errorOf(shown, weight));
+    const value =
+      painted !== null
+        ? formatNumber(painted)
+        : weight === null
+          ? null
+          : formatNumber(weight, undefined, errorOf(shown, weight));
+    const verb = own?.verb ?? "weight";
     const word = tags?.wordOf(unit.token) ?? null;
     const tag = word === null ? null : tags?.of(word);
     const tagged = [tag?.pos, tag?.entity].filter(Boolean).join(", ");
     const marks = [
-      value === null ? "" : `weight ${value}`,
+      value === null ? "" : `${verb} ${value}`,
       index === focus ? "focus" : "",
       isGathered(unit) ? "gathered" : "",
       tagged,
@@ -170,7 +190,11 @@ export function ribbon(
       title:
         `${name}   position ${unit.token}, id ${tokens.id[unit.token]}` +
         (tagged === "" ? "" : `\n${tagged}`) +
-        (value === null ? "" : `\nreceives ${value} of the focus token`),
+        (value === null
+          ? ""
+          : own === null
+            ? `\nreceives ${value} of the focus token`
+            : `\n${verb} ${value}`),
     });
   }
   line.addEventListener("focusin", describe, { signal });
@@ -315,6 +339,7 @@ export function ribbon(
 
   const stops = [
     matrix.on(paint),
+    stage.paint?.on(paint) ?? (() => undefined),
     state.on(["token", "scale", "pair", "group"], paint),
     state.on(["token"], settle),
   ];

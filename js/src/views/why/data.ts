@@ -1,0 +1,215 @@
+/** Questions of the view Why and their answers, typed. */
+
+import { arrayOf } from "../../protocol/required";
+import type { NdArray, Slice, SliceOptions, Source, Target } from "../../protocol/types";
+
+/** A target with its words: `names[0]`, against `names[1]` where there is one. */
+export interface Described {
+  readonly target: Target;
+  readonly of: "token" | "class" | "next_sentence";
+  readonly names: readonly string[];
+}
+
+export interface Contributions extends Described {
+  readonly method: string;
+  /** Below 0 speaks against the target; otherwise values are shares. */
+  readonly signed: boolean;
+  readonly value: number;
+  readonly bias: number | null;
+  readonly baseline: number | null;
+  readonly gap: number | null;
+  /** One a token; NaN where the method does not ask. */
+  readonly values: Float32Array;
+}
+
+export interface Trust {
+  readonly methods: readonly string[];
+  readonly probability: number;
+  readonly comprehensiveness: readonly number[];
+  readonly random: {
+    readonly mean: number;
+    readonly low: number;
+    readonly high: number;
+    readonly orders: number;
+  };
+  /** Share of the words masked, by step. */
+  readonly shares: Float32Array;
+  /** `[M, S]`, `[orders, S]`, `[M, M]`; rho is null for a single method. */
+  readonly deleted: NdArray;
+  readonly randomDeleted: NdArray;
+  readonly rho: NdArray | null;
+}
+
+export interface Effects {
+  readonly effects: Float32Array;
+  readonly correlation: number | null;
+}
+
+export interface Lens {
+  readonly probabilities: Float32Array;
+  readonly ranks: Int32Array;
+}
+
+/** A method of contributions: its name, and how it works in a line. */
+export interface Method {
+  readonly key: string;
+  readonly name: string;
+  /** In a sentence and in tables. */
+  readonly short: string;
+  readonly about: string;
+  /** It takes one or two passes of the model, whatever the text's length. */
+  readonly quick: boolean;
+}
+
+const ROLLOUT = "Rollout of ";
+const lowered = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+const method = (key: string, name: string, quick: boolean, about: string): Method => ({
+  key,
+  name,
+  short: name.startsWith(ROLLOUT) ? name.slice(ROLLOUT.length) : lowered(name),
+  quick,
+  about,
+});
+
+/** In the order of `attn_widget.influence.methods.METHODS`. */
+export const METHODS: readonly Method[] = [
+  method(
+    "decomposition",
+    "Decomposition",
+    true,
+    "The network made linear at this run; adds up to the target with a bias (after Modarressi et al. 2023)",
+  ),
+  method("gradient_x_input", "Gradient × input", true, "Slope of the target times the embedding"),
+  method(
+    "integrated_gradients",
+    "Integrated gradients",
+    false,
+    "Along the path from the masked text (Sundararajan et al. 2017)",
+  ),
+  method("occlusion", "Occlusion", false, "Fall of the target when a word is masked"),
+  method(
+    "attention_gradient",
+    "Attention × gradient",
+    true,
+    "Positive part, rolled through the layers (Chefer et al. 2021)",
+  ),
+  method("weights", "Rollout of weights", true, "Attention weights alone (Abnar & Zuidema 2020)"),
+  method(
+    "norms",
+    "Rollout of norms",
+    true,
+    "Weights times transformed values (Kobayashi et al. 2020)",
+  ),
+  method(
+    "mixing",
+    "Rollout of mixing",
+    true,
+    "With residual and LayerNorm (Kobayashi et al. 2021)",
+  ),
+  method(
+    "alti",
+    "Rollout of ALTI",
+    true,
+    "How near each part comes to the sum (Ferrando et al. 2022)",
+  ),
+  method(
+    "value_zeroing",
+    "Rollout of value zeroing",
+    false,
+    "Each layer again without one token's values (Mohebbi et al. 2023)",
+  ),
+];
+
+const described = (data: Slice["data"]): Described => data as unknown as Described;
+
+export async function askTargets(
+  source: Source,
+  signal: AbortSignal,
+): Promise<readonly Described[]> {
+  const { data } = await source.slice({ kind: "targets" }, { signal });
+  return data.targets as readonly Described[];
+}
+
+export async function askContributions(
+  source: Source,
+  target: Target,
+  key: string,
+  options: SliceOptions,
+): Promise<Contributions> {
+  const slice = await source.slice({ kind: "contributions", target, method: key }, options);
+  const values = arrayOf(slice, "values").data as Float32Array;
+  const { signed, value, bias, baseline, gap } = slice.data as unknown as Contributions;
+  return { ...described(slice.data), method: key, signed, value, bias, baseline, gap, values };
+}
+
+export async function askTrust(
+  source: Source,
+  target: Target,
+  methods: readonly string[],
+  options: SliceOptions,
+): Promise<Trust> {
+  const slice = await source.slice({ kind: "trust", target, methods }, options);
+  const data = slice.data as unknown as Trust;
+  return {
+    ...data,
+    shares: arrayOf(slice, "shares").data as Float32Array,
+    deleted: arrayOf(slice, "deleted"),
+    randomDeleted: arrayOf(slice, "random"),
+    rho: slice.arrays.get("rho") ?? null,
+  };
+}
+
+export async function askEffects(
+  source: Source,
+  target: Target,
+  options: SliceOptions,
+): Promise<Effects> {
+  const slice = await source.slice({ kind: "head_effects", target }, options);
+  return {
+    effects: arrayOf(slice, "effects").data as Float32Array,
+    correlation: slice.data.correlation as number | null,
+  };
+}
+
+export async function askLens(source: Source, target: Target, signal: AbortSignal): Promise<Lens> {
+  const slice = await source.slice({ kind: "logit_lens", target }, { signal });
+  return {
+    probabilities: arrayOf(slice, "probabilities").data as Float32Array,
+    ranks: arrayOf(slice, "ranks").data as Int32Array,
+  };
+}
+
+/** `are rather than is`, `positive`. */
+export function nameOf({ names }: Described): string {
+  const [first = "", second] = names;
+  return second === undefined ? first : `${first} rather than ${second}`;
+}
+
+/** The value at `share` (0 to 1) of sorted numbers, between neighbors where it falls between two. */
+export function quantile(sorted: readonly number[], share: number): number {
+  const at = share * (sorted.length - 1);
+  const [low, high] = [Math.floor(at), Math.ceil(at)];
+  const [a = Number.NaN, b = Number.NaN] = [sorted[low], sorted[high]];
+  return a + (b - a) * (at - low);
+}
+
+/** Mean and central 95% of the random orders at each step. */
+export function bandOf({ randomDeleted, shares }: Trust): {
+  readonly mean: number[];
+  readonly low: number[];
+  readonly high: number[];
+} {
+  const steps = shares.length;
+  const orders = randomDeleted.data.length / steps;
+  const column = (step: number): number[] =>
+    Array.from({ length: orders }, (_, i) => randomDeleted.data[i * steps + step] as number).sort(
+      (a, b) => a - b,
+    );
+  const columns = Array.from({ length: steps }, (_, step) => column(step));
+  return {
+    mean: columns.map((one) => one.reduce((a, b) => a + b, 0) / one.length),
+    low: columns.map((one) => quantile(one, 0.025)),
+    high: columns.map((one) => quantile(one, 0.975)),
+  };
+}

@@ -1,0 +1,435 @@
+/** The view Why: a target, contributions to it by ten methods, and whether these can be trusted. */
+
+import { ramp } from "../../draw/color/ramp";
+import { modeOf, onTheme } from "../../draw/color/theme";
+import { h, setAttributes } from "../../draw/dom";
+import { onResize } from "../../draw/resize";
+import { fillWhenAnswered } from "../../draw/wait";
+import { copyExactValues, exact, formatNumber, tokenLabel } from "../../figures/format";
+import { schemeOf } from "../../figures/names";
+import { explain, isAbort } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
+import type { DrawView, ViewContext } from "../contract";
+import { createChooser } from "./chooser";
+import {
+  askContributions,
+  askEffects,
+  askLens,
+  askTargets,
+  askTrust,
+  type Contributions,
+  type Described,
+  METHODS,
+  nameOf,
+  type Trust,
+} from "./data";
+import { headList } from "./heads";
+import { lensTable } from "./lens";
+import { createMethodRow, type MethodRow } from "./method-row";
+import { header } from "./strips";
+import { sumLine } from "./sum";
+import { agreement, curve, curveLegend, sentence } from "./trust";
+
+/** Up to so many tokens everything is computed unasked. */
+const SHORT = 48;
+
+export const why: DrawView<ViewContext> = (element, context) => {
+  const { source, state, signal, paint, announce, report } = context;
+  const { tokens } = source.meta;
+  const n = tokens.text.length;
+  const scheme = schemeOf(tokens);
+  const label = (token: number): string => tokenLabel(itemAt(tokens.text, token), scheme).text;
+  const labels = tokens.text.map((_, token) => label(token));
+
+  const title = h("h3", { class: "aw-title" }, "Why");
+  const value = h("p", { class: "aw-why-value aw-number", "data-aw-part": "why-value" });
+  const place = h("div", {});
+  const sum = h("div", {});
+  const scale = h("i", { "aria-hidden": "true" });
+  const corner = h("span", { class: "aw-muted aw-why-scale" }, "against", scale, "for");
+  const top = h("div", { class: "aw-why-top" });
+  const fall = h(
+    "span",
+    {
+      class: "aw-muted aw-why-fall",
+      title:
+        "Mean fall of the target's probability as words are masked in the method's order; grey: 95% of random orders",
+    },
+    "masking test",
+  );
+  const rows = METHODS.map((method) => createMethodRow(method, tokens.special));
+  const grid = h(
+    "div",
+    { class: "aw-why-strips", role: "group", "aria-label": "Contributions by method" },
+    corner,
+    top,
+    fall,
+    ...rows.flatMap((row) => row.cells),
+  );
+  const readout = h("p", { class: "aw-why-readout aw-hint" });
+  const said = h("p", { class: "aw-why-said", role: "status", "data-aw-part": "why-said" });
+  const tests = h("div", { class: "aw-why-tests" });
+  const heads = h("div", { class: "aw-why-panel" });
+  const lens = h("div", { class: "aw-why-panel" });
+  const root = h(
+    "div",
+    { class: "aw-why", dir: "ltr", "data-aw-part": "why" },
+    h("div", { class: "aw-panel-head" }, title, value),
+    place,
+    sum,
+    grid,
+    readout,
+    said,
+    tests,
+    h("div", { class: "aw-why-more" }, heads, lens),
+  );
+  element.append(root);
+  copyExactValues(root, signal);
+
+  let shown: Described | null = null;
+  let trust: Trust | null = null;
+  let life = new AbortController();
+  let width = 0;
+
+  const rowOf = (key: string): MethodRow =>
+    itemAt(
+      rows,
+      METHODS.findIndex((one) => one.key === key),
+    );
+  /** The chosen method, if it is here; else the first one that is. */
+  const current = (): Contributions | null =>
+    rowOf(
+      METHODS.some(({ key }) => key === state.get().method) ? state.get().method : "decomposition",
+    ).found ??
+    rows.find((row) => row.found !== null)?.found ??
+    null;
+
+  function drawStrips(): void {
+    if (width === 0) return;
+    const room = Math.max(60, top.clientWidth);
+    top.replaceChildren(header(labels, room));
+    const stops = ramp("signed", modeOf(root)).css.filter((_, i) => i % 15 === 0);
+    scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    for (const row of rows) row.draw(room, modeOf(root));
+  }
+
+  /** Title, sum, ribbon and marks of the chosen method. */
+  function follow(): void {
+    const found = current();
+    rows.forEach((row, i) => {
+      const on = found !== null && METHODS[i]?.key === found.method;
+      setAttributes(row.button, { "aria-pressed": String(on) });
+    });
+    paint?.set(found === null ? null : { values: found.values, verb: "contributes" });
+    if (found === null) {
+      sum.replaceChildren();
+      return;
+    }
+    sum.replaceChildren(sumLine(found, label));
+    if (trust !== null) drawTests(trust, found.method);
+  }
+
+  function drawTests(found: Trust, method: string): void {
+    const mode = modeOf(root);
+    const table = agreement(found, mode);
+    const figure = h("figure", { "data-aw-part": "why-curve" }, curveLegend(method));
+    figure.prepend(curve(found, method));
+    tests.replaceChildren(
+      h("div", { class: "aw-why-panel" }, h("h4", {}, "Masking test"), figure),
+      ...(table === null
+        ? []
+        : [h("div", { class: "aw-why-panel aw-why-scroll" }, h("h4", {}, "Agreement"), table)]),
+    );
+  }
+
+  function head(of: Described, s: number): void {
+    const [first = "", second] = of.names;
+    title.replaceChildren(
+      "Why ",
+      h("bdi", { class: "aw-why-name" }, first),
+      ...(second === undefined
+        ? []
+        : [
+            h("span", { class: "aw-muted" }, " rather than "),
+            h("bdi", { class: "aw-why-name" }, second),
+          ]),
+      "?",
+    );
+    setAttributes(value, { "data-aw-value": exact(s), title: exact(s) });
+    const { position, masked } = of.target;
+    const sign = s > 0 && second !== undefined ? "+" : "";
+    value.replaceChildren(
+      `${second === undefined ? "logit" : "difference of logits"} ${sign}${formatNumber(s)}`,
+      ...(position === undefined
+        ? []
+        : [" at ", h("bdi", {}, label(position)), ` ${position}${masked ? ", masked" : ""}`]),
+    );
+  }
+
+  async function compute(index: number): Promise<void> {
+    const method = itemAt(METHODS, index);
+    const target = shown?.target;
+    if (target === undefined) return;
+    const mine = new AbortController();
+    const ends = AbortSignal.any([life.signal, mine.signal]);
+    const row = itemAt(rows, index);
+    row.offer(
+      () => void compute(index),
+      () => mine.abort(),
+    );
+    await row.run((progress) =>
+      askContributions(source, target, method.key, { signal: ends, progress }),
+    );
+    if (life.signal.aborted) return;
+    drawStrips();
+    follow();
+  }
+
+  /** The test over all methods that are known. */
+  async function test(): Promise<void> {
+    const target = shown?.target;
+    const known = METHODS.filter((_, i) => rows[i]?.found).map(({ key }) => key);
+    if (target === undefined || known.length === 0) return;
+    const { signal: ends } = life;
+    const mine = new AbortController();
+    said.replaceChildren("Masking words in each method's order …");
+    try {
+      const found = await askTrust(source, target, known, {
+        signal: AbortSignal.any([ends, mine.signal]),
+        progress: (done, total) => {
+          const cancel = link("cancel", () => mine.abort());
+          said.replaceChildren(
+            `Masking words in each method's order: ${total > 0 ? Math.round((100 * done) / total) : 0}% `,
+            cancel,
+          );
+        },
+      });
+      if (ends.aborted) return;
+      trust = found;
+      said.replaceChildren(sentence(found));
+      for (const row of rows) row.trust(found);
+      follow();
+    } catch (error) {
+      if (ends.aborted) return;
+      const { message, hint } = explain(error);
+      if (isAbort(error)) offerTest();
+      else said.replaceChildren(`The methods cannot be tested: ${message} ${hint}`.trim());
+    }
+  }
+
+  function link(words: string, call: () => void): HTMLElement {
+    const made = h("button", { class: "aw-why-link" }, words);
+    made.addEventListener("click", call, { signal });
+    return made;
+  }
+
+  function offerTest(): void {
+    said.replaceChildren(
+      link("Test the methods by masking words", () => void test()),
+      " (takes seconds to minutes for a text of this length)",
+    );
+  }
+
+  function askHeads(): void {
+    const target = shown?.target;
+    if (target === undefined) return;
+    const { signal: ends } = life;
+    heads.replaceChildren(h("h4", {}, "Heads that matter"));
+    const box = h("div", {});
+    heads.append(box);
+    void fillWhenAnswered(box, {
+      waiting: "Switching off each head in turn …",
+      ask: () => askEffects(source, target, { signal: ends }),
+      fill: (found) => box.append(headList(context, found, modeOf(root))),
+      signal: ends,
+    });
+  }
+
+  function askLayers(): void {
+    const target = shown?.target;
+    lens.replaceChildren();
+    if (target === undefined || shown?.of !== "token") return;
+    const { signal: ends } = life;
+    askLens(source, target, ends)
+      .then((found) => {
+        if (!ends.aborted)
+          lens.replaceChildren(
+            h("h4", {}, "Layer by layer"),
+            lensTable(found, shown?.names[0] ?? ""),
+          );
+      })
+      .catch(() => undefined); // some heads cannot read one layer: there is nothing to say about the target
+  }
+
+  /** Explain `of`: the first method at once, the others one after the other. */
+  async function explainTarget(of: Described): Promise<void> {
+    life.abort();
+    life = new AbortController();
+    signal.addEventListener("abort", () => life.abort(), { signal: life.signal });
+    const { signal: ends } = life;
+    shown = of;
+    trust = null;
+    tests.replaceChildren();
+    said.replaceChildren();
+    heads.replaceChildren();
+    for (const row of rows) row.trust(null);
+    chooser?.follow(of);
+    const short = n <= SHORT || !source.live;
+    METHODS.forEach((_, i) => {
+      itemAt(rows, i).offer(
+        () => void compute(i),
+        () => undefined,
+      );
+    });
+    await compute(0);
+    if (ends.aborted) return;
+    const first = current();
+    if (first !== null) head(of, first.value);
+    askLayers();
+    for (let i = 1; i < METHODS.length; i++) {
+      if (!short && !itemAt(METHODS, i).quick) continue;
+      await compute(i);
+      if (ends.aborted) return;
+    }
+    if (short) await test();
+    else offerTest();
+    if (ends.aborted) return;
+    if (short) askHeads();
+    else {
+      const button = link("Switch off each head in turn", askHeads);
+      heads.replaceChildren(h("h4", {}, "Heads that matter"), button);
+    }
+  }
+
+  let chooser: ReturnType<typeof createChooser> | null = null;
+  /** Targets with their words: of the page, and those that were explained before. */
+  const known = new Map<string, Described>();
+
+  async function open(): Promise<void> {
+    try {
+      const proposed = await askTargets(source, signal);
+      if (signal.aborted) return;
+      for (const one of proposed) known.set(JSON.stringify(one.target), one);
+      chooser = createChooser(context, proposed, label);
+      place.replaceChildren(chooser.element);
+      const { target } = state.get();
+      const first = proposed[0];
+      if (target !== null) await take();
+      else if (first !== undefined) state.set({ target: first.target });
+      else {
+        chooser.follow(null);
+        absent("This text has no word to explain.", "Choose a word in the ribbon.");
+      }
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) return;
+      const { message, hint } = explain(error);
+      absent(message, hint);
+    }
+  }
+
+  function absent(message: string, hint: string): void {
+    grid.hidden = true;
+    said.replaceChildren(`${message} ${hint}`.trim());
+  }
+
+  async function take(): Promise<void> {
+    const { target } = state.get();
+    if (target === null || chooser === null) return;
+    grid.hidden = false;
+    const key = JSON.stringify(target);
+    try {
+      const of =
+        known.get(key) ?? (await askContributions(source, target, "decomposition", { signal }));
+      if (signal.aborted) return;
+      known.set(key, of);
+      announce(`Explaining ${nameOf(of)}.`);
+      await explainTarget(of);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) return;
+      // What was explained before stays on screen.
+      const { message, hint } = explain(error);
+      report(message, hint);
+      if (shown !== null) state.set({ target: shown.target });
+      else absent(message, hint);
+    }
+  }
+
+  grid.addEventListener(
+    "click",
+    (event) => {
+      const from = event.target as Element;
+      const method = from.closest<HTMLElement>(".aw-why-method");
+      const cell = from.closest<SVGElement>("[data-token]");
+      if (method !== null) state.set({ method: method.dataset.method ?? "decomposition" });
+      else if (cell !== null) state.set({ token: Number(cell.dataset.token) });
+    },
+    { signal },
+  );
+  const point = (event: Event): void => {
+    const cell = (event.target as Element).closest<SVGElement>("rect[data-token]");
+    const key = (event.target as Element).closest<HTMLElement>(".aw-why-strip")?.dataset.method;
+    const found = key === undefined ? null : rowOf(key).found;
+    const token = Number(cell?.dataset.token);
+    const number = found?.values[token];
+    for (const old of grid.querySelectorAll(".is-pointed")) old.classList.remove("is-pointed");
+    if (cell === null || number === undefined) {
+      readout.textContent = "";
+      return;
+    }
+    for (const same of grid.querySelectorAll(`rect[data-token="${token}"]`))
+      same.classList.add("is-pointed");
+    readout.replaceChildren(
+      `${token} `,
+      h("bdi", {}, label(token)),
+      `: ${
+        itemAt(
+          METHODS,
+          METHODS.findIndex((one) => one.key === key),
+        ).name
+      } ${formatNumber(number)}`,
+    );
+  };
+  grid.addEventListener("pointerover", point, { signal });
+  grid.addEventListener("pointerleave", point, { signal });
+
+  const stops = [
+    state.on(["target"], () => void take()),
+    state.on(["method"], follow),
+    state.on(["token"], () => chooser?.move()),
+  ];
+  onResize(
+    root,
+    (measured) => {
+      width = measured;
+      drawStrips();
+    },
+    signal,
+  );
+  onTheme(
+    root,
+    () => {
+      drawStrips();
+      follow();
+    },
+    signal,
+  );
+  void open();
+  return {
+    dispose() {
+      life.abort();
+      paint?.set(null);
+      for (const stop of stops) stop();
+      root.remove();
+    },
+    table() {
+      const found = current();
+      if (found === null) return null;
+      const cells = Array.from(found.values, (number, i) => [
+        i,
+        itemAt(tokens.text, i),
+        Number.isNaN(number) ? null : number,
+      ]);
+      return { columns: ["position", "token", "contribution"], rows: cells };
+    },
+  };
+};
