@@ -74,10 +74,10 @@ def say(line: str) -> None:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
+    from attn_widget.analysis.influence.written import target_written
     from attn_widget.analysis.texts import analyze
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
-    from attn_widget.influence.written import target_written
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import ExportOptions, saved_run
     from attn_widget.protocol.run_source import RunSource

@@ -45,8 +45,21 @@ const sheets = readdirSync(join(root, "src"), { recursive: true })
   .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => name.endsWith(".css"))
   .sort();
-const styles = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
-if (styles.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
+/** Folders of the views whose code comes later: their styles come with it. */
+const lazyViews = [
+  ...readFileSync(join(root, "src", "lazy.ts"), "utf8").matchAll(/"\.\/(views\/\w+\/)view"/g),
+].map(([, folder]) => folder);
+const isLazy = (name) => lazyViews.some((folder) => name.startsWith(folder));
+const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
+if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
+/** What comes first, what comes later, and what wins over both. */
+const isLast = (name) => !name.startsWith("views/") && LAYERS.indexOf("views/") < layerOf(name);
+const layerOf = (name) => LAYERS.findIndex((layer) => name.startsWith(layer));
+const styles = [
+  ordered.filter((name) => !isLazy(name) && !isLast(name)),
+  ordered.filter(isLazy),
+  ordered.filter(isLast),
+];
 
 const shared = {
   bundle: true,
@@ -98,22 +111,24 @@ const rest = notices.comment + code.rest;
 const standalone = notices.comment + alone;
 /** Weighs as much as a rule with an id, whatever the host's classes: see src/style/isolate.css. */
 const isolated = (sheet) => sheet.replaceAll(/\.attn-widget(?![\w-])/g, ".attn-widget:not(#_)");
-const css = isolated(
-  await text({
-    stdin: {
-      contents: styles.map((name) => `@import "./${name}";`).join("\n"),
-      resolveDir: join(root, "src"),
-      loader: "css",
-    },
-  }),
-);
+const sheetOf = async (names) =>
+  isolated(
+    await text({
+      stdin: {
+        contents: names.map((name) => `@import "./${name}";`).join("\n"),
+        resolveDir: join(root, "src"),
+        loader: "css",
+      },
+    }),
+  );
+const [first, middle, last] = await Promise.all(styles.map(sheetOf));
 
 // Parted by a byte that none of them holds: quotes in JSON would be escaped, and cost 1%.
-const parts = [name, common, script, css];
-if (parts.some((part) => part.includes("\0")))
+const parts = [name, common, script, first, last];
+if ([...parts, rest, middle].some((part) => part.includes("\0")))
   throw new Error("A part holds the byte that parts them.");
 const packed = deflateRawSync(parts.join("\0"), { level: 9 }).toString("base64");
-const later = deflateRawSync(rest, { level: 9 });
+const later = deflateRawSync(`${rest}\0${middle}`, { level: 9 });
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
 const single = (name, format) =>
   text({
@@ -133,9 +148,9 @@ for (const name of ["output.js", "height.js"]) {
   writeFileSync(join(out, name), await single(name, "iife"));
 }
 writeFileSync(join(out, "standalone.js"), standalone);
-writeFileSync(join(out, "widget.css"), css);
+writeFileSync(join(out, "widget.css"), first + middle + last);
 console.log(
-  `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${css.length}), ` +
+  `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
     `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes`,
 );
 for (const [file, code, limit] of [

@@ -18,7 +18,7 @@ async function inflate(bytes) {
 
 async function unpack() {
   const bytes = Uint8Array.from(atob(PACKED), (c) => c.charCodeAt(0));
-  const [name, common, script, css] = (await inflate(bytes)).split("\0");
+  const [name, common, script, first, last] = (await inflate(bytes)).split("\0");
   const base = addressOf(common);
   const load = async (text) => {
     if (!text.includes(name)) throw new Error(`it does not use ${name}`);
@@ -29,21 +29,35 @@ async function unpack() {
       URL.revokeObjectURL(address);
     }
   };
-  const link = async (code) => load(await inflate(code));
-  return { page: (await load(script)).default, css, link };
+  const styles = new Set();
+  // Views that come later bring their styles, which stand between those of the frame and those of paper.
+  let css = first + last;
+  const link = async (code) => {
+    const [text, middle] = (await inflate(code)).split("\0");
+    css = first + middle + last;
+    for (const style of styles) style.textContent = css;
+    return load(text);
+  };
+  const dress = (style) => {
+    styles.add(style);
+    style.textContent = css;
+    return () => styles.delete(style);
+  };
+  return { page: (await load(script)).default, dress, link };
 }
 
 async function render(host) {
   globalThis[shared] ??= unpack();
-  const { page, css, link } = await globalThis[shared];
+  const { page, dress, link } = await globalThis[shared];
   // In the element, and not in the document: a host may keep it in a shadow root.
   const style = document.createElement("style");
-  style.textContent = css;
+  const undress = dress(style);
   host.el.append(style);
   const { model, el, experimental, signal } = host;
   const dispose = page.render({ model, el, experimental, signal, link });
   return () => {
     dispose();
+    undress();
     style.remove();
   };
 }

@@ -400,6 +400,8 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "top_k": one_of(1, 3),
     "depth": one_of(1, 2),
     "target": one_of(aw.target(position=2, token=17), aw.target(label=1)),
+    "why": one_of(None, [aw.target(position=2, token=17)]),
+    "written": one_of("2=the", "class=1", "next"),
     "target.position": one_of(None, 2),
     "Target.position": one_of(None, 2),
     "target.token": one_of("cat", 17),

@@ -13,6 +13,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.text import Cell, Table
@@ -20,7 +21,6 @@ from attn_widget.export.units import Unit
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
-from attn_widget.influence.proposals import proposals
 from attn_widget.protocol.paint import TOP_K, opening_mode
 from attn_widget.protocol.profile_source import parts_of
 from attn_widget.protocol.selection import Selection

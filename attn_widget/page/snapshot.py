@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
-from attn_widget.influence.proposals import proposals
 from attn_widget.page.encodings.chunks import (
     ENCODINGS,
     Code,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from attn_widget.protocol.request import Request
 
 SOON_S = 0.25  # an answer that comes sooner needs no second question
+MOST = 4  # at a time; the oldest is given up for another one
 
 
 class DroppedError(Exception):
@@ -104,6 +105,8 @@ class Aside:
             if work is None or work.analysis is not analysis:
                 if work is not None:
                     work.drop()
+                elif len(self._works) >= MOST:  # the page has forgotten one
+                    self._works.pop(next(iter(self._works))).drop()
                 work = self._works[key] = _Work(analysis, request)
         work.wait(SOON_S)
         if work.reply is None:

@@ -137,6 +137,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
+        self._aside = Aside()  # first of all: a widget that cannot be made is closed all the same
         hint = "show(text) runs a model and shows it; analyze(text) gives an Analysis."
         check_kind(analysis, Analysis, "analysis", hint)
         if analyze is not None and not callable(analyze):
@@ -148,7 +149,6 @@ class AttentionWidget(SourceWidget, RunningWidget):
         if isinstance(given, Target):
             traits["target"] = plain(given)
         self._opened: Opening | None = None  # what was chosen and not asked for
-        self._aside = Aside()
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         asked = ("layer", "head", "token", "pair", "group")
         opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import attn_widget as aw
+from attn_widget.influence.methods import METHODS
 from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import saved_run
+from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
@@ -53,6 +54,15 @@ OF_A_LANGUAGE_MODEL: tuple[Request, ...] = (
     {"kind": "softmax", "position": 2},
     {"kind": "softmax", "position": 0, "mode": "masked"},
     {"kind": "next_sentence"},
+)
+TARGET: dict[str, Any] = {"position": 3, "token": 351, "against": 117, "masked": True}
+OF_A_TARGET: tuple[Request, ...] = (
+    {"kind": "targets"},
+    {"kind": "contributions", "target": TARGET, "method": "decomposition"},
+    {"kind": "contributions", "target": {"next_sentence": True}, "method": "occlusion"},
+    {"kind": "trust", "target": TARGET, "methods": [*METHODS]},
+    {"kind": "head_effects", "target": TARGET},
+    {"kind": "logit_lens", "target": TARGET},
 )
 WINDOWS: tuple[Request, ...] = (
     {"kind": "tensor", "name": "token", "cols": [0, 64]},
@@ -108,7 +118,9 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
     def told(how: str, *lists: tuple[Request, ...]) -> list[tuple[Request, str]]:
         return [(request, how) for requests in lists for request in requests]
 
-    whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, WINDOWS)
+    whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, OF_A_TARGET, WINDOWS)
+    silent = ExportOptions(why=[])  # a random model's likeliest words are nearly alike
+    explained = ExportOptions(why=[aw.target(**TARGET), aw.target(next_sentence=True)])
     asked = [*told(CODED, COMPUTED, SCORES), *told(REFUSED, NEW_WORK)]
     missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}))
     of_classes: tuple[Request, ...] = (
@@ -116,21 +128,25 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         {"kind": "class_gradient", "label": 0, "head": "mean"},
     )
     return {
-        "factors and tensors": (model, {}, [*whole, *asked, *missing]),
+        "factors and tensors": (model, {"kept": explained}, [*whole, *asked, *missing]),
         "factors without tensors": (
             model,
-            {"tensors": 0},
+            {"tensors": 0, "kept": silent},
             told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},))
             + told(EXACT, ROWS)
             + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
         ),
-        "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES)),
+        "bytes": (
+            model,
+            {"tensors": 0, "most": 0, "kept": silent},
+            told(CODED, COMPUTED) + told(REFUSED, SCORES),
+        ),
         "held weights and a mask": (
             held(),
             {"tensors": 0},
             told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK),
         ),
-        "classes": (classes, {"tensors": 0}, told(EXACT, of_classes)),
+        "classes": (classes, {"tensors": 0, "kept": silent}, told(EXACT, of_classes)),
     }
 
 

@@ -17,9 +17,9 @@ from attn_widget.errors import SliceError
 from attn_widget.figures.hidden import residual_bars, sinusoidal_positions
 from attn_widget.model.tokens import Token
 from attn_widget.protocol import answer as protocol
-from attn_widget.protocol import slices
 from attn_widget.protocol.paint import token_columns
 from attn_widget.protocol.request import integer, optional, span
+from attn_widget.protocol.slices import attention as slices
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TENSORS
 from tests.unit import tiny_models
 

@@ -12,8 +12,8 @@ from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.influence.agreement import spearman, word_scores
 from attn_widget.influence.contributions import pieces_of_words
-from attn_widget.influence.methods import METHODS
 from attn_widget.influence.faithfulness import Deletion
+from attn_widget.influence.methods import METHODS
 
 TEXT = "The keys to the cabinet are here."
 TARGET = aw.target(position=6, token="are", against="is", masked=True)
@@ -85,10 +85,18 @@ def test_curves_are_probabilities_of_texts_masked_by_hand(analysis: Analysis) ->
 
 
 def test_areas_are_trapezoids() -> None:
-    curve = Deletion(deleted=np.array([1.0, 0.5, 0.0]), kept=np.array([0.0, 0.5, 1.0]))
+    curve = Deletion(
+        shares=np.array([0.0, 0.5, 1.0]),
+        deleted=np.array([1.0, 0.5, 0.0]),
+        kept=np.array([0.0, 0.5, 1.0]),
+    )
     assert curve.comprehensiveness == 0.5
     assert curve.sufficiency == 0.5
-    sharp = Deletion(deleted=np.array([1.0, 0.0, 0.0]), kept=np.array([0.0, 1.0, 1.0]))
+    sharp = Deletion(
+        shares=np.array([0.0, 0.5, 1.0]),
+        deleted=np.array([1.0, 0.0, 0.0]),
+        kept=np.array([0.0, 1.0, 1.0]),
+    )
     assert sharp.comprehensiveness == 0.75
     assert sharp.sufficiency == 0.25
 

@@ -235,7 +235,7 @@ class InfluenceFigures(AttentionFigures):
             ("contributions", bound.as_target(target), method),
             lambda: contributions(run, target, bound, method, tokens, where._rolled, progress),
         )
-        return replace(found, target=target)
+        return found if found.target == target else replace(found, target=target)
 
     def head_effects(
         self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
@@ -276,7 +276,7 @@ class InfluenceFigures(AttentionFigures):
             ("head_effects", bound.as_target(target), ablation),
             lambda: head_effects(run, target, bound, ablation, progress),
         )
-        return replace(found, target=target)
+        return found if found.target == target else replace(found, target=target)
 
     def logit_lens(self, target: Target) -> LogitLens:
         """A word piece's logit, probability and rank as each layer's hidden state would have it.

@@ -77,7 +77,7 @@ def described(analysis: Analysis, target: Target) -> dict[str, Any]:
 
 @answers("targets")
 def targets(analysis: Analysis, _request: Request) -> Answer:
-    from attn_widget.influence.proposals import proposals
+    from attn_widget.analysis.influence.proposals import proposals
 
     return {"targets": [described(analysis, one) for one in proposals(analysis)]}, {}
 

@@ -4,7 +4,6 @@ import { ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
-import { fillWhenAnswered } from "../../draw/wait";
 import { copyExactValues, exact, formatNumber, tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
@@ -13,8 +12,6 @@ import type { DrawView, ViewContext } from "../contract";
 import { createChooser } from "./chooser";
 import {
   askContributions,
-  askEffects,
-  askLens,
   askTargets,
   askTrust,
   type Contributions,
@@ -23,12 +20,11 @@ import {
   nameOf,
   type Trust,
 } from "./data";
-import { headList } from "./heads";
-import { lensTable } from "./lens";
 import { createMethodRow, type MethodRow } from "./method-row";
+import { createPanels } from "./panels";
 import { header } from "./strips";
 import { sumLine } from "./sum";
-import { agreement, curve, curveLegend, sentence } from "./trust";
+import { sentence } from "./trust";
 
 /** Up to so many tokens everything is computed unasked. */
 const SHORT = 48;
@@ -68,9 +64,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
   );
   const readout = h("p", { class: "aw-why-readout aw-hint" });
   const said = h("p", { class: "aw-why-said", role: "status", "data-aw-part": "why-said" });
-  const tests = h("div", { class: "aw-why-tests" });
-  const heads = h("div", { class: "aw-why-panel" });
-  const lens = h("div", { class: "aw-why-panel" });
+  const panels = createPanels(context, () => modeOf(root));
   const root = h(
     "div",
     { class: "aw-why", dir: "ltr", "data-aw-part": "why" },
@@ -80,8 +74,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     grid,
     readout,
     said,
-    tests,
-    h("div", { class: "aw-why-more" }, heads, lens),
+    panels.element,
   );
   element.append(root);
   copyExactValues(root, signal);
@@ -126,20 +119,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
       return;
     }
     sum.replaceChildren(sumLine(found, label));
-    if (trust !== null) drawTests(trust, found.method);
-  }
-
-  function drawTests(found: Trust, method: string): void {
-    const mode = modeOf(root);
-    const table = agreement(found, mode);
-    const figure = h("figure", { "data-aw-part": "why-curve" }, curveLegend(method));
-    figure.prepend(curve(found, method));
-    tests.replaceChildren(
-      h("div", { class: "aw-why-panel" }, h("h4", {}, "Masking test"), figure),
-      ...(table === null
-        ? []
-        : [h("div", { class: "aw-why-panel aw-why-scroll" }, h("h4", {}, "Agreement"), table)]),
-    );
+    if (trust !== null) panels.tests(trust, found.method);
   }
 
   function head(of: Described, s: number): void {
@@ -230,37 +210,6 @@ export const why: DrawView<ViewContext> = (element, context) => {
     );
   }
 
-  function askHeads(): void {
-    const target = shown?.target;
-    if (target === undefined) return;
-    const { signal: ends } = life;
-    heads.replaceChildren(h("h4", {}, "Heads that matter"));
-    const box = h("div", {});
-    heads.append(box);
-    void fillWhenAnswered(box, {
-      waiting: "Switching off each head in turn …",
-      ask: () => askEffects(source, target, { signal: ends }),
-      fill: (found) => box.append(headList(context, found, modeOf(root))),
-      signal: ends,
-    });
-  }
-
-  function askLayers(): void {
-    const target = shown?.target;
-    lens.replaceChildren();
-    if (target === undefined || shown?.of !== "token") return;
-    const { signal: ends } = life;
-    askLens(source, target, ends)
-      .then((found) => {
-        if (!ends.aborted)
-          lens.replaceChildren(
-            h("h4", {}, "Layer by layer"),
-            lensTable(found, shown?.names[0] ?? ""),
-          );
-      })
-      .catch(() => undefined); // some heads cannot read one layer: there is nothing to say about the target
-  }
-
   /** Explain `of`: the first method at once, the others one after the other. */
   async function explainTarget(of: Described): Promise<void> {
     life.abort();
@@ -269,9 +218,8 @@ export const why: DrawView<ViewContext> = (element, context) => {
     const { signal: ends } = life;
     shown = of;
     trust = null;
-    tests.replaceChildren();
     said.replaceChildren();
-    heads.replaceChildren();
+    panels.clear();
     for (const row of rows) row.trust(null);
     chooser?.follow(of);
     const short = n <= SHORT || !source.live;
@@ -285,7 +233,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     if (ends.aborted) return;
     const first = current();
     if (first !== null) head(of, first.value);
-    askLayers();
+    if (of.of === "token") panels.lens(of, ends);
     for (let i = 1; i < METHODS.length; i++) {
       if (!short && !itemAt(METHODS, i).quick) continue;
       await compute(i);
@@ -294,11 +242,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     if (short) await test();
     else offerTest();
     if (ends.aborted) return;
-    if (short) askHeads();
-    else {
-      const button = link("Switch off each head in turn", askHeads);
-      heads.replaceChildren(h("h4", {}, "Heads that matter"), button);
-    }
+    panels.heads(of, short, ends);
   }
 
   let chooser: ReturnType<typeof createChooser> | null = null;

@@ -1,0 +1,85 @@
+/** Below the strips: the masking test and the agreement of methods, heads that matter, the target by layer. */
+
+import type { Mode } from "../../draw/color/ramp";
+import { h } from "../../draw/dom";
+import { fillWhenAnswered } from "../../draw/wait";
+import type { ViewContext } from "../contract";
+import { askEffects, askLens, type Described, type Trust } from "./data";
+import { headList } from "./heads";
+import { lensTable } from "./lens";
+import { agreement, curve, curveLegend } from "./trust";
+
+export interface Panels {
+  readonly element: HTMLElement;
+  clear(): void;
+  /** Draw both tests, with the curve of the chosen method in front. */
+  tests(trust: Trust, method: string): void;
+  /** Switch off each head: at once, or when the reader asks for it. */
+  heads(of: Described, atOnce: boolean, signal: AbortSignal): void;
+  lens(of: Described, signal: AbortSignal): void;
+}
+
+export function createPanels(context: ViewContext, mode: () => Mode): Panels {
+  const { source } = context;
+  const tests = h("div", { class: "aw-why-tests" });
+  const heads = h("div", { class: "aw-why-panel" });
+  const lens = h("div", { class: "aw-why-panel" });
+  const element = h(
+    "div",
+    { class: "aw-why-below" },
+    tests,
+    h("div", { class: "aw-why-more" }, heads, lens),
+  );
+  const title = (words: string): HTMLElement => h("h4", {}, words);
+
+  function askHeads({ target }: Described, signal: AbortSignal): void {
+    const box = h("div", {});
+    heads.replaceChildren(title("Heads that matter"), box);
+    const waiting = h("span", {});
+    void fillWhenAnswered(box, {
+      waiting: "Switching off each head in turn …",
+      ask: () =>
+        askEffects(source, target, {
+          signal,
+          progress: (done, total) => {
+            waiting.textContent = total > 0 ? ` ${Math.round((100 * done) / total)}%` : "";
+            if (!waiting.isConnected) box.firstElementChild?.append(waiting);
+          },
+        }),
+      fill: (found) => box.append(headList(context, found, mode())),
+      signal,
+    });
+  }
+
+  return {
+    element,
+    clear: () => {
+      for (const part of [tests, heads, lens]) part.replaceChildren();
+    },
+    tests(trust, method) {
+      const table = agreement(trust, mode());
+      const figure = h("figure", { "data-aw-part": "why-curve" }, curveLegend(method));
+      figure.prepend(curve(trust, method));
+      tests.replaceChildren(
+        h("div", { class: "aw-why-panel" }, title("Masking test"), figure),
+        ...(table === null
+          ? []
+          : [h("div", { class: "aw-why-panel aw-why-scroll" }, title("Agreement"), table)]),
+      );
+    },
+    heads(of, atOnce, signal) {
+      if (atOnce) return askHeads(of, signal);
+      const button = h("button", { class: "aw-why-link" }, "Switch off each head in turn");
+      button.addEventListener("click", () => askHeads(of, signal), { signal });
+      heads.replaceChildren(title("Heads that matter"), button);
+    },
+    lens(of, signal) {
+      askLens(source, of.target, signal)
+        .then((found) => {
+          if (signal.aborted) return;
+          lens.replaceChildren(title("Layer by layer"), lensTable(found, of.names[0] ?? ""));
+        })
+        .catch(() => undefined); // some heads cannot be taken by themselves: that says nothing of the target
+    },
+  };
+}
