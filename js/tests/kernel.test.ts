@@ -42,6 +42,52 @@ function kernel(options: { held?: boolean } = {}) {
 const weights = (layer: number, head = 0): SliceRequest => ({ kind: "weights", layer, head });
 const pack = { meta: metaOf(TEXTS), arrays: new Map() };
 
+describe("work that takes seconds", () => {
+  const request: SliceRequest = { kind: "head_effects", target: { position: 1, token: 3 } };
+  /** A kernel that is so far at each question, and then has the answer. */
+  function slow(stages: readonly (readonly [number, number])[]) {
+    const asked: unknown[] = [];
+    const invoke: Invoke = async (_name, question) => {
+      asked.push(question);
+      const progress = stages[asked.length - 1];
+      if (progress !== undefined) return [{ ok: false, later: 1, progress, error: "" }, []];
+      return [{ ok: true, data: { value: 2 }, arrays: [] }, []];
+    };
+    return { asked, invoke };
+  }
+
+  test("tells how far it is, and then gives the answer", async () => {
+    const { asked, invoke } = slow([
+      [0, 0],
+      [3, 72],
+      [60, 72],
+    ]);
+    const seen: (readonly [number, number])[] = [];
+    const source = new KernelSource(pack, invoke);
+    const { data } = await source.slice(request, { progress: (...far) => void seen.push(far) });
+    expect(data).toEqual({ value: 2 });
+    expect(seen).toEqual([
+      [0, 0],
+      [3, 72],
+      [60, 72],
+    ]);
+    expect(asked).toEqual(Array.from({ length: 4 }, () => request));
+  });
+
+  test("is dropped in the kernel when nobody waits for it any longer", async () => {
+    const { asked, invoke } = slow(Array.from({ length: 1000 }, () => [1, 2] as const));
+    const source = new KernelSource(pack, invoke);
+    const leave = new AbortController();
+    const progress = (): void => leave.abort();
+    const gone = source.slice(request, { signal: leave.signal, progress });
+    await expect(gone).rejects.toThrow("canceled");
+    expect(asked.at(-1)).toEqual({ kind: "drop", of: request });
+    const count = asked.length;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(asked).toHaveLength(count);
+  });
+});
+
 describe("a question to the kernel", () => {
   test("is asked once, however often and in whatever order of its words", async () => {
     const { asked, invoke } = kernel();

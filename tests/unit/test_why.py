@@ -63,6 +63,14 @@ def test_words_and_ids_name_the_same_target(analysis: Analysis) -> None:
     assert analysis.contributions(TARGET).target == TARGET
 
 
+def test_the_first_class_is_a_class_like_any_other() -> None:
+    model = tiny_models.build("bert", "ForSequenceClassification", num_labels=2)
+    a = aw.analyze("the cat", model=model, tagger=None, progress=False)
+    for target in ({"label": 0}, {"against": 0, "label": 1}):
+        data, _ = ask(a, kind="contributions", target=target, method="decomposition")
+        assert data["target"] == target
+
+
 def test_the_tests_of_methods_are_those_of_python(analysis: Analysis) -> None:
     methods = ["decomposition", "weights"]
     data, arrays = ask(analysis, kind="trust", target=PLAIN, methods=methods)

@@ -47,7 +47,8 @@ def as_target(given: object) -> Target:
 
 def plain(target: Target) -> dict[str, Any]:
     """A target as the page has it: without what is not given."""
-    return {name: value for name, value in asdict(target).items() if value not in (None, False)}
+    fields = asdict(target).items()
+    return {name: value for name, value in fields if value is not None and value is not False}
 
 
 def canonical(analysis: Analysis, target: Target) -> dict[str, Any]:

@@ -256,9 +256,9 @@ export class KernelSource implements Source {
       const wait = laterOf(answer[0]);
       if (wait?.progress) {
         until = Date.now() + this.#options.timeoutMs;
-        tell(...wait.progress);
         if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
         working = true;
+        tell(...wait.progress);
       }
       if (wait === null || Date.now() + wait.ms > until) return readReply(...answer);
       await pause(wait.ms, signal);

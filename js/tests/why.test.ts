@@ -1,0 +1,313 @@
+// @vitest-environment jsdom
+
+import { describe, expect, it } from "vitest";
+import { RAMP_SIZE } from "../src/draw/color/ramp";
+import { largestOf } from "../src/draw/color/scale";
+import { firstUnits } from "../src/draw/text-line";
+import { createPaint, signedOf } from "../src/frame/ribbon/paint";
+import { SliceFailure } from "../src/protocol/failure";
+import { itemAt } from "../src/protocol/required";
+import type { NdArray, Slice, SliceRequest, Target } from "../src/protocol/types";
+import { createState } from "../src/state/state";
+import type { ViewContext } from "../src/views/contract";
+import { questionOf, targetFrom } from "../src/views/why/choices";
+import { bandOf, METHODS, quantile, type Trust } from "../src/views/why/data";
+import { labelsOf, strip } from "../src/views/why/strips";
+import { sumLine, sumOf } from "../src/views/why/sum";
+import { sentence, verdict } from "../src/views/why/trust";
+import { why } from "../src/views/why/view";
+import { settled } from "./figures-run";
+import { fieldsOf, metaOf } from "./runs";
+
+globalThis.ResizeObserver ??= class {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+};
+
+const TEXTS = ["[CLS]", "the", "keys", "are", "here", "[SEP]"];
+const N = TEXTS.length;
+const TARGET: Target = { position: 3, token: 7, against: 8, masked: true };
+const NAMES: Readonly<Record<number, string>> = { 7: "are", 8: "is", 9: "<b>was</b>" };
+const nd = (values: number[], ...shape: number[]): NdArray => ({
+  data: Float32Array.from(values),
+  shape,
+});
+
+function trustOf(comprehensiveness: number[]): Trust {
+  const methods = METHODS.slice(0, comprehensiveness.length).map(({ key }) => key);
+  return {
+    methods,
+    probability: 0.9,
+    comprehensiveness,
+    random: { mean: 0.2, low: 0.1, high: 0.3, orders: 4 },
+    shares: Float32Array.from([0, 0.5, 1]),
+    deleted: nd(
+      methods.flatMap(() => [0.9, 0.4, 0.1]),
+      methods.length,
+      3,
+    ),
+    randomDeleted: nd([0.9, 0.8, 0.1, 0.9, 0.6, 0.1, 0.9, 0.4, 0.1, 0.9, 0.2, 0.1], 4, 3),
+    rho: null,
+  };
+}
+
+/** The kernel's answers; `refuse` names kinds and methods that fail. */
+function source(asked: SliceRequest[], refuse: readonly string[] = []) {
+  return async (request: SliceRequest): Promise<Slice> => {
+    asked.push(request);
+    const {
+      method,
+      target = TARGET,
+      methods = [],
+    } = fieldsOf(request) as {
+      method?: string;
+      target?: Target;
+      methods?: string[];
+    };
+    if (refuse.includes(request.kind) || refuse.includes(String(method))) {
+      throw new SliceFailure(`No ${method ?? request.kind} here.`, "Ask another.");
+    }
+    const ids = [target.token, target.against].filter((id) => id !== undefined);
+    const described = { target, of: "token", names: ids.map((id) => NAMES[id as number]) };
+    const answer = (data: object, arrays: Record<string, NdArray> = {}): Slice => ({
+      data: data as Slice["data"],
+      arrays: new Map(Object.entries(arrays)),
+    });
+    const signed = METHODS.findIndex(({ key }) => key === method) < 4;
+    switch (request.kind) {
+      case "targets":
+        return answer({ targets: [described] });
+      case "contributions":
+        return answer(
+          {
+            ...described,
+            method,
+            signed,
+            value: 2.5,
+            bias: method === "decomposition" ? 0.5 : null,
+            baseline: null,
+            gap: method === "decomposition" ? 1e-6 : null,
+          },
+          { values: nd([0.25, -0.5, 3, 0.125, -1, 0.125], N) },
+        );
+      case "trust": {
+        const { deleted, randomDeleted, shares, ...data } = trustOf(methods.map((_, i) => i / 10));
+        return answer(data, {
+          deleted,
+          random: randomDeleted,
+          shares: { data: shares, shape: [3] },
+          rho: nd(
+            methods.flatMap(() => methods.map(() => 0.5)),
+            methods.length,
+            methods.length,
+          ),
+        });
+      }
+      case "head_effects":
+        return answer({ correlation: 0.8 }, { effects: nd([0, 0, 0.5, 0, -2, 0], 2, 3) });
+      case "logit_lens":
+        return answer({}, { probabilities: nd([0, 0.2, 0.8], 3), ranks: nd([900, 4, 1], 3) });
+      case "predictions":
+        return answer(
+          { vocabulary: NAMES },
+          {
+            prediction_ids: nd([7, 8, 9], 1, 3),
+            prediction_probabilities: nd([0.7, 0.2, 0.1], 1, 3),
+          },
+        );
+      default:
+        throw new SliceFailure(`Unexpected: ${request.kind}`);
+    }
+  };
+}
+
+function open(refuse: readonly string[] = [], live = true) {
+  const asked: SliceRequest[] = [];
+  const state = createState({ view: "why" });
+  const element = document.createElement("div");
+  document.body.replaceChildren(element);
+  const paint = createPaint();
+  const problems: string[] = [];
+  const abort = new AbortController();
+  const context = {
+    source: { meta: metaOf(TEXTS), arrays: new Map(), live, slice: source(asked, refuse) },
+    state,
+    act: null,
+    matrix: { get: () => null, on: () => () => undefined },
+    paint,
+    report: (message: string) => void problems.push(message),
+    announce: () => undefined,
+    signal: abort.signal,
+  } as unknown as ViewContext;
+  const view = why(element, context);
+  const part = (name: string): HTMLElement =>
+    element.querySelector(`[data-aw-part="${name}"]`) as HTMLElement;
+  return { asked, state, element, paint, problems, view, part };
+}
+
+/** Contributions come one after the other. */
+async function quiet(): Promise<void> {
+  for (let i = 0; i < 40; i++) await settled();
+}
+
+describe("the view", () => {
+  it("opens on what the text proposes and computes every method", async () => {
+    const { asked, state, element, part, paint, view } = open();
+    await quiet();
+    expect(state.get().target).toEqual(TARGET);
+    expect(element.querySelector("h3")?.textContent).toBe("Why are rather than is?");
+    const methods = asked.flatMap((one) =>
+      one.kind === "contributions" ? [fieldsOf(one).method] : [],
+    );
+    expect(new Set(methods)).toEqual(new Set(METHODS.map(({ key }) => key)));
+    expect(part("why-said").textContent).toContain("6 of 10 methods beat random orders");
+    expect(part("why-sum").textContent).toContain("keys +3.00");
+    expect(part("why-sum").textContent).toContain("bias +0.500");
+    expect(part("why-sum").textContent).toContain("= 2.50");
+    expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
+    expect(part("why-lens").textContent).toContain("900");
+    expect(paint.get()?.values[2]).toBe(3);
+    const table = await view.table();
+    expect(table?.rows[2]).toEqual([2, "keys", 3]);
+    view.dispose();
+    expect(paint.get()).toBeNull();
+  });
+
+  it("goes to another method and another head by a click", async () => {
+    const { state, element, part } = open();
+    await quiet();
+    element.querySelector<HTMLElement>('[data-method="occlusion"]')?.click();
+    expect(state.get().method).toBe("occlusion");
+    expect(part("why-sum").textContent).toContain("need not add up");
+    part("why-heads").querySelector<HTMLElement>("button")?.click();
+    expect([state.get().layer, state.get().head]).toEqual([1, 1]);
+  });
+
+  it("says why a method is not there, and shows the others", async () => {
+    const { element, part } = open(["integrated_gradients", "trust"]);
+    await quiet();
+    const row = element.querySelector('.aw-why-strip[data-method="integrated_gradients"]');
+    expect(row?.textContent).toContain("N/A: No integrated_gradients here.");
+    expect(part("why-said").textContent).toContain("cannot be tested: No trust here.");
+  });
+
+  it("keeps what is explained when a target cannot be had", async () => {
+    const refuse: string[] = [];
+    const { state, element, problems } = open(refuse);
+    await quiet();
+    refuse.push("decomposition");
+    state.set({ target: { position: 2, token: 9 } });
+    await quiet();
+    expect(problems).toEqual(["No decomposition here."]);
+    expect(state.get().target).toEqual(TARGET);
+    expect(element.querySelector("h3")?.textContent).toBe("Why are rather than is?");
+  });
+
+  it("takes a prediction that is clicked as the target, and tokens as text", async () => {
+    const { state, element } = open();
+    await quiet();
+    const chips = [...element.querySelectorAll<HTMLElement>(".aw-why-chip")];
+    const was = chips.find((chip) => chip.textContent?.startsWith("<b>was</b>"));
+    was?.click();
+    expect(state.get().target).toEqual({ position: 3, token: 9, against: 8, masked: true });
+    expect(element.querySelector("b b")).toBeNull();
+  });
+
+  it("lists choices of another token when it comes into focus, and keeps its target", async () => {
+    const { state, element, asked } = open();
+    await quiet();
+    state.set({ token: 2 });
+    await quiet();
+    expect(element.querySelector(".aw-why-place")?.textContent).toContain("keys");
+    expect(fieldsOf(asked.at(-1) as SliceRequest).rows).toEqual([2, 3]);
+    expect(state.get().target).toEqual(TARGET);
+  });
+});
+
+describe("numbers", () => {
+  it("adds up to the same whatever is listed", () => {
+    const { terms, rest, others } = sumOf([0.25, -0.5, 3, Number.NaN, -1, 0.125], 2);
+    expect(terms).toEqual([
+      { token: 2, value: 3 },
+      { token: 4, value: -1 },
+    ]);
+    expect(others).toBe(3);
+    expect(rest).toBeCloseTo(-0.125, 12);
+  });
+
+  it("tells two tokens of the same text apart", () => {
+    const found = {
+      method: "occlusion",
+      signed: true,
+      value: 1,
+      bias: null,
+      baseline: null,
+      gap: null,
+      values: Float32Array.from([2, 1]),
+      target: TARGET,
+      of: "token",
+      names: [],
+    } as const;
+    expect(sumLine(found, () => "the").textContent).toContain("the 0 +2.00");
+  });
+
+  it("knows the middle 95% of random orders", () => {
+    expect(quantile([0, 1, 2, 3], 0.5)).toBe(1.5);
+    expect(quantile([5], 0.975)).toBe(5);
+    const { mean, low, high } = bandOf(trustOf([0.5]));
+    expect(itemAt(mean, 1)).toBeCloseTo(0.5, 6);
+    expect([itemAt(low, 1), itemAt(high, 1)]).toEqual([
+      expect.closeTo(0.215, 6),
+      expect.closeTo(0.785, 6),
+    ]);
+  });
+
+  it("says what to make of the tests", () => {
+    expect(verdict(trustOf([0.5, 0.3])).right).toEqual(["decomposition"]); // the end of the band is inside
+    expect(sentence(trustOf([0.1, 0.2]))).toContain("trust none of them");
+    expect(sentence(trustOf([0.5, 0.6]))).toContain("All 2 methods");
+    expect(sentence(trustOf([0.5, 0.2]))).toContain(
+      "Gradient × input does not: for this target it tells",
+    );
+  });
+
+  it("asks the same question in the same words", () => {
+    const token = { of: "token", position: 3, masked: true } as const;
+    expect(JSON.stringify(targetFrom(token, 7, 8))).toBe(JSON.stringify(TARGET));
+    expect(targetFrom(token, 7, 7)).toEqual({ position: 3, token: 7, masked: true });
+    expect(JSON.stringify(targetFrom({ of: "class", position: null }, 1, 0))).toBe(
+      '{"against":0,"label":1}',
+    );
+    expect(questionOf(TARGET)).toEqual(token);
+    expect(questionOf({ next_sentence: true })).toEqual({ of: "next_sentence" });
+  });
+
+  it("labels as many tokens as have room", () => {
+    expect(labelsOf(["a", "cat"], 200)).toBe("across");
+    expect(labelsOf(["a", "incomprehensible"], 100)).toBe("upwards");
+    expect(
+      labelsOf(
+        Array.from({ length: 50 }, () => "cat"),
+        500,
+      ),
+    ).toBe("none");
+  });
+
+  it("paints by the largest word, and marks special tokens beyond it", () => {
+    expect(largestOf([9, -2, 1], [true, false, false])).toBe(2);
+    expect(largestOf([9], [true])).toBe(9);
+    expect(largestOf([Number.NaN], [false])).toBe(0);
+    const cells = strip([9, -2, 1], [true, false, false], 90, "light");
+    expect(cells.querySelectorAll(".aw-why-beyond")).toHaveLength(1);
+    expect(cells.querySelector("text")?.textContent).toBe("−");
+  });
+
+  it("adds up the pieces of a unit in the ribbon", () => {
+    const meta = metaOf(["[CLS]", "play", "##ing", "[SEP]"]);
+    const units = firstUnits(meta, true);
+    const painted = signedOf({ values: [4, 1, -2, Number.NaN], verb: "" }, units, "light");
+    expect(painted.most).toBe(2);
+    expect(painted.indices).toEqual([RAMP_SIZE - 1, expect.any(Number), 0, null]);
+  });
+});

@@ -1,0 +1,135 @@
+"""The view Why in Chromium, live and saved: what is on screen is Python's, and clicks lead on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import attn_widget as aw
+from scripts.lab import agree
+from scripts.page import mount
+from scripts.probe import sentiment
+from tests.e2e.saved import offline
+from tests.e2e.test_accessibility import violations
+from tests.e2e.views import choose, part
+
+TEXT = "The keys to the cabinet are here."
+TARGET = aw.target(position=6, token="are", against="is", masked=True)
+SAID = re.compile("methods")
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1220, "height": 1000})
+    yield page
+    page.close()
+
+
+def check_numbers(page: Page, analysis: aw.Analysis) -> None:
+    found = analysis.contributions(TARGET)
+    agree(part(page, "why-value"), np.array([found.value]), rtol=1e-6)
+    terms = page.locator('[data-aw-part="why-sum"] [data-token] [data-aw-value]')
+    order = np.argsort(-np.abs(found.values), kind="stable")[:5]
+    agree(terms, found.values[order], rtol=1e-6)
+    expect(part(page, "why-said")).to_have_text(SAID)
+    rho = analysis.agreement(TARGET).rho
+    agree(page.locator('[data-aw-part="why-agreement"] td[data-aw-value]'), rho, atol=1e-6)
+    effects = analysis.head_effects(TARGET).effects
+    strongest = np.sort(np.abs(effects.ravel()))[::-1][:6]
+    shown = page.locator('[data-aw-part="why-heads"] [data-aw-value]')
+    expect(shown).to_have_count(6)
+    values = [
+        abs(float(one)) for one in shown.evaluate_all("all => all.map(e => e.dataset.awValue)")
+    ]
+    np.testing.assert_allclose(values, strongest, rtol=1e-6)
+    lens = analysis.logit_lens(TARGET)
+    levels = page.locator('[data-aw-part="why-lens"] .aw-why-levels [data-aw-value]')
+    agree(levels, lens.probabilities, rtol=1e-6)
+
+
+def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
+    widget = aw.show(TEXT, target=TARGET, view="why", progress=False)
+    mount(page, widget, width=1200)
+    choose(page, "why")
+    check_numbers(page, widget.analysis)
+    # The ribbon has the same numbers.
+    ribbon = page.locator(".aw-ribbon-token")
+    values = widget.analysis.contributions(TARGET).values
+    agree(ribbon, values, rtol=1e-6)
+
+    page.locator('.aw-why-method[data-method="occlusion"]').click()
+    occlusion = widget.analysis.contributions(TARGET, "occlusion").values
+    agree(page.locator(".aw-ribbon-token[data-aw-value]"), occlusion, rtol=1e-6)
+    assert widget.method == "occlusion"
+
+    page.get_by_text("Shade the grid of heads by this").click()
+    heads = page.locator(".aw-grid-head")
+    agree(heads, widget.analysis.head_effects(TARGET).effects, rtol=1e-6)
+    assert widget.metric == "effect"
+
+    page.locator(".aw-why-chip", has_text="nothing").click()
+    expect(part(page, "why").locator("h3")).to_have_text("Why are?")
+    assert widget.target == {"position": 6, "token": 2024, "masked": True}
+    alone = aw.target(position=6, token="are", masked=True)
+    agree(part(page, "why-value"), [widget.analysis.contributions(alone).value], rtol=1e-6)
+    widget.close()
+
+
+def test_a_word_that_is_written(page: Page) -> None:
+    widget = aw.show(TEXT, target=TARGET, view="why", progress=False)
+    mount(page, widget, width=1200)
+    choose(page, "why")
+    expect(part(page, "why-said")).to_have_text(SAID)
+    word = page.locator(".aw-why-word")
+    word.fill("xyzzyx")
+    word.press("Enter")
+    expect(part(page, "error")).to_contain_text("not one entry of the vocabulary")
+    expect(part(page, "why").locator("h3")).to_have_text("Why are rather than is?")
+    word.fill("were")
+    word.press("Enter")
+    expect(part(page, "why").locator("h3")).to_contain_text("were")
+    assert dict(widget.target or {})["token"] == 2020
+    widget.close()
+
+
+def test_a_classifiers_classes_are_explained(page: Page) -> None:
+    widget = aw.show("The movie was boring.", model=sentiment(), view="why", progress=False)
+    mount(page, widget, width=1200)
+    choose(page, "why")
+    expect(part(page, "why-said")).to_have_text(SAID)
+    chosen: Any = widget.target
+    assert "label" in chosen
+    found = widget.analysis.contributions(aw.target(**chosen))
+    agree(part(page, "why-value"), [found.value], rtol=1e-6)
+    widget.close()
+
+
+def test_a_saved_page_explains_without_a_kernel(browser: Browser, tmp_path: Path) -> None:
+    widget = aw.show(TEXT, view="why", target=TARGET, progress=False)
+    other = aw.target(position=6, token="are")
+    path = widget.to_html(tmp_path / "why.html", why=[TARGET, other])
+    with offline(browser, path) as one:
+        choose(one.page, "why")
+        check_numbers(one.page, widget.analysis)
+        one.page.locator(".aw-why-chip", has_text=re.compile("^are$")).click()
+        expect(part(one.page, "why").locator("h3")).to_have_text("Why are?")
+        agree(part(one.page, "why-value"), [widget.analysis.contributions(other).value], rtol=1e-6)
+        assert one.asked == [] and one.errors == []
+    widget.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_can_be_used_by_everyone(page: Page, theme: str) -> None:
+    widget = aw.show(TEXT, target=TARGET, view="why", theme=theme, progress=False)
+    mount(page, widget, width=1000)
+    choose(page, "why")
+    expect(part(page, "why-said")).to_have_text(SAID)
+    expect(part(page, "why-heads")).to_be_visible()
+    assert violations(page) == []
+    widget.close()
