@@ -133,3 +133,26 @@ def test_it_can_be_used_by_everyone(page: Page, theme: str) -> None:
     expect(part(page, "why-heads")).to_be_visible()
     assert violations(page) == []
     widget.close()
+
+
+def test_a_prediction_leads_to_its_reasons(page: Page) -> None:
+    widget = aw.show(TEXT, view="predictions", progress=False)
+    mount(page, widget, width=1200)
+    panel = choose(page, "predictions")
+    panel.locator('.aw-guess[data-position="6"][data-token-id]').first.click()
+    part(page, "why-button").click()
+    expect(part(page, "why-said")).to_have_text(SAID)
+    chosen: Any = widget.target
+    assert widget.view == "why" and chosen["position"] == 6 and "against" in chosen
+    widget.close()
+
+
+def test_a_class_leads_to_its_reasons(page: Page) -> None:
+    widget = aw.show("The movie was boring.", model=sentiment(), view="task", progress=False)
+    mount(page, widget, width=1200)
+    choose(page, "task")
+    part(page, "why-button").click()
+    expect(part(page, "why-said")).to_have_text(SAID)
+    best = int(np.argmax(widget.analysis.classification.logits))  # pyright: ignore[reportOptionalMemberAccess]
+    assert dict(widget.target or {})["label"] == best
+    widget.close()

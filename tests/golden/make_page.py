@@ -18,6 +18,7 @@ from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.slices.influence import described
 from tests.golden.make import analysis as held
 from tests.unit.tiny_models import build
 
@@ -164,6 +165,9 @@ def golden() -> list[dict[str, Any]]:
             # The page's windows are wider than these tensors, and the kernel is asked for what there is.
             narrow = {key: value for key, value in request.items() if key != "cols"}
             reply, buffers = answer(analysis, narrow)
+            if request["kind"] == "targets":  # those that were saved, whatever the kernel proposes
+                named = [described(analysis, one) for one in options["kept"].why]
+                reply = {"ok": True, "data": {"targets": named}, "arrays": []}
             one = {"request": request, "how": how}
             if how != REFUSED:
                 one |= {"reply": reply, "buffers": [encoded(data) for data in buffers]}

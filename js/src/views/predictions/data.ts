@@ -3,7 +3,14 @@
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
-import type { NdArray, Slice, SliceRequest, Source, TokenColumns } from "../../protocol/types";
+import type {
+  NdArray,
+  Slice,
+  SliceRequest,
+  Source,
+  Target,
+  TokenColumns,
+} from "../../protocol/types";
 
 export type Mode = "as_is" | "masked";
 
@@ -196,6 +203,17 @@ export function softmaxOfRow(
     };
   });
   return { position, logitMax, sumExp, vocabSize, entries };
+}
+
+/** The target that explains an entry: against the likeliest other one. */
+export function targetOf({ position, entries }: Softmax, chosen: Entry, mode: Mode): Target {
+  const rival = entries.find(({ id }) => id !== chosen.id);
+  return {
+    position,
+    token: chosen.id,
+    ...(rival === undefined ? {} : { against: rival.id }),
+    ...(mode === "masked" ? { masked: true } : {}),
+  };
 }
 
 /** Ask for the most probable entries, or for one token. */

@@ -1,5 +1,6 @@
 /** One softmax opened up: the equation with its numbers, its terms, and where the probability goes. */
 
+import { whyButton } from "../../draw/classes/why-button";
 import { h } from "../../draw/dom";
 import { mathElement } from "../../draw/math";
 import {
@@ -13,7 +14,8 @@ import {
   visible,
 } from "../../figures/format";
 import { SOFTMAX, SOFTMAX_SPOKEN, softmaxWithNumbers } from "../../figures/formulas";
-import { type Entry, type Softmax, terms } from "./data";
+import type { RunContext } from "../contract";
+import { type Entry, type Mode, type Softmax, targetOf, terms } from "./data";
 
 /** Terms written out above the line "others". */
 const TERMS = 6;
@@ -26,12 +28,13 @@ export interface Opened {
   readonly originalId: number;
 }
 
-/** Draw into `panel`; `choose` is called with another term's id. */
+/** Draw into `panel`; `choose` is called with another term's id, `why` leads to its reasons. */
 export function drawSoftmax(
   panel: HTMLElement,
   { softmax, chosen, originalId }: Opened,
   scheme: TokenScheme,
   choose: (tokenId: number) => void,
+  why: HTMLElement | null = null,
 ): void {
   const numbers = softmaxWithNumbers({
     ...terms(softmax, chosen),
@@ -48,12 +51,24 @@ export function drawSoftmax(
       `z are logits, and the sum runs over all ${formatCount(softmax.vocabSize)} entries of the ` +
         `vocabulary. Uniform chance would be ${formatNumber(1 / softmax.vocabSize)}.`,
     ),
+    why,
   );
   panel.replaceChildren(
     equation,
     termTable(softmax, chosen, originalId, scheme, choose),
     massBar(softmax, chosen),
   );
+}
+
+/** The way to the reasons for an entry; null at special tokens, which nobody predicts. */
+export function whyOf(
+  context: RunContext,
+  { softmax, chosen }: Omit<Opened, "originalId">,
+  mode: Mode,
+): HTMLElement | null {
+  return context.source.meta.tokens.special[softmax.position]
+    ? null
+    : whyButton(context, targetOf(softmax, chosen, mode), chosen.token);
 }
 
 function number(value: number, text: string): HTMLElement {

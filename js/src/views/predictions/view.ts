@@ -22,7 +22,7 @@ import { createMaskedProgress, createMaskedRun } from "./masked";
 import { createMasks } from "./masks";
 import { nextSentence } from "./pair";
 import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./row";
-import { drawSoftmax, type Opened } from "./softmax";
+import { drawSoftmax, type Opened, whyOf } from "./softmax";
 import { maskedStrip } from "./strip";
 
 const TOP_K = 5;
@@ -323,7 +323,8 @@ function draw(
       });
     };
     const drawIt = (shown: Omit<Opened, "originalId">): void => {
-      drawSoftmax(cell, { ...shown, originalId: originalOf(pick.position) }, scheme, choose);
+      const all = { ...shown, originalId: originalOf(pick.position) };
+      drawSoftmax(cell, all, scheme, choose, whyOf(context, shown, mode));
       if (opened) reveal(opened.row);
     };
     const own = softmaxOfRow(current, pick.position, model.vocab_size);

@@ -1,6 +1,7 @@
 /** The classifier's answer, its softmax in full, and the attention of the first token. */
 
 import { createClasses } from "../../draw/classes/table";
+import { whyButton } from "../../draw/classes/why-button";
 import { h } from "../../draw/dom";
 import {
   type Activation,
@@ -150,6 +151,10 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
         main.append(h("p", { class: "aw-view-note", "data-aw-part": "activation-note" }, of.note));
       }
       main.append(table.element);
+      const [best = 0, next] = largest(classes.probabilities, 2);
+      const against = next === undefined ? {} : { against: next };
+      const button = whyButton(stage, { ...against, label: best }, termOf(classes, best).label);
+      if (button !== null) main.append(button);
       if (!compare) hear([0]);
     }
   }

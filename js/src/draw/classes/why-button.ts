@@ -1,0 +1,25 @@
+/** A button that asks the view Why about a target. */
+
+import { visible } from "../../figures/format";
+import type { Source, Target } from "../../protocol/types";
+import type { State } from "../../state/selection";
+import { h } from "../dom";
+
+/** Null where nobody could answer: a saved page that was not made to explain this. */
+export function whyButton(
+  { source, state }: { readonly source: Source; readonly state: State },
+  target: Target,
+  name: string,
+): HTMLElement | null {
+  const request = { kind: "contributions", target, method: "decomposition" } as const;
+  if (!source.live && !source.has?.(request)) return null;
+  const made = h(
+    "button",
+    { class: "aw-button aw-text-button", "data-aw-part": "why-button" },
+    "Why ",
+    h("bdi", {}, visible(name)),
+    "?",
+  );
+  made.addEventListener("click", () => state.set({ target, view: "why" }));
+  return made;
+}
