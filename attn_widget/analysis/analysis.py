@@ -207,6 +207,16 @@ class Analysis(TrustFigures, ModelFigures):
         run = self._require_model("another run", where="Masks are for the model's own tokens")
         return check_mask(run.encoder, self.trace.tokens, tokens)
 
+    def check_heads_off(self, heads: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """``heads`` as `ablate` takes them, sorted; raises what `ablate` raises, at once."""
+        where = "Heads are switched off in the model's own run"
+        return self._require_model("another run", where=where).encoder.without(heads).heads_off
+
+    @property
+    def intact(self) -> Analysis:
+        """The run with all of its heads; this one, where none is switched off."""
+        return self._intact or self
+
     def __repr__(self) -> str:
         return (
             f"<Analysis of {self.n_tokens} positions, {self.n_layers} layers of "

@@ -81,6 +81,7 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
         "text": meta["text"],
         "text_pair": meta["text_pair"],
         "masked": [{"token": item["token"], "text": item["text"]} for item in meta["masked"]],
+        **({"heads_off": meta["heads_off"]} if meta.get("heads_off") else {}),
         "profile": profile and {"n_texts": profile["n_texts"], "seed": profile["seed"]},
         "layer": selection.layer if selected else None,
         "head": selection.head if selected and not rollout else None,

@@ -60,6 +60,8 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
         "classification", "next_sentence", "patterns",
     )  # fmt: skip
     yield from ({"kind": kind} for kind in kinds)
+    if analysis.heads_off:
+        yield {"kind": "intact"}
     yield {"kind": "roles", "seed": 0}
     yield {"kind": "roles"}
     yield from ({"kind": "metrics", "tau": tau} for tau in (0.01, "uniform"))

@@ -78,6 +78,7 @@ def first_paint(
         "truncated": analysis.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
         "masked": [asdict(hidden) for hidden in analysis.masked],
+        "heads_off": [[*pair] for pair in analysis.heads_off],
         "unknown": unknown_tokens(analysis),
         "profile": None,
         "metrics": describe_metrics(trace, metrics),

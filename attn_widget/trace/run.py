@@ -19,6 +19,7 @@ from attn_widget.checks import (
     slice_in,
 )
 from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float64
 from attn_widget.model.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.layer_activations import LayerParts
 
+ROWS_AT_ONCE = 64  # of logits in float64: 16 MB of 30,000 entries
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
 KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no second pass
 
@@ -134,6 +136,15 @@ class Run:
             if len(wanted) == n:
                 self._predictions[mode, top_k] = found
             return found
+
+    def probabilities_of(self, ids: NDArray[np.integer[Any]]) -> Float64:
+        """The probability of one vocabulary entry at each position, float64 [n]; ``ids`` [n]."""
+        found: list[Float64] = []
+        for start in range(0, len(ids), ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, len(ids)))
+            shares = self.trace.logits_tensor(rows).double().softmax(dim=-1).cpu().numpy()
+            found.append(shares[np.arange(len(shares)), ids[rows]])
+        return np.concatenate(found)
 
     def softmax(
         self,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.trace.forward import Progress
 
-KINDS = ("run", "mask", "cancel")
+KINDS = ("run", "mask", "switch_off", "cancel")
 MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000
 REPORT_S = 0.1  # between two reports of how far a run has come
 
@@ -121,3 +121,12 @@ def tokens_of(request: Mapping[str, Any]) -> list[Any]:
     if not isinstance(tokens, (list, tuple)):
         raise InputTypeError(f"tokens must be a list of positions, got {str(tokens)[:80]!r}.")
     return list(tokens)
+
+
+def heads_of(request: Mapping[str, Any]) -> list[Any]:
+    """``heads`` of a request: a list of pairs, as far as can be seen."""
+    heads = request.get("heads")
+    if not isinstance(heads, (list, tuple)):
+        raise InputTypeError(f"heads must be a list of [layer, head], got {str(heads)[:80]!r}.")
+    pairs = [tuple(one) if isinstance(one, (list, tuple)) else one for one in heads]
+    return pairs

@@ -57,6 +57,8 @@ class RunningWidget(BatchedTraitsWidget):
     """``{"text", "text_pair"}`` of the last ten different runs, newest first."""
     masked = t.List(t.Int()).tag(sync=True)
     """Tokens that this run reads as the mask token; set it to run again. Default none."""
+    heads_off = t.List(t.List(t.Int(), minlen=2, maxlen=2)).tag(sync=True)
+    """``[layer, head]`` of each head that is switched off in this run; set it to run again. Default none."""
     first_paint = t.Bytes(b"").tag(sync=True)
     """The packed first paint (see ``docs/protocol.md``)."""
 
@@ -67,7 +69,7 @@ class RunningWidget(BatchedTraitsWidget):
         self._analyze = analyze
         self._job: Job | None = None
         self._done: tuple[Job, Analysis, Opening, bytes] | None = (
-            None  # a masked run about to be shown
+            None  # a changed run about to be shown
         )
         self._shown: dict[str, Any] = {
             "text": analysis.text or "",
@@ -78,6 +80,7 @@ class RunningWidget(BatchedTraitsWidget):
         super().__init__(
             **self._shown,
             masked=[hidden.token for hidden in analysis.masked],
+            heads_off=[[*pair] for pair in analysis.heads_off],
             **traits,
         )
 
@@ -152,8 +155,10 @@ class RunningWidget(BatchedTraitsWidget):
             return
         if kind == "run":
             work = self._work_of(*actions.texts_of(asked), actions.truncation_of(asked))
-        else:
+        elif kind == "mask":
             work = mask_of(analysis, analysis.check_mask(actions.tokens_of(asked)))
+        else:
+            work = ablation_of(analysis, analysis.check_heads_off(actions.heads_of(asked)))
         job = self._begin()
         for target in (self._run_aside, self._report):
             name = f"attn_widget {kind}"
@@ -250,6 +255,7 @@ class RunningWidget(BatchedTraitsWidget):
                 earlier,
                 **self._selection_in(analysis, opened, same_positions(before, analysis)),
                 masked=[hidden.token for hidden in analysis.masked],
+                heads_off=[[*pair] for pair in analysis.heads_off],
                 text=analysis.text or "",
                 text_pair=analysis.text_pair,
                 history=[present, *past][:PAST_RUNS],
@@ -286,7 +292,7 @@ class RunningWidget(BatchedTraitsWidget):
             )
         return proposal["value"]
 
-    # -- masks by the trait ----------------------------------------------------------------------
+    # -- masks, and heads switched off, by the trait ---------------------------------------------
 
     @t.validate("masked")
     def _valid_masked(self, proposal: Any) -> list[int]:
@@ -304,8 +310,24 @@ class RunningWidget(BatchedTraitsWidget):
             raise t.TraitError(str(error)) from error
         return list(chosen)
 
+    @t.validate("heads_off")
+    def _valid_heads_off(self, proposal: Any) -> list[list[int]]:
+        """Run the text without these heads; it is shown once the change of the trait is sent."""
+        analysis = self.analysis
+        present = [[*pair] for pair in analysis.heads_off]
+        if proposal["value"] == present:
+            return present
+        try:
+            chosen = analysis.check_heads_off([tuple(pair) for pair in proposal["value"]])
+            if chosen != analysis.heads_off:
+                job = self._begin()
+                self._done = (job, *self._compute(job, ablation_of(analysis, chosen)))
+        except AttnWidgetError as error:
+            raise t.TraitError(str(error)) from error
+        return [[*pair] for pair in chosen]
+
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """As in the base; masks that came with something that is refused are not shown."""
+        """As in the base; a changed run that came with something that is refused is not shown."""
         try:
             super().set_state(sync_data)
         except t.TraitError:
@@ -315,8 +337,8 @@ class RunningWidget(BatchedTraitsWidget):
             raise
 
     def notify_change(self, change: Any) -> None:
-        """As in the base; new masks are shown together with the run that they made."""
-        if change["name"] == "masked" and self._done is not None:
+        """As in the base; new masks and heads are shown together with the run that they made."""
+        if change["name"] in ("masked", "heads_off") and self._done is not None:
             done, self._done = self._done, None
             self._finish(*done, change)
         else:
@@ -326,6 +348,11 @@ class RunningWidget(BatchedTraitsWidget):
 def mask_of(analysis: Analysis, tokens: tuple[int, ...]) -> Work:
     """The same text with ``tokens`` masked."""
     return lambda progress: analysis.mask(tokens, progress=progress)
+
+
+def ablation_of(analysis: Analysis, heads: tuple[tuple[int, int], ...]) -> Work:
+    """The same text without ``heads``."""
+    return lambda progress: analysis.ablate(heads, progress=progress)
 
 
 def past_run(analysis: Analysis) -> dict[str, str | None]:

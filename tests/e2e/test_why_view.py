@@ -156,3 +156,26 @@ def test_a_class_leads_to_its_reasons(page: Page) -> None:
     best = int(np.argmax(widget.analysis.classification.logits))  # pyright: ignore[reportOptionalMemberAccess]
     assert dict(widget.target or {})["label"] == best
     widget.close()
+
+
+def test_a_key_switches_a_head_off_and_one_all_on_again(page: Page) -> None:
+    widget = aw.show("The keys to the cabinet [MASK] here.", view="predictions", progress=False)
+    mount(page, widget, width=1200)
+    choose(page, "predictions")
+    head = page.locator('.aw-grid-head[data-layer="4"][data-head="10"]')
+    head.click()
+    head.press("o")
+    expect(part(page, "heads-off")).to_have_text("L4 · H10 switched off all on")
+    expect(head).to_have_class(re.compile("is-off"))
+    expect(head).to_have_attribute("aria-label", re.compile("switched off$"))
+    intact = part(page, "intact")
+    expect(intact).to_contain_text("Without 1 head the first choice changes")
+    now = widget.analysis.softmax(6, token_ids=[2024]).entries[0]["probability"]
+    was = widget.analysis.intact.softmax(6, token_ids=[2024]).entries[0]["probability"]
+    agree(intact.locator('li[data-token="6"] [data-aw-value]'), [was, now], rtol=1e-6)
+    assert widget.heads_off == [[4, 10]] and violations(page) == []
+    head.press("Shift+O")
+    expect(part(page, "heads-off")).to_be_hidden()
+    expect(intact).to_have_count(0)
+    assert widget.heads_off == []
+    widget.close()

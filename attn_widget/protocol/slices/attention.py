@@ -85,6 +85,27 @@ def predictions(analysis: Analysis, request: Request) -> Answer:
     return describe_predictions(found), prediction_arrays(found)
 
 
+@answers("intact")
+def intact(analysis: Analysis, _request: Request) -> Answer:
+    """What the model said with all of its heads: first choices with what is left of each, and classes."""
+    data: dict[str, Any] = {"vocabulary": {}, "classes": None}
+    arrays: dict[str, NDArray[Any]] = {}
+    classes, run = analysis.intact.classification, analysis.run
+    if classes is not None and classes.task == "sequence":
+        best = int(np.argmax(classes.logits))
+        share = float(np.ravel(classes.probabilities)[best])
+        data["classes"] = {"label": classes.labels[best], "probability": share}
+    if run is not None and run.encoder.has_mlm:
+        before = analysis.intact.predictions(top_k=1)
+        data["vocabulary"] = describe_predictions(before)["vocabulary"]
+        arrays = {
+            "ids": before.ids[:, 0].astype(np.int32),
+            "probabilities": before.probabilities[:, 0].astype(np.float64),
+            "left": run.probabilities_of(before.ids[:, 0]),
+        }
+    return data, arrays
+
+
 def mode_of(request: Request) -> Mode:
     return cast("Mode", one_of({"mode": "as_is", **request}, "mode", ("as_is", "masked")))
 

@@ -15,6 +15,8 @@ export interface Caption {
   readonly text_pair: string | null;
   /** Tokens that this run read as the mask token. */
   readonly masked: readonly { readonly token: number; readonly text: string }[];
+  /** Where heads are switched off. */
+  readonly heads_off?: Meta["heads_off"];
   /** Set for many texts instead of one. */
   readonly profile: { readonly n_texts: number; readonly seed: number } | null;
   /** Null where the view is of no single layer or head. */
@@ -63,6 +65,7 @@ export function captionOf(
     text: meta.text,
     text_pair: meta.text_pair,
     masked: meta.masked.map(({ token, text }) => ({ token, text })),
+    ...(meta.heads_off?.length ? { heads_off: meta.heads_off } : {}),
     profile: profile && { n_texts: profile.n_texts, seed: profile.seed },
     layer: selected ? selection.layer : null,
     head: selected && !rollout ? selection.head : null,
@@ -128,6 +131,7 @@ function spelled(key: string, value: Option): string | null {
 /** The caption of a picture, a line each: which run, which text, what is shown and how, versions. */
 export function captionLines(caption: Caption): string[] {
   const { model, revision, text, text_pair, masked, profile, options, versions } = caption;
+  const off = (caption.heads_off ?? []).map(([layer, head]) => `L${layer} H${head}`).join(", ");
   const run = revision === null ? model : `${model} (${revision})`;
   const written = [text, text_pair].filter((part) => part !== null && part !== "").map(String);
   const of = profile ? `${profile.n_texts} texts, seed ${profile.seed}` : cut(written.join(" / "));
@@ -138,7 +142,11 @@ export function captionLines(caption: Caption): string[] {
     [run, where(caption)].filter((part) => part !== "").join(" · "),
     of,
     caption.definition,
-    [...chosen, hidden === "" ? null : `masked ${hidden}`]
+    [
+      ...chosen,
+      hidden === "" ? null : `masked ${hidden}`,
+      off === "" ? null : `switched off ${off}`,
+    ]
       .filter((part) => part !== null)
       .join(" · "),
     known.join(" · "),

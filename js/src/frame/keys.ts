@@ -10,7 +10,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     [
       ["Tab", "next part"],
       ["arrows", "move inside a part"],
-      ["1 … 7", "the views"],
+      ["1 … 8", "the views"],
       ["Esc", "let go of a cell, a pair, a token"],
       ["?", "these keys"],
     ],
@@ -40,6 +40,8 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["3 . 5", "layer 3, head 5"],
       ["Home End", "first, last head"],
       ["PgUp PgDn", "first, last layer"],
+      ["o", "switch the head off, on again"],
+      ["Shift O", "all heads on"],
     ],
   ],
   [
@@ -78,6 +80,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["Esc", "close it"],
     ],
   ],
+  ["Why", [["Tab", "methods, predictions to explain"]]],
   [
     "Inside",
     [

@@ -56,6 +56,8 @@ export interface Meta {
     readonly text: string;
     readonly id: number;
   }[];
+  /** `[layer, head]` of each head that is switched off in this run. */
+  readonly heads_off?: readonly (readonly [number, number])[];
   /** Tokens that the tokenizer does not know, where these are most of the text. */
   readonly unknown?: {
     readonly count: number;
@@ -157,6 +159,7 @@ export interface SliceRequests {
   readonly residuals: object;
   readonly token_row: object;
   readonly code: object;
+  readonly intact: object;
   readonly targets: object;
   readonly contributions: OfTarget & { readonly method: string };
   readonly trust: OfTarget & { readonly methods: readonly string[] };
@@ -214,6 +217,7 @@ export type Action =
       readonly truncation?: boolean;
     }
   | { readonly kind: "mask"; readonly tokens: readonly number[] }
+  | { readonly kind: "switch_off"; readonly heads: readonly (readonly [number, number])[] }
   | { readonly kind: "cancel" };
 
 /** How far a run has come; `total` is 0 when it is unknown. */

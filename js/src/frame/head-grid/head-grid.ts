@@ -14,7 +14,9 @@ import { headName, metricName, spokenHead } from "../../figures/names";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
+import { createHeadsOff } from "./off";
 import { paintFigures, paintRoles, paintThumbnails } from "./paint";
+import { createTyping } from "./typing";
 
 const GAP = 2;
 const AXIS = 26;
@@ -24,7 +26,6 @@ const CELL = { least: 9, touch: 24, most: 28 } as const;
 const PHONE = 480;
 /** The smallest cell above which two digits have room. */
 const LABEL_CELL = 13;
-const TYPING_PAUSE_MS = 900;
 const ABSENT_HEAD = "This head is not in this saved page.";
 const WAITING: Readonly<Record<string, string>> = {
   role: "clustering the heads …",
@@ -116,10 +117,12 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const note = h("span", { class: "aw-grid-note" });
   const most = h("button", { class: "aw-grid-most", "data-aw-part": "grid-most" });
   const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
+  const off = createHeadsOff(stage, strike);
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
     grid,
     h("div", { class: "aw-grid-foot" }, note, most, legend),
+    off.element,
     roleList,
   );
 
@@ -129,6 +132,15 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const { layer, head } = state.get();
     return [layer, head === "mean" ? 0 : head];
   };
+
+  /** Strike out what is switched off, or about to be. */
+  function strike(): void {
+    buttons.forEach((button, i) => {
+      const struck = off.isOff(Math.floor(i / heads), i % heads);
+      button.classList.toggle("is-off", struck);
+    });
+    describe();
+  }
 
   let pressed: HTMLButtonElement[] = [];
   /** Where Tab enters the grid. */
@@ -218,9 +230,10 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
         role !== null
           ? `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`
           : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : formatNumber(value)}`;
+      const more = off.isOff(layer, head) ? ", switched off" : "";
       setAttributes(button, {
-        "aria-label": `${spokenHead(layer, head)}: ${what}`,
-        title: `${headName(layer, head)}   ${what}${isSaved(layer, head) ? "" : "   not in this saved page"}`,
+        "aria-label": `${spokenHead(layer, head)}: ${what}${more}`,
+        title: `${headName(layer, head)}   ${what}${more}${isSaved(layer, head) ? "" : "   not in this saved page"}`,
         "data-aw-value": value === undefined ? null : exact(value),
         "data-aw-role": role,
       });
@@ -316,22 +329,10 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     if (focus) at(...focusOf()).focus({ preventScroll: true });
   }
 
-  let typed = "";
-  let typing: ReturnType<typeof setTimeout> | undefined;
-  function type(key: string): boolean {
-    if (!/^[\d.]$/.test(key)) return false;
-    clearTimeout(typing);
-    typed += key;
-    typing = setTimeout(() => {
-      typed = "";
-    }, TYPING_PAUSE_MS);
-    const match = /^(\d+)\.(\d+)$/.exec(typed);
-    if (match === null) return true;
-    const [layer, head] = [Number(match[1]), Number(match[2])];
+  const type = createTyping((layer, head) => {
     if (layer < layers && head < heads) select(layer, head, true);
     else stage.announce(`There is no layer ${layer}, head ${head}.`);
-    return true;
-  }
+  });
 
   grid.addEventListener(
     "click",
@@ -361,7 +362,9 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       if (move !== undefined) {
         const [l, k] = move;
         if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k, true);
-      } else if (!type(event.key)) return;
+      } else if (event.key === "o" && profile === null) off.toggle(layer, head);
+      else if (event.key === "O" && profile === null) off.clear();
+      else if (!type(event.key)) return;
       consume(event);
     },
     { signal },
@@ -381,11 +384,10 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     { signal },
   );
   mark();
-  describe();
+  strike();
   void reshade();
   return () => {
     asking?.abort();
-    clearTimeout(typing);
     for (const stop of stops) stop();
     element.replaceChildren();
   };

@@ -17,10 +17,10 @@ import {
   wholeSoftmax,
 } from "./data";
 import { createModeSwitch, legend, noHead, noteOf } from "./head";
+import { panelsAbove } from "./intact";
 import { createList, nextCell, scrollTo } from "./list";
 import { createMaskedProgress, createMaskedRun } from "./masked";
 import { createMasks } from "./masks";
-import { nextSentence } from "./pair";
 import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./row";
 import { drawSoftmax, type Opened, whyOf } from "./softmax";
 import { maskedStrip } from "./strip";
@@ -87,7 +87,7 @@ function draw(
   root.append(
     h("header", { class: "aw-predictions-head" }, switcher.element, note, legend()),
     strip,
-    ...[nextSentence({ ...context, signal: stop.signal })].filter((panel) => panel !== null),
+    ...panelsAbove({ ...context, signal: stop.signal }),
     progress.element,
     status,
     list,

@@ -92,6 +92,21 @@ function said(column: SoftmaxColumn): (Node | string)[] {
   ];
 }
 
+/** The class that the text had before heads were switched off. */
+async function saidBefore(verdict: HTMLElement, { source, signal }: ViewContext): Promise<void> {
+  if (!source.meta.heads_off?.length) return;
+  try {
+    const { data } = await source.slice({ kind: "intact" }, { signal });
+    const was = data.classes as { label: string; probability: number } | null;
+    if (was === null) return;
+    const number = formatPercent(was.probability);
+    const label = h("bdi", {}, visible(was.label));
+    verdict.append(h("span", { class: "aw-muted" }, " with all heads ", label, ` ${number}`));
+  } catch {
+    // A saved page may lack it.
+  }
+}
+
 export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, report, signal } = stage;
   let found: Classification | null = null;
@@ -130,6 +145,7 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
       const gradients = classGradients(between, stage, of);
       const beside = textsBeside(last, stage, of);
       stops.push(gradients.stop, beside.stop);
+      void saidBefore(verdict, stage);
       const compare = classes.labels.length > 1;
       const hear = (ticked: readonly number[]): void => {
         gradients.compare(ticked);
