@@ -80,9 +80,9 @@ it("finds the positions whose first choice is another one now", () => {
       ["left", nd([0.1, 0.2, 0.5])],
     ]),
   };
-  expect(changedIn(slice, [9, 9, 6], [true, false, false])).toEqual([
-    { position: 1, before: "are", probability: 0.6, left: 0.2 },
-  ]);
+  const lost = { position: 1, before: "are", probability: 0.6, left: 0.2 };
+  expect(changedIn(slice, [9, 9, 6], [true, false, false])).toEqual([{ ...lost, changed: true }]);
+  expect(changedIn(slice, [9, 5, 6], [true, false, false])).toEqual([{ ...lost, changed: false }]);
 });
 
 it("takes a head by its numbers, and no other keys", () => {

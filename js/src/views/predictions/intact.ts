@@ -18,9 +18,11 @@ export interface Changed {
   readonly probability: number;
   /** Of the earlier first choice, now. */
   readonly left: number;
+  /** Whether another one is first now. */
+  readonly changed: boolean;
 }
 
-/** Positions whose first choice is another one now; `now` holds the ids of the present ones. */
+/** Positions whose first choice is another one now (`now` holds the ids), or has lost more than half. */
 export function changedIn(
   slice: Slice,
   now: ArrayLike<number>,
@@ -33,7 +35,11 @@ export function changedIn(
     before: vocabulary[id] ?? String(id),
     probability: itemAt(arrayOf(slice, "probabilities").data, position),
     left: itemAt(arrayOf(slice, "left").data, position),
-  })).filter(({ position }) => special[position] !== true && ids[position] !== now[position]);
+    changed: id !== now[position],
+  })).filter(
+    ({ position, changed, probability, left }) =>
+      special[position] !== true && (changed || left < probability / 2),
+  );
 }
 
 const share = (value: number): HTMLElement =>
@@ -56,8 +62,9 @@ export function beforeHeads(context: RunContext): HTMLElement | null {
     .then((slice) => {
       const { topK } = painted;
       const now = Array.from(tokens.text, (_, i) => itemAt(painted.ids.data, i * topK));
-      const changed = changedIn(slice, now, tokens.special);
-      const rows = changed.slice(0, LISTED).map(({ position, before, probability, left }) => {
+      const moved = changedIn(slice, now, tokens.special);
+      const count = moved.filter(({ changed }) => changed).length;
+      const rows = moved.slice(0, LISTED).map(({ position, before, probability, left }) => {
         const button = h(
           "button",
           { class: "aw-intact-at", "data-token": position },
@@ -83,8 +90,10 @@ export function beforeHeads(context: RunContext): HTMLElement | null {
         h(
           "p",
           { class: "aw-view-note" },
-          `Without ${heads} the first choice changes at ${formatCount(changed.length)} of ${formatCount(words)} positions` +
-            (changed.length > rows.length ? `; the first ${rows.length}:` : "."),
+          `Without ${heads} the first choice changes at ${formatCount(count)} of ${formatCount(words)} positions` +
+            (moved.length > rows.length
+              ? `; the first ${rows.length} that changed or lost half:`
+              : "."),
         ),
         ...(rows.length === 0 ? [] : [h("ul", { class: "aw-masked-strip" }, ...rows)]),
       );
