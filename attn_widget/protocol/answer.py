@@ -17,7 +17,7 @@ from attn_widget.checks import shown
 from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
-from attn_widget.protocol import slices, slices_inside  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.protocol import slices, slices_inside, slices_mixing  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import HANDLERS, TAGGED
 from attn_widget.protocol.pack import checked, describe, to_json

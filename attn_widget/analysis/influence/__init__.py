@@ -128,6 +128,19 @@ class InfluenceFigures(AttentionFigures):
         layer = index_in(layer, self.n_layers, "layer")
         return self._once(("mixing_ratio", layer), lambda: ratio_of(run, layer))
 
+    def value_lengths(self, layer: int) -> Float32:
+        """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n]: a weight times it is an entry of ``norms``.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `mixing`; or heads are off.
+        """
+        from attn_widget.influence.mixing import lengths_of
+
+        run = self._require_model("values", of_tokens=True)
+        return lengths_of(run, index_in(layer, self.n_layers, "layer"))
+
     def mixing_rollout(
         self, kind: Mixing, layer: int | None = None, *, progress: Progress | None = None
     ) -> Float32:
