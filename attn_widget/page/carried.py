@@ -121,7 +121,7 @@ def encoded(analysis: Analysis, kind: Any, layer: int, levels: int) -> EncodedWe
 
 
 def recorded(analysis: Analysis, kind: str, layer: int, coded: EncodedWeights) -> Answered:
-    """The code as an answer to the slice ``mixing``."""
+    """The code, recorded as ``mixing_code``: the page answers ``mixing`` from it."""
     arrays: dict[str, Any] = {"codes": coded.codes.astype(np.uint8)}
     if coded.levels > 255:
         arrays = {
@@ -130,7 +130,7 @@ def recorded(analysis: Analysis, kind: str, layer: int, coded: EncodedWeights) -
         }
     if kind == "mixing":
         arrays["ratio"] = analysis.mixing_ratio(layer)
-    request = {"kind": "mixing", "quantity": kind, "layer": layer}
+    request = {"kind": "mixing_code", "quantity": kind, "layer": layer}
     return request, {"levels": coded.levels, "largest": coded.largest}, arrays
 
 

@@ -87,6 +87,21 @@ SCORES: tuple[Request, ...] = (
     {"kind": "scores", "layer": 1, "head": 1},
     {"kind": "scores", "layer": 0, "head": 0, "rows": [2, 4]},
 )
+LENGTHS: tuple[Request, ...] = ({"kind": "value_lengths", "layer": 1},)
+MIXING: tuple[Request, ...] = (
+    {"kind": "mixing", "quantity": "norms", "layer": 1},
+    {"kind": "mixing", "quantity": "norms", "layer": 1, "head": 2},
+    {"kind": "mixing", "quantity": "mixing", "layer": 0},
+    {"kind": "mixing", "quantity": "alti", "layer": 2, "rows": [1, 3]},
+    {"kind": "mixing", "quantity": "value_zeroing", "layer": 1},
+    {"kind": "mixing_rollout", "quantity": "norms", "layer": 1},
+    {"kind": "mixing_rollout", "quantity": "alti", "layer": 2},
+)
+NO_MIXING: tuple[Request, ...] = (
+    {"kind": "mixing_pair", "layer": 1, "query": 2, "key": 1},
+    {"kind": "mixing", "quantity": "value_zeroing", "layer": 0},
+    {"kind": "mixing_rollout", "quantity": "value_zeroing", "layer": 1},
+)
 NEW_WORK: tuple[Request, ...] = (
     {"kind": "flow", "token": 1},
     {"kind": "roles", "seed": 7},
@@ -109,7 +124,8 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         return [(request, how) for requests in lists for request in requests]
 
     whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, WINDOWS)
-    asked = [*told(CODED, COMPUTED, SCORES), *told(REFUSED, NEW_WORK)]
+    whole += told(EXACT, LENGTHS)
+    asked = [*told(CODED, COMPUTED, SCORES, MIXING), *told(REFUSED, NEW_WORK, NO_MIXING)]
     missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}))
     of_classes: tuple[Request, ...] = (
         {"kind": "classification"},
@@ -124,11 +140,11 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
             + told(EXACT, ROWS)
             + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
         ),
-        "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES)),
+        "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING)),
         "held weights and a mask": (
             held(),
             {"tensors": 0},
-            told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK),
+            told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK, MIXING),
         ),
         "classes": (classes, {"tensors": 0}, told(EXACT, of_classes)),
     }
