@@ -33,6 +33,9 @@ export const LABELS: Readonly<Record<Mixing, string>> = {
   value_zeroing: "value zeroing",
 };
 
+/** Why it has no scores. */
+export const NOT_OF_WEIGHTS = "scores belong to weights, not to what is carried";
+
 /** Definitions, as `attn_widget/export/caption.py` has them. */
 export const MIXING: Readonly<Record<Mixing, string>> = {
   norms:

@@ -23,7 +23,8 @@ import { byTouch, pointByTouch } from "../draw/touch";
 import { saveMenu } from "../export/menu";
 import { paper } from "../export/paper";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
-import { headName } from "../figures/names";
+import { placeName } from "../figures/names";
+import { measureOf } from "../figures/quantities";
 import { explain, type SliceFailure } from "../protocol/failure";
 import type { Activity, Source } from "../protocol/types";
 import type { State } from "../state/selection";
@@ -206,10 +207,10 @@ export function createFrame(state: State): Frame {
     function missing(message: string, hint?: string): void {
       const { layer, head: chosen, quantity } = state.get();
       const there = matrix.get();
-      const wanted = quantity === "rollout" ? `Rollout to L${layer}` : headName(layer, chosen);
+      const wanted = placeName({ layer, head: chosen, quantity: measureOf(quantity) });
       parts.missing.textContent =
-        `${wanted} is not loaded.` +
-        (there === null ? "" : ` The picture shows ${headName(there.layer, there.head)}.`);
+        `${wanted.charAt(0).toUpperCase()}${wanted.slice(1)} is not loaded.` +
+        (there === null ? "" : ` The picture shows ${placeName(there)}.`);
       parts.missing.hidden = false;
       report(message, hint);
     }

@@ -8,9 +8,11 @@ const FLOAT = 1e-7;
 export interface Errors {
   /** Null for a profile: its figures are saved with all their digits. */
   readonly code: "weights" | "qk" | null;
+  /** Levels of the encoding "weights". */
   readonly levels: number | null;
   /** Levels of the mean of all heads, if saved separately because some heads were left out. */
   readonly mean_levels: number | null;
+  /** No weight is off by more. */
   readonly error: number;
   readonly score_error: number | null;
   readonly rollout_error: number | null;

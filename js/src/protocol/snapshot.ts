@@ -5,13 +5,13 @@ import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./deco
 import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { PackError, readPack, unpack } from "./pack";
-import { precisionOf } from "./precision";
+import { type Errors, precisionOf } from "./precision";
 import { arrayOf, itemAt } from "./required";
 import { decodeCarried, headNorms, rolloutStep, rowsNormalized } from "./rollout";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
 import { shorterList, softmaxOf } from "./snapshot-predictions";
-import { f32, product, rowsOf, windowOf } from "./snapshot-tensors";
-import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
+import { f32, product, rowsOf, VECTORS, windowOf } from "./snapshot-tensors";
+import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, rowOf } from "./token-row";
 import type {
   HeadIndex,
   Meta,
@@ -26,20 +26,9 @@ import type {
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
 
-export interface SnapshotMeta {
-  /** Null for a profile, which has no weights. */
-  readonly code: "weights" | "qk" | null;
-  /** Levels of the encoding "weights". */
-  readonly levels: number | null;
-  /** Levels of the mean of all heads; null if all of them are saved. */
-  readonly mean_levels: number | null;
+export interface SnapshotMeta extends Errors {
   readonly layers: readonly number[];
   readonly heads: readonly number[];
-  /** No weight is off by more. */
-  readonly error: number;
-  readonly score_error: number | null;
-  readonly rollout_error: number | null;
-  readonly mixing_errors?: Readonly<Record<string, number>>;
   /** Scaling of each saved layer; null if only weights are known. */
   readonly scaling: readonly (number | null)[];
   readonly views: readonly string[];
@@ -69,9 +58,6 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Response(stream).arrayBuffer();
 }
-
-const needsKernel = (what: string): SliceFailure =>
-  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
 
 export class SnapshotSource implements Source {
   readonly live = false;
@@ -265,10 +251,11 @@ export class SnapshotSource implements Source {
       return { data: {}, arrays: new Map([...found.arrays, ["weights", f32(products, n, n)]]) };
     }
     const made = new Map<string, NdArray>([["weights", f32(decodeCarried(coded), n, n)]]);
-    const allowed = (await this.#layer(layer)).arrays.get("allowed");
-    if (allowed !== undefined) made.set("allowed", allowed);
-    const ratio = coded.arrays.get("ratio");
-    if (ratio !== undefined) made.set("ratio", ratio);
+    const masks = (await this.#layer(layer)).arrays;
+    for (const name of ["allowed", "ratio"]) {
+      const array = masks.get(name) ?? coded.arrays.get(name);
+      if (array !== undefined) made.set(name, array);
+    }
     return { data: {}, arrays: made };
   }
 
@@ -381,14 +368,6 @@ export class SnapshotSource implements Source {
 }
 
 const LAST_LAYERS = 6;
-/** Tensors of a head, each by the one of its recorded vectors that it is or is made of. */
-const VECTORS: Readonly<Record<string, string>> = {
-  query: "q",
-  key: "k",
-  value: "v",
-  head_output: "v",
-};
-
 const NAMES = {
   qkv: "What a head computes as q, k and v",
   flow: "The attention flow",

@@ -42,7 +42,7 @@ export function attendedList({ state, signal }: ViewContext): {
     element,
     show(matrix, labels) {
       element.hidden = matrix.size === 0;
-      name.textContent = matrix.quantity === "rollout" ? "Most taken from" : "Most received";
+      name.textContent = matrix.quantity === "weights" ? "Most received" : "Most taken from";
       refill(list, attendedItems(state, matrix, labels));
     },
   };

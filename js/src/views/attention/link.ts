@@ -5,6 +5,7 @@ import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
+import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
 import { vectorStrips } from "./link-vectors";
 
@@ -94,7 +95,7 @@ export function linkCard(
   const possible = matrix.allowed?.subarray(row * matrix.size, (row + 1) * matrix.size);
   const keys = possible?.reduce((sum, one) => sum + Math.sign(one), 0) ?? matrix.size;
   const { errors } = link;
-  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  const called = calledOf(matrix.quantity);
   const weight = figure(called, link.weight, undefined, errors.weight);
   const absent = link.score === null ? waiting : undefined;
   const score = figure("scaled score", link.score, absent, errors.score);
@@ -165,7 +166,7 @@ export function arithmetic(matrix: Matrix, link: Link): HTMLElement {
       sign("="),
     );
   }
-  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  const called = calledOf(matrix.quantity);
   steps.push(figure(called, link.weight, undefined, errors.weight));
   // Where a row is shown whole, share and weight are one number.
   if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
