@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+
 import { afterEach, describe, expect, test } from "vitest";
 import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
@@ -7,6 +8,7 @@ import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import { createMatrix, type Matrix } from "../src/figures/matrix";
 import { createPairNumbers, type Link } from "../src/figures/pairs";
 import { focus } from "../src/frame/focus";
+import * as lazy from "../src/lazy";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Meta, NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
@@ -17,6 +19,7 @@ import { attendedList, groupStrip } from "../src/views/attention/group";
 import { moveCell } from "../src/views/attention/keys";
 import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
 import type { ViewContext } from "../src/views/contract";
+import { giveParts } from "../src/views/contract";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
@@ -244,6 +247,7 @@ describe("the pinned pair", () => {
   });
 
   test("shows q and k value by value, and their products add up to the dot", async () => {
+    giveParts(lazy);
     const made = run();
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, stop.signal);

@@ -1,7 +1,10 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { layerStrips } from "../src/frame/head-grid/layers";
 import type { Slice } from "../src/protocol/types";
 import { createState } from "../src/state/state";
+import { carriedSum } from "../src/views/attention/carried-sum";
+import { vectorStrips } from "../src/views/attention/link-vectors";
 import type { ViewContext, ViewHandle } from "../src/views/contract";
 import type { LazyCode } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
@@ -36,6 +39,9 @@ beforeEach(async () => {
     sentences: draw("sentences"),
     task: draw("task"),
     tree: draw("tree"),
+    vectorStrips,
+    carriedSum,
+    layerStrips,
     printing: () => ({ print: async () => undefined }),
   };
 });

@@ -7,7 +7,7 @@ import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
 import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
-import { vectorStrips } from "./link-vectors";
+import { laterParts } from "../contract";
 
 /** Tags of a token; null when unknown. */
 export interface TokenFacts {
@@ -186,6 +186,7 @@ export function linkStrip(
   link: Link,
   facts: TokenFacts,
   unpin: () => void,
+  sum: HTMLElement | null = null,
 ): HTMLElement {
   const close = h(
     "button",
@@ -202,8 +203,11 @@ export function linkStrip(
     "div",
     { class: "aw-pinned" },
     heading,
-    link.q === null || link.k === null ? null : vectorStrips(host, link.q, link.k),
+    link.q === null || link.k === null
+      ? null
+      : (laterParts()?.vectorStrips(host, link.q, link.k) ?? null),
     arithmetic(matrix, link),
+    sum,
     link.absent === null ? null : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
     close,
   );

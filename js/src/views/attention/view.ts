@@ -19,7 +19,7 @@ import { beyondOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
 import { itemAt } from "../../protocol/required";
-import type { ViewContext, ViewHandle } from "../contract";
+import { laterParts, type ViewContext, type ViewHandle, withParts } from "../contract";
 import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
@@ -224,6 +224,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
             numbers.of(matrix, row, column),
             facts,
             () => state.set({ pair: null }),
+            laterParts()?.carriedSum(stage, matrix, row, column),
           ),
     );
   }
@@ -365,6 +366,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     },
     signal,
   );
+  withParts(showPair, signal);
   askLanguage(source, signal, (found) => {
     language = found;
     findBoundaries();
