@@ -47,7 +47,6 @@ def carried(
     selection: Mapping[str, Any],
     layers: Sequence[int],
     room: float,
-    error: float,
 ) -> Carried:
     """Mixing matrices of the layers for which there is room; those of the selection always.
 
@@ -59,8 +58,6 @@ def carried(
         Those that the page has.
     room : float
         Bytes, not compressed.
-    error : float
-        The largest error of a weight that the page shows.
     """
     found = Carried()
     chosen = selection["layer"]
@@ -73,11 +70,9 @@ def carried(
     for layer in sorted(layers, key=lambda one: (one != chosen, one)):
         lengths = 4 * n * analysis.n_heads
         if left >= lengths or ("norms", layer) in must:
-            for answer in record(analysis, {"kind": "value_lengths", "layer": layer}):
-                found.answers.append(answer)
-                longest = float(answer[2]["lengths"].max(initial=0))
-                raise_to(found.errors, "norms", error * longest + ROUNDING * longest)
-                left -= lengths
+            # A head's norms are its weights times these, and as far off as the weights.
+            found.answers += record(analysis, {"kind": "value_lengths", "layer": layer})
+            left -= lengths
         for kind in MIXINGS:
             quick = kind != "value_zeroing" or (short and layer == chosen)
             if (kind, layer) not in must and (left < each or not quick):

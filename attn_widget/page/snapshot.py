@@ -143,7 +143,7 @@ def snapshot(
         rollout_error = error_of_rollout(analysis, kept_layers, means)
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
         room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
-        mixed = carried(analysis, chosen, kept_layers, room, error)
+        mixed = carried(analysis, chosen, kept_layers, room)
         room -= mixed.bytes
         opens = opens_on(analysis, chosen, kept_layers, way[0], light=light)
         if not (opens and has(chosen, mixed)):

@@ -2,8 +2,9 @@
 
 export { printing } from "./export/print";
 export { layerStrips } from "./frame/head-grid/layers";
-export { carriedSum } from "./views/attention/carried-sum";
-export { vectorStrips } from "./views/attention/link-vectors";
+export { carriedSum } from "./views/attention/later/carried-sum";
+export { groupStrip } from "./views/attention/later/group-strip";
+export { vectorStrips } from "./views/attention/later/link-vectors";
 export { inside } from "./views/inside/view";
 export { sentences } from "./views/sentences/view";
 export { task } from "./views/task/view";

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { layerStrips } from "../src/frame/head-grid/layers";
 import type { Slice } from "../src/protocol/types";
 import { createState } from "../src/state/state";
-import { carriedSum } from "../src/views/attention/carried-sum";
-import { vectorStrips } from "../src/views/attention/link-vectors";
+import { carriedSum } from "../src/views/attention/later/carried-sum";
+import { groupStrip } from "../src/views/attention/later/group-strip";
+import { vectorStrips } from "../src/views/attention/later/link-vectors";
 import type { ViewContext, ViewHandle } from "../src/views/contract";
 import type { LazyCode } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
@@ -41,6 +42,7 @@ beforeEach(async () => {
     tree: draw("tree"),
     vectorStrips,
     carriedSum,
+    groupStrip,
     layerStrips,
     printing: () => ({ print: async () => undefined }),
   };

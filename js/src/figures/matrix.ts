@@ -66,11 +66,16 @@ function errorsOf(
   quantity: Matrix["quantity"],
   units: readonly Unit[],
   head: HeadIndex,
+  longest: unknown,
 ): Pick<Matrix, "error" | "scoreError"> {
   if (precision === undefined) return {};
   const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
   return {
     error: (value, terms = 1) => {
+      if (typeof longest === "number" && longest > 0) {
+        // Of a weight times a length: the bound of a weight is concave, so the largest length will do.
+        return longest * precision.weight(value / longest, pieces * terms);
+      }
       const off = quantity === "rollout" ? precision.rollout : precision.mixing?.[quantity];
       return off === undefined
         ? precision.weight(value, pieces * terms, head === "mean")
@@ -229,7 +234,7 @@ export function createMatrix(
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
         ...maxima(projected, units),
         received: received(projected, size, size),
-        ...errorsOf(source, quantity, units, selection.head),
+        ...errorsOf(source, quantity, units, selection.head, weights.data.longest),
         ...(ratio === undefined ? {} : { ratio: ratio as Float32Array }),
         unitOf: (token) => unitOfToken(units, token),
       };

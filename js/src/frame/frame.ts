@@ -215,6 +215,7 @@ export function createFrame(state: State): Frame {
       report(message, hint);
     }
     const found = matrix.on(() => {
+      if (!parts.missing.hidden) messages.clearReport();
       parts.missing.hidden = true;
     });
 

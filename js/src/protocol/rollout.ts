@@ -10,15 +10,16 @@ export function decodeCarried({ data, arrays }: Slice): Float32Array {
   return squaresOf(arrayOf({ arrays }, "codes").data, arrays.get("fine")?.data, largest, levels);
 }
 
-/** A head's weights times the lengths of what they carry (`value_lengths`), `[n, n]`. */
+/** A head's weights times the lengths of what they carry (`value_lengths`), `[n, n]`, and the largest length. */
 export function headNorms(
   weights: TypedArray,
   { arrays }: Slice,
   head: number,
   n: number,
-): Float32Array {
+): { norms: Float32Array; longest: number } {
   const lengths = arrayOf({ arrays }, "lengths").data.subarray(head * n, (head + 1) * n);
-  return Float32Array.from(weights, (weight, i) => weight * (lengths[i % n] as number));
+  const norms = Float32Array.from(weights, (weight, i) => weight * (lengths[i % n] as number));
+  return { norms, longest: Math.max(0, ...lengths) };
 }
 
 /** Rows divided by their sums; a row of zeros stays. */

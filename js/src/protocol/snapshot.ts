@@ -247,8 +247,9 @@ export class SnapshotSource implements Source {
     const coded = this.#replay(recorded);
     if (head != null) {
       const found = await this.slice({ kind: "weights", layer, head });
-      const products = headNorms(arrayOf(found, "weights").data, coded, head, n);
-      return { data: {}, arrays: new Map([...found.arrays, ["weights", f32(products, n, n)]]) };
+      const { norms, longest } = headNorms(arrayOf(found, "weights").data, coded, head, n);
+      const arrays = new Map([...found.arrays, ["weights", f32(norms, n, n)] as const]);
+      return { data: { longest }, arrays };
     }
     const made = new Map<string, NdArray>([["weights", f32(decodeCarried(coded), n, n)]]);
     const masks = (await this.#layer(layer)).arrays;

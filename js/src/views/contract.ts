@@ -102,6 +102,11 @@ export interface LayerStrips {
 /** Parts of the page whose code comes after the first picture, with that of the lazy views. */
 export interface LaterParts {
   readonly vectorStrips: (host: Element, q: Float32Array, k: Float32Array) => HTMLElement;
+  readonly groupStrip: (
+    context: ViewContext,
+    matrix: Matrix,
+    labels: readonly string[],
+  ) => HTMLElement | null;
   readonly carriedSum: (
     context: ViewContext,
     matrix: Matrix,

@@ -129,10 +129,6 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   /** A quantity of a layer is shown: one cell a layer. */
   let layered = false;
   let strips: LayerStrips | null = null;
-  withParts(() => {
-    strips = laterParts()?.layerStrips?.(element, stage, paint) ?? null;
-    paint();
-  }, signal);
 
   let pressed: HTMLButtonElement[] = [];
   /** Where Tab enters the grid. */
@@ -385,6 +381,10 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
     { signal },
   );
+  withParts(() => {
+    strips = laterParts()?.layerStrips?.(element, stage, paint) ?? null;
+    paint();
+  }, signal);
   mark();
   describe();
   void reshade();

@@ -142,7 +142,7 @@ export function attentionControls(
       });
     }
     note.hidden = absent === null && definition === null;
-    const layered = hasHead(selection.quantity) ? "" : " Of a layer: no head is chosen.";
+    const layered = hasHead(selection.quantity) ? "" : " It is of the layer, not of a head.";
     note.textContent =
       definition !== null
         ? definition + (isRolled(selection.quantity) ? "" : layered)

@@ -208,7 +208,9 @@ export function linkStrip(
       : (laterParts()?.vectorStrips(host, link.q, link.k) ?? null),
     arithmetic(matrix, link),
     sum,
-    link.absent === null ? null : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
+    link.absent === null || sum !== null
+      ? null
+      : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
     close,
   );
 }

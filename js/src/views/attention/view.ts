@@ -23,7 +23,7 @@ import { laterParts, type ViewContext, type ViewHandle, withParts } from "../con
 import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
-import { attendedList, groupStrip } from "./group";
+import { attendedList } from "./group";
 import { listenToMap } from "./keys";
 import { askLanguage, type Language } from "./language";
 import { flowGap, flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
@@ -202,7 +202,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   function showGroup(): void {
     if (matrix === null) return;
-    const found = groupStrip(stage, matrix, labels);
+    const found = laterParts()?.groupStrip(stage, matrix, labels) ?? null;
     group.replaceChildren(...(found === null ? [] : [found]));
   }
 
@@ -366,7 +366,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     },
     signal,
   );
-  withParts(showPair, signal);
+  withParts(mark, signal);
   askLanguage(source, signal, (found) => {
     language = found;
     findBoundaries();

@@ -1,12 +1,12 @@
 /** A pinned pair of what attention carries: its factors, and the sum of a layer's output that closes. */
 
-import { h } from "../../draw/dom";
-import { exact, formatNumber } from "../../figures/format";
-import type { Matrix } from "../../figures/matrix";
-import { hasHead, isRolled } from "../../figures/quantities";
-import { explain, isAbort } from "../../protocol/failure";
-import { arrayOf, itemAt } from "../../protocol/required";
-import type { ViewContext } from "../contract";
+import { h } from "../../../draw/dom";
+import { exact, formatNumber } from "../../../figures/format";
+import type { Matrix } from "../../../figures/matrix";
+import { hasHead, isRolled } from "../../../figures/quantities";
+import { explain, isAbort } from "../../../protocol/failure";
+import { arrayOf, itemAt } from "../../../protocol/required";
+import type { ViewContext } from "../../contract";
 
 /** Enough that a sum closes as it is written. */
 const DIGITS = 5;
