@@ -140,7 +140,11 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
             + told(EXACT, ROWS)
             + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
         ),
-        "bytes": (model, {"tensors": 0, "most": 0}, told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING)),
+        "bytes": (
+            model,
+            {"tensors": 0, "most": 0},
+            told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING),
+        ),
         "held weights and a mask": (
             held(),
             {"tensors": 0},
