@@ -526,6 +526,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
 }
 SLICES = (
     "weights", "scores", "qkv", "metrics", "predictions", "softmax", "language", "rollout", "flow",
+    "mixing", "mixing_rollout", "mixing_pair", "value_lengths",
     "layer_change", "specialization", "patterns", "roles", "sentences", "drill", "tensor", "hidden_path",
     "residuals", "architecture", "classification", "next_sentence", "first_token", "class_gradient", "beside",
     "run", "mask", "cancel",
@@ -533,6 +534,7 @@ SLICES = (
 ASKED = (
     "layer", "head", "rows", "cols", "tau", "mode", "top_k", "position", "token_ids", "token", "seed",
     "aggregation", "a", "b", "name", "label", "text", "text_pair", "truncation", "tokens",
+    "quantity", "query", "key",
 )  # fmt: skip
 
 

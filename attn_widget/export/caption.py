@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from attn_widget.figures.metrics import TAU
+from attn_widget.protocol.selection import OF_A_HEAD as HEADED
 from attn_widget.protocol.selection import Selection
 
 # As in js/src/views/*/index.ts.
@@ -24,6 +25,17 @@ ROLLOUT = (
     "head, half the identity."
 )
 SCORES = " Shown: scaled scores QKᵀ / √d_k, before the softmax."
+MIXING: dict[str, str] = {
+    "norms": "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of what a head brings from each token; of the "
+    "mean head, that of the sum of all heads.",
+    "mixing": "Mixing (Kobayashi et al. 2021): the length of each token's part of the layer's output, residual and "
+    "LayerNorm included.",
+    "alti": "ALTI (Ferrando et al. 2022): by how much each token's part brings the layer's output nearer; rows sum "
+    "to 1.",
+    "value_zeroing": "Value zeroing (Mohebbi et al. 2023): how far the layer's output turns when a token's values "
+    "are zero; rows sum to 1.",
+}
+ROLLED_MIXING = "The layers up to this one multiplied, rows scaled to 1. "
 OPTIONS: dict[str, tuple[str, ...]] = {
     "attention": ("quantity", "words", "special", "scale", "token", "pair", "group"),
     "heads": ("metric",),
@@ -47,6 +59,9 @@ def definition_of(view: str, quantity: str) -> str:
     """Definition of a view's numbers."""
     if view in OF_A_HEAD and quantity == "rollout":
         return ROLLOUT
+    kind = quantity.removesuffix("_rollout")
+    if view in OF_A_HEAD and kind in MIXING:
+        return (ROLLED_MIXING if kind != quantity else "") + MIXING[kind]
     scores = SCORES if view == "attention" and quantity == "scores" else ""
     return DEFINITIONS[view] + scores
 
@@ -68,7 +83,7 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
     """
     model, profile = meta["model"], meta["profile"]
     quantity = selection.quantity
-    rollout = view in OF_A_HEAD and quantity == "rollout"
+    headless = view in OF_A_HEAD and quantity not in HEADED
     selected = view in OF_A_SELECTED_HEAD
     chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}
     own = OWN.get(view, {})
@@ -84,7 +99,7 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
         **({"heads_off": meta["heads_off"]} if meta.get("heads_off") else {}),
         "profile": profile and {"n_texts": profile["n_texts"], "seed": profile["seed"]},
         "layer": selection.layer if selected else None,
-        "head": selection.head if selected and not rollout else None,
+        "head": selection.head if selected and not headless else None,
         "definition": definition_of(view, quantity),
         "options": {**chosen, **own},
         "versions": meta["versions"],

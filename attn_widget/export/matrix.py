@@ -1,4 +1,4 @@
-"""The matrix on screen: weights, scores or rollout between the tokens or words that are shown."""
+"""The matrix on screen: a quantity between the tokens or words that are shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.export.units import Unit, project, project_allowed, spans, units_of
 from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.protocol.selection import MIXINGS, ROLLED
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -25,12 +26,13 @@ class ShownMatrix:
     ----------
     units : list of m Unit
     weights : float32 [m, m]
-        Attention weights, or rollout.
+        Attention weights, rollout, or what attention carries.
     allowed : bool [m, m] or None
         False where the model's mask forbids a cell; None: every cell is possible.
     scores : float32 [m, m] or None
         Scaled scores, where this selection has them.
     rollout : bool
+        Of all layers so far.
     """
 
     units: list[Unit]
@@ -40,10 +42,12 @@ class ShownMatrix:
     rollout: bool
 
 
-def scores_absent(analysis: Analysis, head: Any, *, merged: bool, rollout: bool) -> str | None:
+def scores_absent(analysis: Analysis, head: Any, quantity: str, *, merged: bool) -> str | None:
     """Why a selection has no scores; None when it has."""
-    if rollout:
+    if quantity == "rollout" or quantity in ROLLED:
         return "rollout mixes heads and layers"
+    if quantity in MIXINGS:
+        return "scores belong to weights, not to what is carried"
     if not analysis.trace.has_scores:
         return "this run holds weights alone, its scores were not recorded"
     if head == "mean":
@@ -64,14 +68,15 @@ def shown_matrix(
         Whether scores are there with words switched on, as long as no word has several tokens.
     """
     layer, head = selection.place
-    rollout = selection.quantity == "rollout"
+    quantity = selection.quantity
+    rollout = quantity == "rollout" or quantity in ROLLED
     units = units_of(analysis, words=selection.words, special=selection.special)
-    whole = analysis.rollout(layer) if rollout else analysis.attention(layer, head)
+    whole = matrix_of(analysis, selection)
     mask = None if rollout else analysis.trace.allowed(layer)
     several = any(unit.end - unit.token > 1 for unit in units)
     merged = several if words_have_scores else selection.words
     scores = None
-    if scores_absent(analysis, head, merged=merged, rollout=rollout) is None:
+    if scores_absent(analysis, head, quantity, merged=merged) is None:
         scores = at_units(analysis.scores(layer, head), units)  # pyright: ignore[reportArgumentType]
     return ShownMatrix(
         units,
@@ -80,6 +85,21 @@ def shown_matrix(
         scores,
         rollout,
     )
+
+
+def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
+    """The whole matrix of a selection's layer, head and quantity, float32 [n, n]; weights where it is scores."""
+    layer, head = selection.place
+    quantity: Any = selection.quantity
+    if quantity == "rollout":
+        return analysis.rollout(layer)
+    if quantity in ROLLED:
+        return analysis.mixing_rollout(quantity.removesuffix("_rollout"), layer)
+    if quantity == "norms":
+        return analysis.mixing(quantity, layer, None if head == "mean" else head)
+    if quantity in MIXINGS:
+        return analysis.mixing(quantity, layer)
+    return analysis.attention(layer, head)
 
 
 def at_units(scores: Float32, units: Sequence[Unit]) -> Float32:
@@ -101,7 +121,7 @@ def shown_values(analysis: Analysis, selection: Selection) -> Float32:
     if selection.quantity == "scores":
         if shown.scores is None:
             reason = scores_absent(
-                analysis, selection.head, merged=selection.words, rollout=shown.rollout
+                analysis, selection.head, selection.quantity, merged=selection.words
             )
             raise NotAvailableError(
                 f"The selection has no scores: {reason}.", "Set quantity to 'weights'."

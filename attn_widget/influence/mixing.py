@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from attn_widget.errors import NotAvailableError
 from attn_widget.figures import mixing as figures
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import OutputDecomposition
@@ -53,6 +54,20 @@ def mixing_layers(
 def norms_of_heads(run: Run, layer: int) -> Float32:
     """``||A^h_ij v_j^h W_O^h||`` of a layer's heads, float32 [H, n, n]."""
     return figures.head_norms(*projected(run, layer))
+
+
+def lengths_of(run: Run, layer: int) -> Float32:
+    """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n].
+
+    Raises
+    ------
+    NotAvailableError
+        Heads are off: what they give is not their weights times these.
+    """
+    _, values, projection = projected(run, layer)
+    if run.encoder.heads_off:
+        raise NotAvailableError("Heads are off in this run: weights do not tell what they carry.")
+    return np.linalg.norm(values @ projection, axis=-1)
 
 
 def ratio_of(run: Run, layer: int) -> Float32:

@@ -17,6 +17,7 @@ from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
+from attn_widget.page.carried import carried, has
 from attn_widget.page.encodings.chunks import (
     ENCODINGS,
     Code,
@@ -155,7 +156,12 @@ def snapshot(
         error = max(errors, default=0.0)
         score_error = max(score_errors, default=None)
         rollout_error = error_of_rollout(analysis, kept_layers, means)
-        if not opens_on(analysis, chosen, kept_layers, way[0], light=light):
+        used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
+        room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
+        mixed = carried(analysis, chosen, kept_layers, room)
+        room -= mixed.bytes
+        opens = opens_on(analysis, chosen, kept_layers, way[0], light=light)
+        if not (opens and has(chosen, mixed)):
             chosen["quantity"] = "weights"
         about = {
             "code": way[0],
@@ -166,20 +172,19 @@ def snapshot(
             "error": error,
             "score_error": score_error,
             "rollout_error": rollout_error,
+            "mixing_errors": mixed.errors,
             "scaling": scalings(analysis, kept_layers),
             "views": list(views),
             "selection": chosen,
             "title": title,
         }
-        used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
-        room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
         others = ({"kind": "beside"},) if analysis.beside else ()
         requests = (
             (*LIGHT, *others)
             if light
             else wanted(analysis, masked=masked and "predictions" in views)
         )
-        answers = chain.from_iterable(record(analysis, request) for request in requests)
+        answers = chain(mixed.answers, *(record(analysis, request) for request in requests))
         if "why" in views:
             explained = why if why is not None else targets_of(analysis, chosen, light=light)
             whole = why is not None or (analysis.n_tokens <= MASKED_TOKENS and chosen["target"])
@@ -270,6 +275,7 @@ def profile_snapshot(source: Source, selection: Selection, title: str) -> Snapsh
         "error": 0.0,
         "score_error": None,
         "rollout_error": None,
+        "mixing_errors": {},
         "scaling": [None] * profile.n_layers,
         "views": list(source.views),
         "selection": selection.as_dict(source.options),

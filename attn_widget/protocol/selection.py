@@ -13,7 +13,10 @@ from attn_widget.influence.methods import METHODS
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role", "effect")
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why")
-QUANTITIES = ("weights", "scores", "rollout")
+MIXINGS = ("norms", "mixing", "alti", "value_zeroing")  # of docs/influence.md, section 1
+ROLLED = tuple(f"{kind}_rollout" for kind in MIXINGS)
+QUANTITIES = ("weights", "scores", "rollout", *MIXINGS, *ROLLED)
+OF_A_HEAD = ("weights", "scores", "norms")  # the others are of a layer, or of all layers so far
 SCALES = ("words", "head", "unit", "sqrt")
 THEMES = ("auto", "light", "dark")
 LARGEST_HEIGHT = 100_000  # px

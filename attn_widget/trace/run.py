@@ -19,7 +19,6 @@ from attn_widget.checks import (
     slice_in,
 )
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Float64
 from attn_widget.model.classification import (
     NEXT_SENTENCE_LABELS,
     ClassProbabilities,
@@ -137,9 +136,9 @@ class Run:
                 self._predictions[mode, top_k] = found
             return found
 
-    def probabilities_of(self, ids: NDArray[np.integer[Any]]) -> Float64:
+    def probabilities_of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The probability of one vocabulary entry at each position, float64 [n]; ``ids`` [n]."""
-        found: list[Float64] = []
+        found: list[NDArray[np.float64]] = []
         for start in range(0, len(ids), ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, len(ids)))
             shares = self.trace.logits_tensor(rows).double().softmax(dim=-1).cpu().numpy()

@@ -143,7 +143,7 @@ class Exports:
     def to_numpy(self) -> Float32:
         """The matrix of the Attention view, float32 [m, m]: rows are queries, columns keys.
 
-        Weights, scores or rollout (`quantity`) of the selected layer and head, between the tokens or
+        The `quantity` (weights by default) of the selected layer and head, between the tokens or
         words that are shown (`words`, `special`); NaN where the model's mask forbids a cell.
 
         Raises

@@ -109,7 +109,8 @@ class AttentionWidget(SourceWidget, RunningWidget):
     view = t.Enum(VIEWS, "attention").tag(sync=True)
     """The chosen view: the name of a tab, in lower case. Default ``"attention"``."""
     quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
-    """Quantity of the matrix: ``"weights"`` (default), ``"scores"`` or ``"rollout"``."""
+    """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; what attention carries:
+    ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollout of these, ``"alti_rollout"`` ..."""
     group = t.List(t.Int()).tag(sync=True)
     """Tokens gathered for a sum. Default none."""
     top_k = t.Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)

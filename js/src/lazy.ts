@@ -1,6 +1,10 @@
-/** Entry: the lazy views and printing. A bundle of its own in notebooks, part of the page where that is saved. */
+/** Entry: the lazy views, printing, and parts of other views. A bundle of its own in notebooks, part of the page where that is saved. */
 
 export { printing } from "./export/print";
+export { layerStrips } from "./frame/head-grid/layers";
+export { carriedSum } from "./views/attention/later/carried-sum";
+export { groupStrip } from "./views/attention/later/group-strip";
+export { vectorStrips } from "./views/attention/later/link-vectors";
 export { inside } from "./views/inside/view";
 export { sentences } from "./views/sentences/view";
 export { task } from "./views/task/view";

@@ -1,22 +1,28 @@
 // @vitest-environment jsdom
+
 import { afterEach, describe, expect, test } from "vitest";
 import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 import { maximum, received } from "../src/figures/derive/matrix";
 import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import { createMatrix, type Matrix } from "../src/figures/matrix";
+import { matrixName, placeName, spokenMatrix } from "../src/figures/names";
 import { createPairNumbers, type Link } from "../src/figures/pairs";
 import { focus } from "../src/frame/focus";
+import * as lazy from "../src/lazy";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Meta, NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
 import { createState } from "../src/state/state";
 import { attentionControls } from "../src/views/attention/controls";
 import { cellTable } from "../src/views/attention/export";
-import { attendedList, groupStrip } from "../src/views/attention/group";
+import { attendedList } from "../src/views/attention/group";
 import { moveCell } from "../src/views/attention/keys";
+import { carriedSum } from "../src/views/attention/later/carried-sum";
+import { groupStrip } from "../src/views/attention/later/group-strip";
 import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
 import type { ViewContext } from "../src/views/contract";
+import { giveParts } from "../src/views/contract";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
@@ -50,6 +56,8 @@ const ROLLOUT = Float32Array.from({ length: N * N }, (_, cell) =>
   Math.floor(cell / N) === cell % N ? 0.6 : 0.1,
 );
 
+const LENGTHS = Float32Array.from({ length: 2 * N }, (_, i) => 1 + i);
+
 interface Run {
   readonly stage: ViewContext;
   readonly asked: SliceRequest[];
@@ -71,6 +79,9 @@ function run(
   const answers: Record<string, () => Slice> = {
     weights: () => ({ data: {}, arrays: new Map([["weights", array(WEIGHTS, [N, N])]]) }),
     rollout: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
+    mixing: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
+    mixing_rollout: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
+    value_lengths: () => ({ data: {}, arrays: new Map([["lengths", array(LENGTHS, [2, N])]]) }),
     scores: () => ({ data: {}, arrays: new Map([["scores", array(SCORES, [N, N])]]) }),
     qkv: () => ({
       data: { scaling: SCALING },
@@ -159,7 +170,72 @@ describe("the matrix on screen", () => {
   });
 });
 
+describe("what attention carries", () => {
+  test("is of the head, of the layer, or of all layers so far", async () => {
+    const made = run({ quantity: "norms", layer: 1, head: 2 });
+    await settled();
+    made.stage.state.set({ head: "mean" });
+    await settled();
+    made.stage.state.set({ quantity: "alti" });
+    await settled();
+    made.stage.state.set({ head: 0 });
+    await settled();
+    made.stage.state.set({ quantity: "alti_rollout" });
+    await settled();
+    expect(made.asked).toEqual([
+      { kind: "mixing", quantity: "norms", layer: 1, head: 2 },
+      { kind: "mixing", quantity: "norms", layer: 1, head: null },
+      { kind: "mixing", quantity: "alti", layer: 1, head: null },
+      { kind: "mixing_rollout", quantity: "alti", layer: 1 },
+    ]);
+  });
+
+  test("is named with the layer or the head that it is of", () => {
+    const name = (quantity: Matrix["quantity"], head: Matrix["head"] = 5) =>
+      matrixName({ layer: 3, head, quantity });
+    expect(name("norms")).toBe("norms · L3 · H5");
+    expect(name("norms", "mean")).toBe("norms · L3");
+    expect(name("value_zeroing")).toBe("value zeroing · L3");
+    expect(name("alti_rollout")).toBe("rollout of ALTI, layers 0–3");
+    expect(placeName({ layer: 3, head: 5, quantity: "alti_rollout" })).toBe(
+      "rollout of ALTI to L3",
+    );
+    expect(spokenMatrix({ layer: 3, head: 5, quantity: "mixing" })).toBe("mixing of layer 3");
+  });
+
+  test("opens the factors of a head's norm, and why a word has none", async () => {
+    const made = run({ quantity: "norms", layer: 0, head: 1 });
+    const matrix = await shownBy(made);
+    const opened = carriedSum(made.stage, matrix, 2, 3)!;
+    await settled();
+    const numbers = [...opened.querySelectorAll<HTMLElement>("[data-aw-value]")].map((one) =>
+      Number(one.dataset.awValue),
+    );
+    expect(numbers[0]).toBeCloseTo(WEIGHTS[2 * N + 3]!, 6);
+    expect(numbers[1]).toBeCloseTo(LENGTHS[N + 3]!, 6);
+    expect(numbers[2]).toBeCloseTo(WEIGHTS[2 * N + 3]! * LENGTHS[N + 3]!, 6);
+    expect(carriedSum(made.stage, { ...matrix, quantity: "weights" }, 2, 3)).toBeNull();
+    const units = matrix.units.map((unit, i) => (i === 2 ? { ...unit, end: unit.end + 1 } : unit));
+    expect(carriedSum(made.stage, { ...matrix, units }, 2, 3)!.textContent).toContain("A word");
+  });
+});
+
 describe("the quantity", () => {
+  test("of what attention carries is chosen in a list, with its definition", () => {
+    const made = run();
+    const { head } = controls(made);
+    const select = head.querySelector<HTMLSelectElement>("[data-aw-part=carried-quantity]")!;
+    select.value = "alti";
+    select.dispatchEvent(new Event("change"));
+    expect(made.stage.state.get().quantity).toBe("alti");
+    const note = head.querySelector("[data-aw-part=quantity-note]")!;
+    expect(note.textContent).toContain("ALTI (Ferrando et al. 2022)");
+    expect(note.textContent).toContain("of the layer, not of a head");
+    expect(option(head, "weights").getAttribute("aria-pressed")).toBe("false");
+    made.stage.state.set({ quantity: "weights" });
+    expect(select.value).toBe("");
+  });
+
   const controls = (made: Run) =>
     attentionControls(document.body, made.stage, {
       zoom: () => undefined,
@@ -244,6 +320,7 @@ describe("the pinned pair", () => {
   });
 
   test("shows q and k value by value, and their products add up to the dot", async () => {
+    giveParts(lazy);
     const made = run();
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, stop.signal);

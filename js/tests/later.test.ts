@@ -1,7 +1,11 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { layerStrips } from "../src/frame/head-grid/layers";
 import type { Slice } from "../src/protocol/types";
 import { createState } from "../src/state/state";
+import { carriedSum } from "../src/views/attention/later/carried-sum";
+import { groupStrip } from "../src/views/attention/later/group-strip";
+import { vectorStrips } from "../src/views/attention/later/link-vectors";
 import type { ViewContext, ViewHandle } from "../src/views/contract";
 import type { LazyCode } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
@@ -37,6 +41,10 @@ beforeEach(async () => {
     task: draw("task"),
     why: draw("why"),
     tree: draw("tree"),
+    vectorStrips,
+    carriedSum,
+    groupStrip,
+    layerStrips,
     printing: () => ({ print: async () => undefined }),
   };
 });

@@ -128,6 +128,15 @@ describe("a caption", () => {
     expect(captionOf(meta, select(), viewOf("sentences")).layer).toBeNull();
   });
 
+  it("says what is carried, with the head or without one", () => {
+    const norms = captionOf(meta, select({ quantity: "norms" }), viewOf("attention"));
+    expect(norms).toMatchObject({ layer: 1, head: 2 });
+    expect(norms.definition).toMatch(/^Norms/);
+    const alti = captionOf(meta, select({ quantity: "alti_rollout" }), viewOf("tree"));
+    expect(alti.head).toBeNull();
+    expect(alti.definition).toMatch(/^The layers up to this one multiplied.*ALTI/);
+  });
+
   it("cuts a long text at whole characters", () => {
     expect(cut("👩".repeat(200))).toBe(`${"👩".repeat(119)}…`);
     expect(cut("short")).toBe("short");
@@ -137,6 +146,9 @@ describe("a caption", () => {
     ["tree", {}, "attn_widget-tree-L1H2.png"],
     ["tree", { head: "mean" }, "attn_widget-tree-L1mean.png"],
     ["attention", { quantity: "rollout" }, "attn_widget-attention-rollout-L1.png"],
+    ["attention", { quantity: "norms" }, "attn_widget-attention-norms-L1H2.png"],
+    ["tree", { quantity: "value_zeroing" }, "attn_widget-tree-value_zeroing-L1.png"],
+    ["attention", { quantity: "alti_rollout" }, "attn_widget-attention-rollout-alti-L1.png"],
     ["predictions", {}, "attn_widget-predictions.png"],
     [`../${"x".repeat(200)}`, {}, /^[\w.-]{1,80}$/],
   ])("gives %s a safe file name", (view, change, expected) => {

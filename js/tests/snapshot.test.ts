@@ -63,6 +63,11 @@ function bound(source: SnapshotSource, request: SliceRequest, n: number): number
   const { kind, aggregation } = fieldsOf(request);
   const { error, score_error, rollout_error } = source.meta.snapshot;
   if (kind === "scores") return score_error!;
+  const { quantity } = request as { quantity?: string };
+  const carried = kind === "mixing_rollout" ? `${quantity}_rollout` : quantity;
+  const { head } = request as { head?: number };
+  if (carried === "norms" && head !== undefined) return 10 * error; // no length here is above 10
+  if (carried !== undefined) return source.meta.snapshot.mixing_errors![carried]!;
   if (kind === "rollout") return rollout_error!;
   // A sum over the words of a sentence.
   return kind === "sentences" && aggregation === "mass" ? n * error : error;

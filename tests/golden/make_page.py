@@ -98,11 +98,27 @@ SCORES: tuple[Request, ...] = (
     {"kind": "scores", "layer": 1, "head": 1},
     {"kind": "scores", "layer": 0, "head": 0, "rows": [2, 4]},
 )
+LENGTHS: tuple[Request, ...] = ({"kind": "value_lengths", "layer": 1},)
+MIXING: tuple[Request, ...] = (
+    {"kind": "mixing", "quantity": "norms", "layer": 1},
+    {"kind": "mixing", "quantity": "norms", "layer": 1, "head": 2},
+    {"kind": "mixing", "quantity": "mixing", "layer": 0},
+    {"kind": "mixing", "quantity": "alti", "layer": 2, "rows": [1, 3]},
+    {"kind": "mixing", "quantity": "value_zeroing", "layer": 1},
+    {"kind": "mixing_rollout", "quantity": "norms", "layer": 1},
+    {"kind": "mixing_rollout", "quantity": "alti", "layer": 2},
+)
+NO_MIXING: tuple[Request, ...] = (
+    {"kind": "mixing_pair", "layer": 1, "query": 2, "key": 1},
+    {"kind": "mixing", "quantity": "value_zeroing", "layer": 0},
+    {"kind": "mixing_rollout", "quantity": "value_zeroing", "layer": 1},
+)
 NEW_WORK: tuple[Request, ...] = (
     {"kind": "flow", "token": 1},
     {"kind": "roles", "seed": 7},
     {"kind": "metrics", "tau": 0.05},
     {"kind": "weights", "layer": 9, "head": 0},
+    {"kind": "intact"},
     {"kind": "nothing"},
 )
 
@@ -119,10 +135,10 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
     def told(how: str, *lists: tuple[Request, ...]) -> list[tuple[Request, str]]:
         return [(request, how) for requests in lists for request in requests]
 
-    whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, OF_A_TARGET, WINDOWS)
+    whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, OF_A_TARGET, WINDOWS, LENGTHS)
     silent = ExportOptions(why=[])  # a random model's likeliest words are nearly alike
     explained = ExportOptions(why=[aw.target(**TARGET), aw.target(next_sentence=True)])
-    asked = [*told(CODED, COMPUTED, SCORES), *told(REFUSED, NEW_WORK)]
+    asked = [*told(CODED, COMPUTED, SCORES, MIXING), *told(REFUSED, NEW_WORK, NO_MIXING)]
     missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}))
     of_classes: tuple[Request, ...] = (
         {"kind": "classification"},
@@ -140,12 +156,12 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         "bytes": (
             model,
             {"tensors": 0, "most": 0, "kept": silent},
-            told(CODED, COMPUTED) + told(REFUSED, SCORES),
+            told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING),
         ),
         "held weights and a mask": (
             held(),
             {"tensors": 0},
-            told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK),
+            told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK, MIXING),
         ),
         "classes": (classes, {"tensors": 0, "kept": silent}, told(EXACT, of_classes)),
     }

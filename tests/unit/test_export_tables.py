@@ -11,9 +11,11 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.export.caption import caption
 from attn_widget.export.matrix import shown_matrix
 from attn_widget.export.tables import TABLES, root_of, tree_table
 from attn_widget.export.units import Unit, project, units_of
+from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
 from tests.golden.make import analysis as masked_analysis
 
@@ -106,6 +108,41 @@ def test_scores_and_rollout_follow_the_quantity(widget: aw.AttentionWidget) -> N
     widget.head = "mean"
     with pytest.raises(NotAvailableError, match="mean head averages"):
         widget.to_numpy()
+
+
+def test_what_attention_carries_follows_the_quantity(widget: aw.AttentionWidget) -> None:
+    analysis = widget.analysis
+    widget.quantity = "norms"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2, 3))
+    assert "score" not in widget.to_dataframe("attention")
+    widget.head = "mean"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2))
+    for kind in ("mixing", "alti", "value_zeroing"):
+        widget.quantity = kind
+        np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing(kind, 2))
+    widget.quantity = "alti_rollout"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing_rollout("alti", 2))
+    edges = widget.to_dataframe("tree")
+    first = edges.iloc[0]
+    assert first["weight"] == widget.to_numpy()[first["parent"], first["token"]]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "head", "said"),
+    [
+        ("norms", 3, "Norms"),
+        ("alti", None, "ALTI"),
+        ("mixing_rollout", None, "The layers up to this one multiplied"),
+    ],
+)
+def test_a_caption_says_what_is_carried_and_by_whom(
+    widget: aw.AttentionWidget, quantity: str, head: int | None, said: str
+) -> None:
+    widget.quantity = quantity
+    meta, _ = unpack(widget.first_paint)
+    made = caption(meta, Selection.of(widget), "attention")
+    assert made["head"] == head
+    assert made["definition"].startswith(said)
 
 
 def test_the_tree_is_that_of_the_analysis(widget: aw.AttentionWidget) -> None:

@@ -19,6 +19,7 @@ from attn_widget.model.tokens import Token
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.paint import token_columns
 from attn_widget.protocol.request import integer, optional, span
+from attn_widget.protocol.selection import MIXINGS
 from attn_widget.protocol.slices import attention as slices
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TENSORS
 from tests.unit import tiny_models
@@ -93,6 +94,39 @@ def passes_of() -> Iterator[Passes]:
 
 def equal(found: np.ndarray, expected: Any) -> None:
     np.testing.assert_array_equal(found, np.asarray(expected))
+
+
+def test_what_attention_carries_is_that_of_the_analysis(of_model: Analysis) -> None:
+    for kind in MIXINGS:
+        matrix = ask(of_model, kind="mixing", quantity=kind, layer=1)[1]["weights"]
+        equal(matrix, of_model.mixing(kind, 1))
+        rolled = ask(of_model, kind="mixing_rollout", quantity=kind, layer=1, rows=[1, 3])
+        equal(rolled[1]["weights"], of_model.mixing_rollout(kind, 1)[1:3])
+    _, arrays = ask(of_model, kind="mixing", quantity="norms", layer=1, head=2, rows=[0, 2])
+    equal(arrays["weights"], of_model.mixing("norms", 1, 2)[:2])
+    lengths = ask(of_model, kind="value_lengths", layer=1)[1]["lengths"]
+    np.testing.assert_allclose(
+        of_model.attention(1, 2)[:2] * lengths[2], arrays["weights"], rtol=1e-6
+    )
+    ratio = ask(of_model, kind="mixing", quantity="mixing", layer=1)[1]["ratio"]
+    equal(ratio, of_model.mixing_ratio(1))
+
+
+def test_a_pair_closes_its_sum(of_model: Analysis) -> None:
+    data, arrays = ask(of_model, kind="mixing_pair", layer=1, query=2, key=1)
+    whole = data["key"] + data["others"] + data["bias"] + data["shift"]
+    assert whole == pytest.approx(data["output"], rel=1e-4)
+    assert data["length"] == pytest.approx(of_model.mixing("mixing", 1)[2, 1], rel=1e-4)
+    assert np.linalg.norm(arrays["vector"]) == pytest.approx(data["length"], rel=1e-5)
+
+
+def test_mixing_of_the_wrong_kind_is_refused(of_model: Analysis) -> None:
+    said, _ = protocol.answer(
+        of_model, {"kind": "mixing", "quantity": "alti", "layer": 1, "head": 0}
+    )
+    assert not said["ok"] and "quantity of a layer" in said["error"]
+    said, _ = protocol.answer(of_model, {"kind": "mixing", "quantity": "weights", "layer": 1})
+    assert not said["ok"] and "norms" in said["hint"]
 
 
 def test_rollout_flow_and_layer_change_are_those_of_the_analysis(analysis: Analysis) -> None:

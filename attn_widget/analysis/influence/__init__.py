@@ -131,6 +131,19 @@ class InfluenceFigures(AttentionFigures):
         layer = index_in(layer, self.n_layers, "layer")
         return self._once(("mixing_ratio", layer), lambda: ratio_of(run, layer))
 
+    def value_lengths(self, layer: int) -> Float32:
+        """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n]: a weight times it is an entry of ``norms``.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `mixing`; or heads are off.
+        """
+        from attn_widget.influence.mixing import lengths_of
+
+        run = self._require_model("values", of_tokens=True)
+        return lengths_of(run, index_in(layer, self.n_layers, "layer"))
+
     def mixing_rollout(
         self, kind: Mixing, layer: int | None = None, *, progress: Progress | None = None
     ) -> Float32:
@@ -343,10 +356,11 @@ class InfluenceFigures(AttentionFigures):
 
     def _mixing(self, kind: object) -> tuple[Mixing, Run]:
         """``kind``, if it is one, and the run that it is computed from."""
+        run = self._require_model("values", of_tokens=True)
         from attn_widget.influence.mixing import MIXINGS
 
         check_choice(kind, "kind", MIXINGS)
-        return kind, self._require_model("values", of_tokens=True)  # pyright: ignore[reportReturnType]
+        return kind, run  # pyright: ignore[reportReturnType]
 
     def _mixing_layers(
         self, run: Run, kind: Mixing, layers: list[int], progress: Progress | None

@@ -1,7 +1,8 @@
 /** Caption of a saved view: model, text, layer, head, definition, options, versions. No links. */
 
+import { hasHead, isRolled, mixingDefinition, mixingOf } from "../figures/quantities";
 import type { HeadIndex, Meta } from "../protocol/types";
-import type { Selection } from "../state/selection";
+import type { Quantity, Selection } from "../state/selection";
 import type { ViewDefinition } from "../views/contract";
 
 type Option = string | number | boolean | null;
@@ -37,6 +38,8 @@ type CaptionedView = Pick<ViewDefinition, "name" | "definition" | "options" | "h
 
 function definitionOf(view: CaptionedView, { quantity }: Selection): string {
   if (view.head === "shown" && quantity === "rollout") return ROLLOUT;
+  const mixing = view.head === "shown" ? mixingDefinition(quantity) : null;
+  if (mixing !== null) return mixing;
   return view.scores && quantity === "scores" ? view.definition + SCORES : view.definition;
 }
 
@@ -55,7 +58,7 @@ export function captionOf(
   own: Readonly<Record<string, Option>> = {},
 ): Caption {
   const { model, profile, versions } = meta;
-  const rollout = view.head === "shown" && selection.quantity === "rollout";
+  const headless = view.head === "shown" && !hasHead(selection.quantity);
   const selected = view.head !== null;
   const chosen = view.options.map((key) => [key, plain(selection[key])] as const);
   return {
@@ -68,7 +71,7 @@ export function captionOf(
     ...(meta.heads_off?.length ? { heads_off: meta.heads_off } : {}),
     profile: profile && { n_texts: profile.n_texts, seed: profile.seed },
     layer: selected ? selection.layer : null,
-    head: selected && !rollout ? selection.head : null,
+    head: selected && !headless ? selection.head : null,
     definition: definitionOf(view, selection),
     options: { ...Object.fromEntries(chosen), ...own },
     versions,
@@ -83,11 +86,15 @@ export function cut(text: string, length = TEXT_LENGTH): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-/** `L3 H5`, `L3 mean head`, `rollout to L3`; empty where the view is of no single layer. */
+/** `L3 H5`, `L3 mean head`, `norms L3 H5`, `alti L3`, `rollout to L3`; empty where the view is of no single layer. */
 function where({ layer, head, options }: Caption): string {
   if (layer === null) return "";
-  if (head === null) return options.quantity === "rollout" ? `rollout to L${layer}` : `L${layer}`;
-  return head === "mean" ? `L${layer} mean head` : `L${layer} H${head}`;
+  const quantity = String(options.quantity ?? "weights") as Quantity;
+  const kind = mixingOf(quantity);
+  if (isRolled(quantity)) return `rollout ${kind === null ? "" : `of ${kind} `}to L${layer}`;
+  const place =
+    head === null ? "" : head === "mean" ? (kind === null ? " mean head" : "") : ` H${head}`;
+  return `${kind === null ? "" : `${kind} `}L${layer}${place}`;
 }
 
 const RAMPS: Readonly<Record<string, string>> = {
@@ -157,7 +164,10 @@ const NAME_LENGTH = 80;
 
 /** `attn_widget-tree-L3H5.png`: letters, digits, `_`, `-` and the dot alone. */
 export function fileName(caption: Caption, suffix: string): string {
-  const place = where(caption).replace(" mean head", "mean").replace("rollout to ", "rollout-");
+  const place = where(caption)
+    .replace(" mean head", "mean")
+    .replaceAll(/ (?:of|to) /g, "-")
+    .replace(/^([a-z_]+) L/, "$1-L");
   const parts = ["attn_widget", caption.view, place].filter((part) => part !== "");
   const stem = parts
     .join("-")

@@ -1,8 +1,8 @@
-/** The matrix on screen: weights of the selected head, or rollout up to the layer, as the selected units see them. */
+/** The matrix on screen: a quantity of the selected head or layer, or a rollout, as the selected units see it. */
 
 import { explain, isAbort } from "../protocol/failure";
 import { arrayOf } from "../protocol/required";
-import type { HeadIndex, Meta, SliceRequest, Source } from "../protocol/types";
+import type { HeadIndex, Meta, Progress, SliceRequest, Source } from "../protocol/types";
 import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
 import {
@@ -14,13 +14,14 @@ import {
   unitsOf,
 } from "./derive/units";
 import { formatNumber } from "./format";
+import { hasHead, isRolled, type Measure, measureOf, mixingOf } from "./quantities";
 
 export interface Matrix {
   readonly layer: number;
-  /** Without a meaning where `quantity` is `"rollout"`: all heads are mixed. */
+  /** Without a meaning where the quantity is of a layer, or of all layers so far. */
   readonly head: HeadIndex;
-  /** Content of `weights`: attention weights, or rollout up to `layer` (Abnar & Zuidema 2020). */
-  readonly quantity: "weights" | "rollout";
+  /** Content of `weights`. */
+  readonly quantity: Measure;
   /** The same array for every head of one choice of units. */
   readonly units: readonly Unit[];
   /** Rows and columns. */
@@ -40,6 +41,8 @@ export interface Matrix {
   readonly error?: (value: number, terms?: number) => number;
   /** The same of a score. */
   readonly scoreError?: number;
+  /** Of the quantity `mixing`: the share of each token's output that comes from others, `[n]` tokens. */
+  readonly ratio?: Float32Array;
   /** The unit of a token, -1 when it is not shown. */
   unitOf(token: number | null): number;
 }
@@ -63,14 +66,21 @@ function errorsOf(
   quantity: Matrix["quantity"],
   units: readonly Unit[],
   head: HeadIndex,
+  longest: unknown,
 ): Pick<Matrix, "error" | "scoreError"> {
   if (precision === undefined) return {};
   const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
   return {
-    error: (value, terms = 1) =>
-      quantity === "rollout"
-        ? precision.rollout * pieces * terms
-        : precision.weight(value, pieces * terms, head === "mean"),
+    error: (value, terms = 1) => {
+      if (typeof longest === "number" && longest > 0) {
+        // Of a weight times a length: the bound of a weight is concave, so the largest length will do.
+        return longest * precision.weight(value / longest, pieces * terms);
+      }
+      const off = quantity === "rollout" ? precision.rollout : precision.mixing?.[quantity];
+      return off === undefined
+        ? precision.weight(value, pieces * terms, head === "mean")
+        : off * pieces * terms;
+    },
     scoreError: precision.score,
   };
 }
@@ -130,8 +140,15 @@ export function scoresAbsent(
 
 type Wanted = Pick<Selection, "layer" | "head" | "quantity">;
 
-const matrixRequest = ({ layer, head, quantity }: Wanted): SliceRequest =>
-  quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
+export function matrixRequest({ layer, head, quantity }: Wanted): SliceRequest {
+  const kind = mixingOf(quantity);
+  if (kind === null) {
+    return quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
+  }
+  if (isRolled(quantity)) return { kind: "mixing_rollout", quantity: kind, layer };
+  const one = head === "mean" || !hasHead(quantity) ? null : head;
+  return { kind: "mixing", quantity: kind, layer, head: one };
+}
 
 /** The matrices one step away by arrow key. */
 function neighbors(source: Source, { layer, head, quantity }: Wanted): SliceRequest[] {
@@ -140,7 +157,7 @@ function neighbors(source: Source, { layer, head, quantity }: Wanted): SliceRequ
     [layer - 1, head],
     [layer + 1, head],
   ];
-  if (head !== "mean" && quantity !== "rollout") near.push([layer, head - 1], [layer, head + 1]);
+  if (head !== "mean" && hasHead(quantity)) near.push([layer, head - 1], [layer, head + 1]);
   return near
     .filter(([l, k]) => l >= 0 && l < n_layers && (k === "mean" || (k >= 0 && k < n_heads)))
     .map(([l, k]) => matrixRequest({ layer: l, head: k, quantity }));
@@ -148,6 +165,8 @@ function neighbors(source: Source, { layer, head, quantity }: Wanted): SliceRequ
 
 /** How long a matrix is followed, and who hears of its failures and of waiting for it. */
 interface MatrixEvents {
+  /** How far slow work is; null when it is over. `back` gives it up: to the quantity that is shown. */
+  readonly computing?: (progress: Progress | null, back: () => void) => void;
   readonly signal: AbortSignal;
   report(message: string, hint?: string): void;
   busy(waiting: boolean): void;
@@ -156,7 +175,7 @@ interface MatrixEvents {
 export function createMatrix(
   source: Source,
   state: State,
-  { report, signal, busy }: MatrixEvents,
+  { report, signal, busy, computing }: MatrixEvents,
 ): MatrixStore {
   const early = new Set<(matrix: Matrix) => void>();
   const listeners = new Set<(matrix: Matrix) => void>();
@@ -170,7 +189,7 @@ export function createMatrix(
   let asked = "";
 
   const wish = ({ layer, head, words, special, quantity }: Selection): string =>
-    JSON.stringify([layer, quantity === "rollout" ? null : head, words, special, quantity]);
+    JSON.stringify([layer, hasHead(quantity) ? head : null, words, special, quantity]);
 
   async function load(): Promise<void> {
     asking?.abort();
@@ -180,15 +199,24 @@ export function createMatrix(
     const selection = state.get();
     asked = wish(selection);
     const { layer, head, words, special } = selection;
+    const quantity = measureOf(selection.quantity);
     const options = { signal: mine.signal };
     const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
+    const back = (): void => state.set({ quantity: current?.quantity ?? "weights" });
+    let working = false;
+    const progress = (done: number, total: number): void => {
+      if (mine.signal.aborted) return;
+      working = true;
+      computing?.({ label: "Running layers again", done, total }, back);
+    };
+    mine.signal.addEventListener("abort", () => working && computing?.(null, back));
     const scored =
       head !== "mean" &&
       selection.quantity === "scores" &&
       scoresAbsent(selection, source.meta) === null;
     try {
       const [weights, language, scores] = await Promise.all([
-        source.slice(matrixRequest(selection), options),
+        source.slice(matrixRequest(selection), { ...options, progress }),
         words ? source.slice({ kind: "language" }, options) : null,
         scored ? source.slice({ kind: "scores", layer, head }, options) : null,
       ]);
@@ -203,11 +231,12 @@ export function createMatrix(
       const raw = arrayOf(weights, "weights").data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
       const projected = project(raw, n, units);
+      const ratio = weights.arrays.get("ratio")?.data;
       const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;
       current = {
         layer,
         head,
-        quantity: selection.quantity === "rollout" ? "rollout" : "weights",
+        quantity,
         units,
         size,
         weights: projected,
@@ -215,16 +244,13 @@ export function createMatrix(
         allowed: mask === undefined ? null : projectAllowed(mask, n, units),
         ...maxima(projected, units),
         received: received(projected, size, size),
-        ...errorsOf(
-          source,
-          selection.quantity === "rollout" ? "rollout" : "weights",
-          units,
-          selection.head,
-        ),
+        ...errorsOf(source, quantity, units, selection.head, weights.data.longest),
+        ...(ratio === undefined ? {} : { ratio: ratio as Float32Array }),
         unitOf: (token) => unitOfToken(units, token),
       };
       for (const listener of [...early, ...listeners]) listener(current);
-      if (source.live && n <= PREFETCH_TOKENS) {
+      // Value zeroing takes the kernel too long to be asked for before it is wanted.
+      if (source.live && n <= PREFETCH_TOKENS && mixingOf(quantity) !== "value_zeroing") {
         idle = setTimeout(() => {
           for (const request of neighbors(source, selection)) {
             source.slice(request, options).catch(() => undefined);
@@ -237,13 +263,14 @@ export function createMatrix(
       const { message, hint } = explain(error);
       report(message, hint);
     } finally {
+      if (working) computing?.(null, back);
       clearTimeout(late);
       if (asking === mine) busy(false);
     }
   }
 
   const stop = state.on(["layer", "head", "words", "special", "quantity"], (selection) => {
-    // Rollout mixes all heads: another one changes nothing.
+    // A quantity of a layer mixes all heads: another one changes nothing.
     if (asked !== wish(selection)) void load();
   });
   signal.addEventListener(

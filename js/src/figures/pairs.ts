@@ -5,6 +5,7 @@ import { itemAt } from "../protocol/required";
 import type { Slice, Source } from "../protocol/types";
 import { dot, rankOf, rowOf, softmax } from "./derive/matrix";
 import { errorOf, type Matrix, scoresAbsent } from "./matrix";
+import { isRolled, NOT_OF_WEIGHTS } from "./quantities";
 
 export interface Link {
   readonly weight: number;
@@ -12,7 +13,7 @@ export interface Link {
   readonly share: number;
   /** Place of the weight in its row, 1 = largest. */
   readonly rank: number;
-  /** Null for a word, for the mean head, for rollout, or where the model does not give it. */
+  /** Null for a word, for the mean head, for what is no weight, or where the model does not give it. */
   readonly score: number | null;
   /** `q . k`, before scaling. */
   readonly product: number | null;
@@ -59,8 +60,11 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
   let wanted = "";
 
   function noScores({ head, quantity }: Matrix, single: boolean): string | null {
-    return quantity === "rollout"
-      ? "rollout mixes the heads of all layers so far and has no scores of its own"
+    if (isRolled(quantity)) {
+      return "rollout mixes the heads of all layers so far and has no scores of its own";
+    }
+    return quantity !== "weights"
+      ? NOT_OF_WEIGHTS
       : scoresAbsent({ head, words: !single }, source.meta);
   }
   /** Values that a saved page lacks; a kernel is asked again. */
@@ -129,7 +133,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const { layer, head } = matrix;
       wanted = `${layer}.${head}`;
       const here = known?.layer === layer && known.head === head && known.complete;
-      if (head === "mean" || matrix.quantity === "rollout" || here) return;
+      if (head === "mean" || matrix.quantity !== "weights" || here) return;
       const ask = async (kind: "scores" | "qkv", held: boolean): Promise<Slice | null> => {
         if (!held) return null;
         try {

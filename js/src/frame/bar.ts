@@ -7,6 +7,7 @@ import { h, setAttributes } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { exact, formatNumber } from "../figures/format";
 import { beyondText, errorOf, topOf } from "../figures/matrix";
+import { calledOf, hasHead, isRolled } from "../figures/quantities";
 import { itemAt } from "../protocol/required";
 import type { Scale, Selection, Theme } from "../state/selection";
 import type { ViewContext } from "../views/contract";
@@ -14,7 +15,11 @@ import type { ViewContext } from "../views/contract";
 /** Color stops of a CSS gradient: enough that no eye sees them. */
 const STOPS = 17;
 
-const NO_HEAD = "Rollout mixes the heads of all layers up to this one: it has no head to choose.";
+const NO_HEAD = {
+  rollout: "Rollout mixes the heads of all layers up to this one: it has no head to choose.",
+  layer:
+    "It is of the layer: the residual and the norm follow the sum of all heads. It has no head to choose.",
+};
 
 export interface BarActions {
   toggleKeys(): void;
@@ -26,6 +31,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const { n_layers, n_heads } = source.meta.model;
   const { tokens, profile } = source.meta;
   const stops: (() => void)[] = [];
+  const noHead = (): string => NO_HEAD[isRolled(state.get().quantity) ? "rollout" : "layer"];
 
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
     target.addEventListener(type, listener, { signal });
@@ -55,16 +61,16 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     );
     const show = () => {
       const now = get();
-      const without = name === "Head" && state.get().quantity === "rollout";
+      const without = name === "Head" && !hasHead(state.get().quantity);
       value.textContent = without ? "all" : `${name[0]}${now ?? " mean"}`;
       value.title = `${name} ${now ?? "mean"} of ${size} (counted from 0)`;
       less.disabled = without || now === null || now <= 0;
       more.disabled = without || (now !== null && now >= size - 1);
       setAttributes(made, {
-        title: without ? NO_HEAD : null,
-        "aria-label": without ? `${name}: ${NO_HEAD}` : name,
+        title: without ? noHead() : null,
+        "aria-label": without ? `${name}: ${noHead()}` : name,
       });
-      if (without) value.title = NO_HEAD;
+      if (without) value.title = noHead();
     };
     stops.push(state.on(["layer", "head", "quantity"], show));
     show();
@@ -80,9 +86,9 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   ): HTMLButtonElement {
     const made = h("button", { class: "aw-toggle", "data-aw-part": part, title }, label);
     const show = () => {
-      const without = part === "mean" && state.get().quantity === "rollout";
+      const without = part === "mean" && !hasHead(state.get().quantity);
       made.disabled = without;
-      made.title = without ? NO_HEAD : title;
+      made.title = without ? noHead() : title;
       made.setAttribute("aria-pressed", String(!without && get(state.get())));
     };
     act(made, "click", () => set(!get(state.get())));
@@ -179,7 +185,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const { scale, quantity } = state.get();
     // Signed numbers have their legend in the view that draws them.
     legend.hidden = (quantity === "scores" && shown.scores !== null) || state.get().view === "why";
-    const called = shown.quantity === "rollout" ? "rollout" : "weight";
+    const called = calledOf(shown.quantity);
     quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
     const stopsOfRamp = Array.from({ length: STOPS }, (_, i) =>

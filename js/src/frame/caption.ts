@@ -1,7 +1,8 @@
 /** One line under a view that stands alone: which model, which head, which text. */
 
 import { h } from "../draw/dom";
-import { headName } from "../figures/names";
+import { placeName } from "../figures/names";
+import { measureOf } from "../figures/quantities";
 import { viewNamed } from "../views";
 import type { ViewContext } from "../views/contract";
 import { viewOf } from "./tabs";
@@ -20,7 +21,7 @@ export function caption(element: HTMLElement, stage: ViewContext): () => void {
   function name(): void {
     const { layer, head, quantity, view } = state.get();
     const shown = viewNamed(viewOf(source.meta, view));
-    const where = quantity === "rollout" ? `rollout to L${layer}` : headName(layer, head);
+    const where = placeName({ layer, head, quantity: measureOf(quantity) });
     what.textContent = shown.head === "shown" ? where : shown.label;
   }
   name();

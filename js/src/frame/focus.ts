@@ -109,7 +109,7 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
     const row = shown.unitOf(token);
     const query = shown.units[row]?.token;
     const name = (i: number): string => unitLabel(itemAt(shown.units, i), scheme);
-    const rolled = shown.quantity === "rollout";
+    const rolled = shown.quantity !== "weights";
     const values = row >= 0 ? rowOf(shown.weights, row, shown.size) : shown.received;
     const top = row >= 0 ? shown.max : values.reduce((a, b) => Math.max(a, b), 0);
     const heading =

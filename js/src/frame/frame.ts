@@ -23,9 +23,10 @@ import { byTouch, pointByTouch } from "../draw/touch";
 import { saveMenu } from "../export/menu";
 import { paper } from "../export/paper";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
-import { headName } from "../figures/names";
+import { placeName } from "../figures/names";
+import { measureOf } from "../figures/quantities";
 import { explain, type SliceFailure } from "../protocol/failure";
-import type { Activity, Source } from "../protocol/types";
+import type { Activity, Progress, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { withHeight } from "../state/state";
 import type { ViewContext } from "../views/contract";
@@ -202,19 +203,26 @@ export function createFrame(state: State): Frame {
     const base = { source, state: screened.state, act, report, announce, signal: run.signal };
     const matrix = profile
       ? NO_MATRIX
-      : createMatrix(source, state, { ...base, busy, report: missing });
+      : createMatrix(source, state, { ...base, busy, computing, report: missing });
+
+    function computing(far: Progress | null, back: () => void): void {
+      const idle = { status: "ready", progress: null, history: [], error: null };
+      const working = { ...idle, status: "running", progress: far };
+      progress.show(far === null ? (lastActivity ?? idle) : working, back);
+    }
 
     function missing(message: string, hint?: string): void {
       const { layer, head: chosen, quantity } = state.get();
       const there = matrix.get();
-      const wanted = quantity === "rollout" ? `Rollout to L${layer}` : headName(layer, chosen);
+      const wanted = placeName({ layer, head: chosen, quantity: measureOf(quantity) });
       parts.missing.textContent =
-        `${wanted} is not loaded.` +
-        (there === null ? "" : ` The picture shows ${headName(there.layer, there.head)}.`);
+        `${wanted.charAt(0).toUpperCase()}${wanted.slice(1)} is not loaded.` +
+        (there === null ? "" : ` The picture shows ${placeName(there)}.`);
       parts.missing.hidden = false;
       report(message, hint);
     }
     const found = matrix.on(() => {
+      if (!parts.missing.hidden) messages.clearReport();
       parts.missing.hidden = true;
     });
 

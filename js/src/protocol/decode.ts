@@ -1,7 +1,7 @@
 /** Attention out of the codes of a saved page (docs/protocol.md, "Saved pages"; attn_widget/page/encodings/codec.py). */
 
 import { PackError } from "./pack";
-import type { NdArray } from "./types";
+import type { NdArray, TypedArray } from "./types";
 
 /** One layer's chunk; heads in the order in which the page saved them. */
 export interface LayerChunk {
@@ -45,15 +45,23 @@ function squares(
   const { n, arrays } = chunk;
   const largest = need(chunk, `${prefix}largest`).data[index] as number;
   const levels = need(chunk, `${prefix}levels`).data[0] as number;
-  const from = (index * n + start) * n;
-  const codes = need(chunk, `${prefix}codes`).data;
-  const fine = arrays.get(`${prefix}fine`)?.data;
-  const weights = new Float32Array((stop - start) * n);
+  const [from, to] = [(index * n + start) * n, (index * n + stop) * n];
+  const codes = need(chunk, `${prefix}codes`).data.subarray(from, to);
+  const fine = arrays.get(`${prefix}fine`)?.data.subarray(from, to);
+  return squaresOf(codes, fine, largest, levels);
+}
+
+/** `largest * (code / levels)^2`, where code = 256 codes + fine above 255 levels. */
+export function squaresOf(
+  codes: TypedArray,
+  fine: TypedArray | undefined,
+  largest: number,
+  levels: number,
+): Float32Array {
+  const weights = new Float32Array(codes.length);
   for (let i = 0; i < weights.length; i++) {
     const code =
-      fine === undefined
-        ? (codes[from + i] as number)
-        : (codes[from + i] as number) * 256 + (fine[from + i] as number);
+      fine === undefined ? (codes[i] as number) : (codes[i] as number) * 256 + (fine[i] as number);
     const share = code / levels;
     weights[i] = largest * share * share;
   }

@@ -49,7 +49,7 @@ const silent = (): SliceFailure =>
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
-  if (["weights", "scores", "rollout"].includes(request.kind)) return n;
+  if (["weights", "scores", "rollout", "mixing", "mixing_rollout"].includes(request.kind)) return n;
   if (request.kind === "qkv") return 3 * headDim;
   return null;
 }

@@ -8,12 +8,16 @@ const FLOAT = 1e-7;
 export interface Errors {
   /** Null for a profile: its figures are saved with all their digits. */
   readonly code: "weights" | "qk" | null;
+  /** Levels of the encoding "weights". */
   readonly levels: number | null;
   /** Levels of the mean of all heads, if saved separately because some heads were left out. */
   readonly mean_levels: number | null;
+  /** No weight is off by more. */
   readonly error: number;
   readonly score_error: number | null;
   readonly rollout_error: number | null;
+  /** By quantity; absent in pages of earlier versions. */
+  readonly mixing_errors?: Readonly<Record<string, number>>;
 }
 
 export function precisionOf({
@@ -23,6 +27,7 @@ export function precisionOf({
   error,
   score_error,
   rollout_error,
+  mixing_errors = {},
 }: Errors): Precision {
   if (code === null) {
     return { weight: () => 0, rollout: 0, score: 0, note: "figures with all their digits" };
@@ -40,6 +45,7 @@ export function precisionOf({
     weight: (value, terms = 1, meanHead = false) =>
       terms * one(value / terms, meanHead && mean_levels !== null ? mean_levels : ofHeads),
     rollout: rollout_error ?? error,
+    mixing: mixing_errors,
     score: code === "qk" ? (score_error ?? 0) : 0,
     note:
       `weights to ± ${roundedUp(error)}` +

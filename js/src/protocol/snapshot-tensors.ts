@@ -50,3 +50,11 @@ export function windowOf({ data, shape }: NdArray, request: SliceRequest): Slice
   const tensor = f32(part, bottom - top, right - left);
   return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
 }
+
+/** Tensors of a head, each by the one of its recorded vectors that it is or is made of. */
+export const VECTORS: Readonly<Record<string, string>> = {
+  query: "q",
+  key: "k",
+  value: "v",
+  head_output: "v",
+};

@@ -5,31 +5,30 @@ import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./deco
 import { SliceFailure } from "./failure";
 import { requestKey } from "./kernel";
 import { PackError, readPack, unpack } from "./pack";
-import { precisionOf } from "./precision";
+import { type Errors, precisionOf } from "./precision";
 import { arrayOf, itemAt } from "./required";
-import { rolloutStep } from "./rollout";
+import { decodeCarried, headNorms, rolloutStep, rowsNormalized } from "./rollout";
 import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
 import { shorterList, softmaxOf } from "./snapshot-predictions";
-import { f32, product, rowsOf, windowOf } from "./snapshot-tensors";
-import { NEEDS_KERNEL, ONE_TOKEN, rowOf } from "./token-row";
-import type { HeadIndex, Meta, NdArray, Precision, Slice, SliceRequest, Source } from "./types";
+import { f32, product, rowsOf, VECTORS, windowOf } from "./snapshot-tensors";
+import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, rowOf } from "./token-row";
+import type {
+  HeadIndex,
+  Meta,
+  Mixing,
+  NdArray,
+  Precision,
+  Slice,
+  SliceRequest,
+  Source,
+} from "./types";
 
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
 
-export interface SnapshotMeta {
-  /** Null for a profile, which has no weights. */
-  readonly code: "weights" | "qk" | null;
-  /** Levels of the encoding "weights". */
-  readonly levels: number | null;
-  /** Levels of the mean of all heads; null if all of them are saved. */
-  readonly mean_levels: number | null;
+export interface SnapshotMeta extends Errors {
   readonly layers: readonly number[];
   readonly heads: readonly number[];
-  /** No weight is off by more. */
-  readonly error: number;
-  readonly score_error: number | null;
-  readonly rollout_error: number | null;
   /** Scaling of each saved layer; null if only weights are known. */
   readonly scaling: readonly (number | null)[];
   readonly views: readonly string[];
@@ -60,9 +59,6 @@ export async function inflate(text: string): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-const needsKernel = (what: string): SliceFailure =>
-  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
-
 export class SnapshotSource implements Source {
   readonly live = false;
   readonly meta: SavedMeta;
@@ -73,7 +69,7 @@ export class SnapshotSource implements Source {
   /** One token's row of the tensors that the page has no room for. */
   readonly #row: Slice | null;
   readonly #layers = new Map<number, Promise<LayerChunk>>();
-  readonly #rollouts = new Map<number, Promise<Float64Array>>();
+  readonly #rollouts = new Map<string, Promise<Float64Array>>();
   readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
 
   /** Read the chunk `paint`; the layers' chunks are inflated on first use. */
@@ -177,8 +173,12 @@ export class SnapshotSource implements Source {
         const scores = decodeScores(await this.#layer(layer), this.#place(head));
         return rowsOf({ data: {}, arrays: new Map([["scores", f32(scores, n, n)]]) }, request, n);
       }
-      case "rollout": {
-        const rolled = await this.#rollout(request.layer);
+      case "mixing":
+        return rowsOf(await this.#mixing(request), request, n);
+      case "rollout":
+      case "mixing_rollout": {
+        const quantity = request.kind === "rollout" ? null : request.quantity;
+        const rolled = await this.#rollout(request.layer, quantity);
         const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
         return rowsOf({ data: {}, arrays }, request, n);
       }
@@ -220,15 +220,44 @@ export class SnapshotSource implements Source {
     return made;
   }
 
-  #rollout(layer: number): Promise<Float64Array> {
-    const known = this.#rollouts.get(layer);
+  /** Of the mean heads, or of a quantity that holds the residual already (all but `norms`). */
+  #rollout(layer: number, quantity: Mixing | null): Promise<Float64Array> {
+    const key = `${quantity} ${layer}`;
+    const known = this.#rollouts.get(key);
     if (known !== undefined) return known;
     const made = (async () => {
-      const before = layer === 0 ? null : await this.#rollout(layer - 1);
-      return rolloutStep(decodeMean(await this.#layer(layer)), before, this.#n);
+      const before = layer === 0 ? null : await this.#rollout(layer - 1, quantity);
+      const n = this.#n;
+      if (quantity === null) return rolloutStep(decodeMean(await this.#layer(layer)), before, n);
+      const matrix = arrayOf(await this.slice({ kind: "mixing", quantity, layer }), "weights");
+      const rows = rowsNormalized(matrix.data as Float32Array, n);
+      return rolloutStep(rows, before, n, quantity === "norms" ? 0.5 : 0);
     })();
-    this.#rollouts.set(layer, made);
+    this.#rollouts.set(key, made);
     return made;
+  }
+
+  /** A layer's matrix from its code; a head's norms are its weights times the lengths of what they carry. */
+  async #mixing({ quantity, layer, head }: SliceRequest<"mixing">): Promise<Slice> {
+    const n = this.#n;
+    const code: SliceRequest =
+      head == null ? { kind: "mixing_code", quantity, layer } : { kind: "value_lengths", layer };
+    const recorded = this.#recorded.get(requestKey(code));
+    if (recorded === undefined) throw needsKernel(NAMES.mixing);
+    const coded = this.#replay(recorded);
+    if (head != null) {
+      const found = await this.slice({ kind: "weights", layer, head });
+      const { norms, longest } = headNorms(arrayOf(found, "weights").data, coded, head, n);
+      const arrays = new Map([...found.arrays, ["weights", f32(norms, n, n)] as const]);
+      return { data: { longest }, arrays };
+    }
+    const made = new Map<string, NdArray>([["weights", f32(decodeCarried(coded), n, n)]]);
+    const masks = (await this.#layer(layer)).arrays;
+    for (const name of ["allowed", "ratio"]) {
+      const array = masks.get(name) ?? coded.arrays.get(name);
+      if (array !== undefined) made.set(name, array);
+    }
+    return { data: {}, arrays: made };
   }
 
   /** For a head without recorded vectors: only the scale, from which `q · k` follows. */
@@ -340,17 +369,11 @@ export class SnapshotSource implements Source {
 }
 
 const LAST_LAYERS = 6;
-/** Tensors of a head, each by the one of its recorded vectors that it is or is made of. */
-const VECTORS: Readonly<Record<string, string>> = {
-  query: "q",
-  key: "k",
-  value: "v",
-  head_output: "v",
-};
-
 const NAMES = {
   qkv: "What a head computes as q, k and v",
   flow: "The attention flow",
+  mixing: "What this attention carries",
+  mixing_pair: "The sum of this pair",
   tensor: "This tensor",
   predictions: "This kind of prediction",
   metrics: "This threshold",

@@ -1,11 +1,15 @@
 /** One token's row of a tensor, out of the slice `token_row` of a saved page (attn_widget/page/focus_row.py). */
 
+import { SliceFailure } from "./failure";
 import { itemAt, required } from "./required";
 import type { Slice, SliceRequest } from "./types";
 
 /** Error and remedy for any other token. */
 export const ONE_TOKEN = "This saved page has these numbers of one token alone.";
 export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
+
+export const needsKernel = (what: string): SliceFailure =>
+  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
 
 /** The row that `request` asks for; null where `saved` is of another token, or lacks the tensor. */
 export function rowOf(saved: Slice, request: SliceRequest<"tensor">, n: number): Slice | null {

@@ -116,6 +116,9 @@ type Rows = { readonly rows?: Window | null };
 type OfHead = { readonly layer: number; readonly head: number };
 type OfHeadOrMean = { readonly layer: number; readonly head: HeadIndex };
 type OfMode = { readonly mode?: "as_is" | "masked" };
+/** What attention carries (docs/influence.md, section 1). */
+export type Mixing = "norms" | "mixing" | "alti" | "value_zeroing";
+type OfMixing = { readonly quantity: Mixing; readonly layer: number };
 type Block = {
   readonly aggregation: "mass" | "max";
   readonly layer?: number | null;
@@ -128,6 +131,12 @@ export interface SliceRequests {
   readonly scores: OfHead & Rows;
   readonly qkv: OfHead & Rows;
   readonly rollout: { readonly layer: number } & Rows;
+  readonly mixing: OfMixing & { readonly head?: number | null } & Rows;
+  readonly mixing_rollout: OfMixing & Rows;
+  readonly mixing_pair: { readonly layer: number; readonly query: number; readonly key: number };
+  readonly value_lengths: { readonly layer: number };
+  /** Saved pages only, never asked for. */
+  readonly mixing_code: OfMixing;
   readonly flow: { readonly token: number };
   readonly metrics: { readonly tau: number | "uniform" };
   readonly predictions: OfMode & { readonly top_k?: number } & Rows;
@@ -181,6 +190,8 @@ export interface Precision {
   weight(value: number, terms?: number, meanHead?: boolean): number;
   /** Largest error of an entry of a rollout. */
   readonly rollout: number;
+  /** The same of what attention carries, by quantity. */
+  readonly mixing?: Readonly<Record<string, number>>;
   /** Largest error of a scaled score; 0 if there is none. */
   readonly score: number;
   /** In words, for the reader. */

@@ -29,7 +29,8 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
     value === null || (Array.isArray(value) && value.length === 2 && value.every(isIndex)),
   metric: (value) => typeof value === "string",
   view: (value) => typeof value === "string",
-  quantity: oneOf("weights", "scores", "rollout"),
+  quantity: (value) =>
+    /^(weights|scores|rollout|(norms|mixing|alti|value_zeroing)(_rollout)?)$/.test(String(value)),
   group: (value) => Array.isArray(value) && value.every(isIndex),
   top_k: (value) => isIndex(value) && value > 0,
   depth: (value) => isIndex(value) && value > 0,

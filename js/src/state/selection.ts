@@ -1,11 +1,11 @@
 /** The selection, and the store that holds it. */
 
-import type { HeadIndex, Target } from "../protocol/types";
+import type { HeadIndex, Mixing, Target } from "../protocol/types";
 
 /** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
 export type Scale = "words" | "head" | "unit" | "sqrt";
-/** Quantity of the matrix. Rollout has no head: it mixes the heads of all layers up to the selected one. */
-export type Quantity = "weights" | "scores" | "rollout";
+/** Quantity of the matrix; `figures/quantities.ts` says which of them are of a head, of a layer, of all layers so far. */
+export type Quantity = "weights" | "scores" | "rollout" | Mixing | `${Mixing}_rollout`;
 export type Theme = "auto" | "light" | "dark";
 
 /** The one selection. Keys are the names of the synced traits. */

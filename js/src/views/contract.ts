@@ -1,6 +1,6 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
-import type { MatrixStore } from "../figures/matrix";
+import type { Matrix, MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import type { Action, Meta, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
@@ -99,3 +99,56 @@ export type StartPrinting = (
   open: () => OpenView,
   applyTheme: () => void,
 ) => Printing;
+
+/** Where the cells of the head grid are, px; `step` is a cell and the gap after it. */
+export interface GridCells {
+  readonly layers: number;
+  readonly heads: number;
+  readonly cell: number;
+  readonly step: number;
+}
+
+/** What each token gives in every layer, for a quantity that has no heads. */
+export interface LayerStrips {
+  paint(context: CanvasRenderingContext2D, cells: GridCells): void;
+  stop(): void;
+}
+
+/** Parts of the page whose code comes after the first picture, with that of the lazy views. */
+export interface LaterParts {
+  readonly vectorStrips: (host: Element, q: Float32Array, k: Float32Array) => HTMLElement;
+  readonly groupStrip: (
+    context: ViewContext,
+    matrix: Matrix,
+    labels: readonly string[],
+  ) => HTMLElement | null;
+  readonly carriedSum: (
+    context: ViewContext,
+    matrix: Matrix,
+    row: number,
+    column: number,
+  ) => HTMLElement | null;
+  readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;
+}
+
+let parts: LaterParts | null = null;
+const waiting = new Set<() => void>();
+
+/** Null while their code is not here. */
+export const laterParts = (): LaterParts | null => parts;
+
+export function giveParts(found: LaterParts): void {
+  parts = found;
+  const asked = [...waiting];
+  waiting.clear();
+  for (const listener of asked) listener();
+}
+
+/** Call `listener` once they are here, and at once if they are. */
+export function withParts(listener: () => void, signal: AbortSignal): void {
+  if (parts !== null) listener();
+  else {
+    waiting.add(listener);
+    signal.addEventListener("abort", () => waiting.delete(listener), { once: true });
+  }
+}

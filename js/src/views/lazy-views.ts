@@ -5,10 +5,11 @@
 
 import { SliceFailure } from "../protocol/failure";
 import type { Slice, SliceRequest } from "../protocol/types";
-import type { DrawView, StartPrinting } from "./contract";
+import { type DrawView, giveParts, type LaterParts, type StartPrinting } from "./contract";
 import { type LazyView, VIEWS } from "./index";
 
-export type LazyCode = Readonly<Record<LazyView, DrawView>> & { readonly printing: StartPrinting };
+export type LazyCode = Readonly<Record<LazyView, DrawView>> &
+  LaterParts & { readonly printing: StartPrinting };
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LazyCode>;
 
@@ -23,6 +24,7 @@ const waiting = new Set<() => void>();
 /** The views have arrived: tell all listeners that wait for them. */
 export function provide(found: LazyCode): void {
   code = found;
+  giveParts(found);
   const asked = [...waiting];
   waiting.clear();
   for (const listener of asked) listener();

@@ -1,21 +1,29 @@
 /** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
 
 import { fitCanvas } from "../../draw/canvas";
-import { category, categoryColor } from "../../draw/color/category";
-import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
+import { category } from "../../draw/color/category";
+import { type Mode, ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
 import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
-import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
+import { hasHead } from "../../figures/quantities";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
-import type { ViewContext } from "../../views/contract";
+import { type LayerStrips, laterParts, type ViewContext, withParts } from "../../views/contract";
+import { shadeChoice } from "./choice";
 import { createHeadsOff } from "./off";
-import { paintFigures, paintRoles, paintThumbnails } from "./paint";
+import {
+  largestOf,
+  paintFigures,
+  paintRoles,
+  paintThumbnails,
+  roleItems,
+  waitingFor,
+} from "./paint";
 import { createTyping } from "./typing";
 
 const GAP = 2;
@@ -27,10 +35,6 @@ const PHONE = 480;
 /** The smallest cell above which two digits have room. */
 const LABEL_CELL = 13;
 const ABSENT_HEAD = "This head is not in this saved page.";
-const WAITING: Readonly<Record<string, string>> = {
-  role: "clustering the heads …",
-  effect: "switching off each head …",
-};
 /** An answer that comes sooner needs no sign of waiting. */
 const QUIET_MS = 120;
 
@@ -53,21 +57,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   /** Shading to fall back to. */
   const plain = profile === null ? "thumbnails" : itemAt(keys, 0);
 
-  const group = (label: string, options: readonly string[]): HTMLElement =>
-    h("optgroup", { label }, ...options.map((key) => h("option", { value: key }, metricName(key))));
-  const held = (aims: readonly string[]): string[] =>
-    aims.filter((key) => profile?.keys.includes(key) ?? true);
-  const choice = h(
-    "select",
-    { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
-    profile === null ? h("option", { value: "thumbnails" }, "Thumbnails") : null,
-    group("Matrix", keys),
-    group("Where they look", held(SPECIALIZATION_KEYS)),
-    group("Position", held(PATTERN_KEYS)),
-    h("option", { value: "role" }, "Role"),
-    profile === null ? h("option", { value: "effect" }, metricName("effect")) : null,
-  );
-  choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
+  const choice = shadeChoice(stage);
 
   const canvas = h("canvas", { class: "aw-grid-canvas", "aria-hidden": "true" });
   const buttons: HTMLButtonElement[] = [];
@@ -141,6 +131,9 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     });
     describe();
   }
+  /** A quantity of a layer is shown: one cell a layer. */
+  let layered = false;
+  let strips: LayerStrips | null = null;
 
   let pressed: HTMLButtonElement[] = [];
   /** Where Tab enters the grid. */
@@ -150,17 +143,20 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const [row, column] = focusOf();
     // The column heads are the first row of the CSS grid, whose lines count from 1.
     meanRing.style.gridRow = `${layer + 2} / ${layer + 3}`;
-    meanRing.hidden = head !== "mean";
-    grid.toggleAttribute("data-aw-mean", head === "mean");
-    const chosen =
-      head === "mean" ? buttons.slice(layer * heads, (layer + 1) * heads) : [at(layer, head)];
+    meanRing.hidden = head !== "mean" && !layered;
+    grid.toggleAttribute("data-aw-mean", !meanRing.hidden);
+    const chosen = layered
+      ? [at(row, 0)]
+      : head === "mean"
+        ? buttons.slice(layer * heads, (layer + 1) * heads)
+        : [at(layer, head)];
     for (const button of pressed) {
       if (!chosen.includes(button)) button.setAttribute("aria-pressed", "false");
     }
     for (const button of chosen) button.setAttribute("aria-pressed", "true");
     pressed = chosen;
     entry.tabIndex = -1;
-    entry = at(row, column);
+    entry = at(row, layered ? 0 : column);
     entry.tabIndex = 0;
   }
 
@@ -188,7 +184,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const options = { signal: mine.signal };
     const late = setTimeout(() => {
       grid.setAttribute("aria-busy", "true");
-      note.textContent = WAITING[metric] ?? "tagging the words …";
+      note.textContent = waitingFor(metric);
       most.hidden = legend.hidden = roleList.hidden = true;
     }, QUIET_MS);
     try {
@@ -224,6 +220,10 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const largest = source.arrays.get("head_max")?.data;
     buttons.forEach((button, i) => {
       const [layer, head] = [Math.floor(i / heads), i % heads];
+      if (layered) {
+        setAttributes(button, { "aria-label": `layer ${layer}`, title: `L${layer}` });
+        return;
+      }
       const role = roles === null ? null : (roles.labels[i] ?? 0);
       const value = role === null ? (figures ?? largest)?.[i] : undefined;
       const what =
@@ -261,6 +261,15 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     const { figures, roles } = shade;
     const thumbnails = figures === null && roles === null;
     const cells = { layers, heads, cell, step };
+    grid.classList.toggle("is-layers", layered);
+    choice.disabled = layered;
+    if (layered) {
+      strips?.paint(context, cells);
+      legend.hidden = most.hidden = roleList.hidden = true;
+      note.hidden = false;
+      note.textContent = "one cell a layer: what each token gives";
+      return;
+    }
     if (roles !== null) {
       paintRoles(context, cells, palette(element), roles.labels);
       listRoles(roles, mode);
@@ -299,34 +308,14 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     note.hidden = note.textContent === "";
   }
 
-  function largestOf(figures: ArrayLike<number>): number | null {
-    let best: number | null = null;
-    for (let i = 0; i < figures.length; i++) {
-      const value = figures[i] as number;
-      if (value > (best === null ? Number.NEGATIVE_INFINITY : (figures[best] as number))) best = i;
-    }
-    return best;
-  }
-
   function listRoles({ names }: Roles, mode: Mode): void {
-    roleList.replaceChildren(
-      ...names.map((name, role) => {
-        const swatch = h(
-          "i",
-          { class: "aw-grid-role", "aria-hidden": "true" },
-          category(role).letter,
-        );
-        swatch.style.background = categoryColor(role, mode);
-        swatch.style.color = inkOn(category(role).rgb[mode]);
-        return h("li", {}, swatch, roleName(name));
-      }),
-    );
+    roleList.replaceChildren(...roleItems(names, mode));
   }
 
   function select(layer: number, head: number, focus: boolean): void {
-    state.set({ layer, head });
+    state.set(layered ? { layer } : { layer, head });
     // A saved page goes on to the next head that it has.
-    if (focus) at(...focusOf()).focus({ preventScroll: true });
+    if (focus) entry.focus({ preventScroll: true });
   }
 
   const type = createTyping((layer, head) => {
@@ -338,7 +327,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     "click",
     (event) => {
       const button = (event.target as Element).closest<HTMLElement>(".aw-grid-head");
-      if (button?.ariaDisabled === "true") stage.announce(ABSENT_HEAD);
+      if (button?.ariaDisabled === "true" && !layered) stage.announce(ABSENT_HEAD);
       else if (button) select(Number(button.dataset.layer), Number(button.dataset.head), true);
     },
     { signal },
@@ -375,6 +364,13 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     state.on(["metric"], () => void reshade()),
     state.on(["target"], () => state.get().metric === "effect" && void reshade()),
     state.on(["scale"], paint),
+    stage.matrix.on(({ quantity }) => {
+      if (layered === !hasHead(quantity)) return;
+      layered = !layered;
+      mark();
+      describe();
+      paint();
+    }),
   ];
   onResize(element, layout, signal);
   onTheme(element, paint, signal);
@@ -383,11 +379,16 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
     { signal },
   );
+  withParts(() => {
+    strips = laterParts()?.layerStrips?.(element, stage, paint) ?? null;
+    paint();
+  }, signal);
   mark();
   strike();
   void reshade();
   return () => {
     asking?.abort();
+    strips?.stop();
     for (const stop of stops) stop();
     element.replaceChildren();
   };

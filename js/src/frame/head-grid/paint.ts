@@ -5,22 +5,25 @@ import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import type { Palette } from "../../draw/color/theme";
+import { h } from "../../draw/dom";
+import { roleName } from "../../figures/head-figures";
 import { itemAt } from "../../protocol/required";
 import type { NdArray } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
+import type { GridCells } from "../../views/contract";
 
 /** The smallest cell that a letter fits into, px. */
 const LETTER_CELL = 12;
 
-/** Where the cells are, px; `step` is a cell and the gap after it. */
-export interface Cells {
-  readonly layers: number;
-  readonly heads: number;
-  readonly cell: number;
-  readonly step: number;
-}
+const WAITING: Readonly<Record<string, string>> = {
+  role: "clustering the heads …",
+  effect: "switching off each head …",
+};
 
-const place = (index: number, { heads, step }: Cells): readonly [x: number, y: number] => [
+/** What the kernel does for a shade that is not here yet. */
+export const waitingFor = (metric: string): string => WAITING[metric] ?? "tagging the words …";
+
+const place = (index: number, { heads, step }: GridCells): readonly [x: number, y: number] => [
   (index % heads) * step,
   Math.floor(index / heads) * step,
 ];
@@ -28,7 +31,7 @@ const place = (index: number, { heads, step }: Cells): readonly [x: number, y: n
 /** `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`; `words`: the largest between words. */
 export function paintThumbnails(
   context: CanvasRenderingContext2D,
-  cells: Cells,
+  cells: GridCells,
   mode: Mode,
   scale: Scale,
   thumbs: NdArray,
@@ -76,7 +79,7 @@ export function paintThumbnails(
  */
 export function paintFigures(
   context: CanvasRenderingContext2D,
-  cells: Cells,
+  cells: GridCells,
   { mode, line, muted }: Palette,
   figures: ArrayLike<number>,
   signed = false,
@@ -107,7 +110,7 @@ export function paintFigures(
 /** A color and, where it fits, a letter for each role. */
 export function paintRoles(
   context: CanvasRenderingContext2D,
-  cells: Cells,
+  cells: GridCells,
   { mode, font }: Palette,
   labels: ArrayLike<number>,
 ): void {
@@ -123,4 +126,24 @@ export function paintRoles(
     context.fillStyle = inkOn(category(role).rgb[mode]);
     context.fillText(category(role).letter, x + cell / 2, y + cell / 2 + 0.5);
   });
+}
+
+/** What the letters stand for. */
+export const roleItems = (names: readonly string[], mode: Mode): HTMLElement[] =>
+  names.map((name, role) => {
+    const { letter, rgb } = category(role);
+    const swatch = h("i", { class: "aw-grid-role", "aria-hidden": "true" }, letter);
+    swatch.style.background = categoryColor(role, mode);
+    swatch.style.color = inkOn(rgb[mode]);
+    return h("li", {}, swatch, roleName(name));
+  });
+
+/** Where the largest figure is; null where all are N/A. */
+export function largestOf(figures: ArrayLike<number>): number | null {
+  let best: number | null = null;
+  for (let i = 0; i < figures.length; i++) {
+    const value = figures[i] as number;
+    if (value > (best === null ? Number.NEGATIVE_INFINITY : (figures[best] as number))) best = i;
+  }
+  return best;
 }

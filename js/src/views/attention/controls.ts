@@ -7,7 +7,16 @@ import { icon } from "../../draw/icon";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
+import {
+  calledOf,
+  hasHead,
+  isRolled,
+  LABELS,
+  MIXING,
+  mixingDefinition,
+} from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
+import type { Mixing } from "../../protocol/types";
 import type { Quantity } from "../../state/selection";
 import type { ViewContext } from "../contract";
 
@@ -28,6 +37,12 @@ const QUANTITIES: readonly (readonly [Quantity, string])[] = [
       "each input token",
   ],
 ];
+
+/** `, mixing ratio 0.31`: the mean over tokens. */
+const mixed = (ratio: Float32Array | undefined): string =>
+  ratio === undefined
+    ? ""
+    : `, mixing ratio ${formatNumber(ratio.reduce((sum, one) => sum + one, 0) / ratio.length)}`;
 
 export interface ControlEvents {
   zoom(factor: number | null): void;
@@ -84,12 +99,39 @@ export function attentionControls(
     }),
   );
 
+  const of = (label: string, rolled: boolean): HTMLElement =>
+    h(
+      "optgroup",
+      { label },
+      ...(Object.keys(LABELS) as Mixing[]).map((kind) => {
+        const value: Quantity = rolled ? `${kind}_rollout` : kind;
+        return h("option", { value, title: MIXING[kind] }, calledOf(value));
+      }),
+    );
+  const carried = h(
+    "select",
+    {
+      class: "aw-select",
+      "aria-label": "What attention carries",
+      title: "What attention carries, beyond where it looks",
+      "data-aw-part": "carried-quantity",
+    },
+    h("option", { value: "", hidden: true }, "mixing …"),
+    of("Mixing", false),
+    of("Rollout of mixing", true),
+  );
+  act(carried, "change", () => state.set({ quantity: carried.value as Quantity }));
+  quantity.append(carried);
+
   function showQuantity(): void {
     const selection = state.get();
     absent = scoresAbsent(selection, source.meta);
     const shown =
       selection.quantity === "scores" && absent !== null ? "weights" : selection.quantity;
-    for (const option of quantity.children) {
+    const definition = mixingDefinition(selection.quantity);
+    carried.value = definition === null ? "" : selection.quantity;
+    carried.classList.toggle("is-chosen", definition !== null);
+    for (const option of quantity.querySelectorAll("button")) {
       const name = option.getAttribute("data-quantity");
       const disabled = name === "scores" && absent !== null;
       const meaning = QUANTITIES.find(([other]) => other === name)?.[1] ?? null;
@@ -99,13 +141,16 @@ export function attentionControls(
         title: disabled ? `N/A: ${absent}` : meaning,
       });
     }
-    note.hidden = absent === null;
+    note.hidden = absent === null && definition === null;
+    const layered = hasHead(selection.quantity) ? "" : " It is of the layer, not of a head.";
     note.textContent =
-      absent === null
-        ? ""
-        : selection.quantity === "scores"
-          ? `Weights are shown; scores are N/A: ${absent}.`
-          : `Scores N/A: ${absent}.`;
+      definition !== null
+        ? definition + (isRolled(selection.quantity) ? "" : layered)
+        : absent === null
+          ? ""
+          : selection.quantity === "scores"
+            ? `Weights are shown; scores are N/A: ${absent}.`
+            : `Scores N/A: ${absent}.`;
   }
   const stop = state.on(["quantity", "head", "words"], showQuantity);
   signal.addEventListener("abort", stop, { once: true });
@@ -187,7 +232,7 @@ export function attentionControls(
         matrix.scores === null
           ? `largest ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`
           : "scaled scores";
-      subtitle.textContent = `${matrix.size} × ${matrix.size}, ${largest}`;
+      subtitle.textContent = `${matrix.size} × ${matrix.size}, ${largest}${mixed(matrix.ratio)}`;
     },
     threshold(value, max) {
       sliderMax = max;

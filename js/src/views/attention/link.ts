@@ -5,8 +5,9 @@ import { byTouch } from "../../draw/touch";
 import { ABSENT, exact, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { Link } from "../../figures/pairs";
+import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
-import { vectorStrips } from "./link-vectors";
+import { laterParts } from "../contract";
 
 /** Tags of a token; null when unknown. */
 export interface TokenFacts {
@@ -94,7 +95,7 @@ export function linkCard(
   const possible = matrix.allowed?.subarray(row * matrix.size, (row + 1) * matrix.size);
   const keys = possible?.reduce((sum, one) => sum + Math.sign(one), 0) ?? matrix.size;
   const { errors } = link;
-  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  const called = calledOf(matrix.quantity);
   const weight = figure(called, link.weight, undefined, errors.weight);
   const absent = link.score === null ? waiting : undefined;
   const score = figure("scaled score", link.score, absent, errors.score);
@@ -165,7 +166,7 @@ export function arithmetic(matrix: Matrix, link: Link): HTMLElement {
       sign("="),
     );
   }
-  const called = matrix.quantity === "rollout" ? "rollout" : "weight";
+  const called = calledOf(matrix.quantity);
   steps.push(figure(called, link.weight, undefined, errors.weight));
   // Where a row is shown whole, share and weight are one number.
   if (Math.abs(link.share - link.weight) > 1e-3 * link.weight) {
@@ -185,6 +186,7 @@ export function linkStrip(
   link: Link,
   facts: TokenFacts,
   unpin: () => void,
+  sum: HTMLElement | null = null,
 ): HTMLElement {
   const close = h(
     "button",
@@ -201,9 +203,14 @@ export function linkStrip(
     "div",
     { class: "aw-pinned" },
     heading,
-    link.q === null || link.k === null ? null : vectorStrips(host, link.q, link.k),
+    link.q === null || link.k === null
+      ? null
+      : (laterParts()?.vectorStrips(host, link.q, link.k) ?? null),
     arithmetic(matrix, link),
-    link.absent === null ? null : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
+    sum,
+    link.absent === null || sum !== null
+      ? null
+      : h("p", { class: "aw-muted" }, `N/A: ${link.absent}.`),
     close,
   );
 }

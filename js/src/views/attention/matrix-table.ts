@@ -3,6 +3,7 @@
 import { h } from "../../draw/dom";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
+import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
@@ -11,7 +12,12 @@ const MOST = 40;
 
 /** Name of the cells in the table's caption. */
 const nameOf = ({ quantity, scores }: Matrix): string =>
-  scores !== null ? "Scaled scores" : quantity === "rollout" ? "Rollout" : "Weights";
+  scores !== null
+    ? "Scaled scores"
+    : quantity === "weights"
+      ? "Weights"
+      : capital(calledOf(quantity));
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function twinTable(
   { state, signal }: ViewContext,

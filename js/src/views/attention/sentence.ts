@@ -81,7 +81,7 @@ export function writeSentence(
       formatNumber(value, undefined, error),
     );
   };
-  const verb = matrix.quantity === "rollout" ? " comes from " : " attends to ";
+  const verb = matrix.quantity === "weights" ? " attends to " : " comes from ";
   line.replaceChildren(
     `${matrixName(matrix)}: `,
     named(link[0]),
@@ -92,7 +92,7 @@ export function writeSentence(
     ...(more === null
       ? []
       : [
-          matrix.quantity === "rollout" ? ", most from " : ", most to ",
+          matrix.quantity === "weights" ? ", most to " : ", most from ",
           more[1] === more[0] ? "itself" : named(more[1]),
           " ",
           figure(more),

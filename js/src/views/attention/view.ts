@@ -19,11 +19,11 @@ import { beyondOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
 import { itemAt } from "../../protocol/required";
-import type { ViewContext, ViewHandle } from "../contract";
+import { laterParts, type ViewContext, type ViewHandle, withParts } from "../contract";
 import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
-import { attendedList, groupStrip } from "./group";
+import { attendedList } from "./group";
 import { listenToMap } from "./keys";
 import { askLanguage, type Language } from "./language";
 import { flowGap, flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
@@ -202,7 +202,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   function showGroup(): void {
     if (matrix === null) return;
-    const found = groupStrip(stage, matrix, labels);
+    const found = laterParts()?.groupStrip(stage, matrix, labels) ?? null;
     group.replaceChildren(...(found === null ? [] : [found]));
   }
 
@@ -224,6 +224,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
             numbers.of(matrix, row, column),
             facts,
             () => state.set({ pair: null }),
+            laterParts()?.carriedSum(stage, matrix, row, column),
           ),
     );
   }
@@ -365,6 +366,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     },
     signal,
   );
+  withParts(mark, signal);
   askLanguage(source, signal, (found) => {
     language = found;
     findBoundaries();

@@ -1,6 +1,7 @@
 /** Scaled scores of the tree's edges: of one head, between single tokens; elsewhere the reason why not. */
 
 import { type Matrix, scoresAbsent } from "../../figures/matrix";
+import { isRolled, NOT_OF_WEIGHTS } from "../../figures/quantities";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
@@ -16,7 +17,8 @@ export interface EdgeScores {
 
 /** Why this matrix has no scores, whatever the source. */
 function impossible(matrix: Matrix, { source }: ViewContext): string | null {
-  if (matrix.quantity === "rollout") return "rollout mixes heads and layers";
+  if (isRolled(matrix.quantity)) return "rollout mixes heads and layers";
+  if (matrix.quantity !== "weights") return NOT_OF_WEIGHTS;
   const words = matrix.units.some(({ token, end }) => end - token > 1);
   return scoresAbsent({ head: matrix.head, words }, source.meta);
 }

@@ -15,6 +15,7 @@ import {
 import { copyExactValues, formatNumber, tokenLabel } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName, schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
+import { calledOf, isRolled } from "../../figures/quantities";
 import { itemAt, required } from "../../protocol/required";
 import type { ViewContext, ViewHandle } from "../contract";
 import { type NodeFacts, nodeCard, spokenNode } from "./card";
@@ -172,7 +173,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     const chosen = shown.unitOf(state.get().token);
     const start = chosen >= 0 ? chosen : firstWord(shown);
     const allowed =
-      quantity === "rollout" && masks
+      isRolled(quantity) && masks
         ? Uint8Array.from(weights, (weight) => (weight > 0 ? 1 : 0))
         : shown.allowed;
     grown = influenceTree({ weights, allowed, size }, start, shapeOf());
@@ -263,7 +264,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     });
   }
 
-  const quantityName = (): string => (matrix?.quantity === "rollout" ? "rollout" : "weight");
+  const quantityName = (): string => calledOf(matrix?.quantity ?? "weights");
 
   const look = (shown: Matrix): TreeLook => ({
     share: (weight) => rampPosition(weight, shown.max, state.get().scale),

@@ -1,12 +1,12 @@
 /** Query and key of a pinned pair as strips of their values, and the products that their dot is the sum of. */
 
-import { ramp } from "../../draw/color/ramp";
-import { signedIndex } from "../../draw/color/scale";
-import { modeOf } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { magnitude } from "../../figures/derive/matrix";
-import { exact, formatNumber } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
+import { ramp } from "../../../draw/color/ramp";
+import { signedIndex } from "../../../draw/color/scale";
+import { modeOf } from "../../../draw/color/theme";
+import { h } from "../../../draw/dom";
+import { magnitude } from "../../../figures/derive/matrix";
+import { exact, formatNumber } from "../../../figures/format";
+import { itemAt } from "../../../protocol/required";
 
 /** A row of cells as a CSS gradient of hard stops: sharp at any width. */
 function cells(values: Float32Array, most: number, css: readonly string[]): string {

@@ -1,0 +1,88 @@
+"""Slices of what attention carries (docs/influence.md, section 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from attn_widget.errors import SliceError
+from attn_widget.protocol.handlers import Answer, Arrays, answers, answers_slowly
+from attn_widget.protocol.request import Request, integer, layer_of, one_of, optional, rows_of
+from attn_widget.protocol.selection import MIXINGS
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.influence.mixing import Mixing
+    from attn_widget.trace.forward import Progress
+
+MAX_ZEROED = 15_000_000  # tokens that layers run again: some minutes of bert-base on two cores
+
+
+def quantity_of(analysis: Analysis, request: Request, layers: int) -> Mixing:
+    """The mixing quantity that a request asks for in so many layers.
+
+    Raises
+    ------
+    SliceError
+        Not one of them, or the kernel would be busy for too long.
+    """
+    found = one_of(request, "quantity", MIXINGS)
+    n = analysis.n_tokens
+    if found == "value_zeroing" and n > 1 and layers * n * n > MAX_ZEROED:
+        raise SliceError(
+            f"Value zeroing would run {layers} layers again for each of {n} tokens, which takes many "
+            "minutes.",
+            "Take one layer, a shorter text, or mixing('value_zeroing', layer) of the analysis in Python.",
+        )
+    return cast("Mixing", found)
+
+
+@answers_slowly("mixing")
+def mixing(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
+    layer, rows = layer_of(analysis, request), rows_of(analysis, request)
+    kind = quantity_of(analysis, request, 1)
+    head = optional(request, "head", analysis.n_heads)
+    arrays: Arrays = {"weights": analysis.mixing(kind, layer, head, progress=progress)[rows]}
+    allowed = analysis.trace.allowed(layer)
+    if allowed is not None:
+        arrays["allowed"] = allowed[rows].astype(np.uint8)
+    if kind == "mixing":
+        arrays["ratio"] = analysis.mixing_ratio(layer)[rows]
+    return {}, arrays
+
+
+@answers_slowly("mixing_rollout")
+def mixing_rollout(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
+    layer, rows = layer_of(analysis, request), rows_of(analysis, request)
+    kind = quantity_of(analysis, request, layer + 1)
+    return {}, {"weights": analysis.mixing_rollout(kind, layer, progress=progress)[rows]}
+
+
+@answers("value_lengths")
+def value_lengths(analysis: Analysis, request: Request) -> Answer:
+    """``||v_j^h W_O^h||`` of a layer's heads; a weight times it is an entry of ``norms``."""
+    return {}, {"lengths": analysis.value_lengths(layer_of(analysis, request))}
+
+
+@answers("mixing_pair")
+def mixing_pair(analysis: Analysis, request: Request) -> Answer:
+    """The vector of one pair, and the sum that closes: parts of the output along its own direction."""
+    layer = layer_of(analysis, request)
+    query, key = (integer(request, name, 0, analysis.n_tokens) for name in ("query", "key"))
+    whole = analysis.decompose_output(layer, query)
+    output = whole.output.astype(np.float64)
+    length = float(np.linalg.norm(output))
+    toward = output / (length or 1.0)
+    parts = whole.vectors @ toward
+    data: dict[str, Any] = {
+        "length": float(whole.norms[key]),
+        "of_layer": float(analysis.mixing("norms", layer)[query, key]),
+        "ratio": float(analysis.mixing_ratio(layer)[query]),
+        "key": float(parts[key]),
+        "others": float(parts.sum() - parts[key]),
+        "bias": float(whole.bias @ toward),
+        "shift": float(whole.shift @ toward),
+        "output": length,
+    }
+    return data, {"vector": whole.vectors[key]}

@@ -1,0 +1,115 @@
+/** A pinned pair of what attention carries: its factors, and the sum of a layer's output that closes. */
+
+import { h } from "../../../draw/dom";
+import { exact, formatNumber } from "../../../figures/format";
+import type { Matrix } from "../../../figures/matrix";
+import { hasHead, isRolled } from "../../../figures/quantities";
+import { explain, isAbort } from "../../../protocol/failure";
+import { arrayOf, itemAt } from "../../../protocol/required";
+import type { ViewContext } from "../../contract";
+
+/** Enough that a sum closes as it is written. */
+const DIGITS = 5;
+
+const sign = (text: string): HTMLElement =>
+  h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
+
+function figure(name: string, value: number, error = 0): HTMLElement {
+  const whole = exact(value, error);
+  return h(
+    "div",
+    { class: "aw-figure" },
+    h("dt", {}, name),
+    h(
+      "dd",
+      { class: "aw-number", "data-aw-value": whole, title: whole },
+      formatNumber(value, DIGITS, error),
+    ),
+  );
+}
+
+const chain = (...steps: (HTMLElement | string)[]): HTMLElement =>
+  h("dl", { class: "aw-figures aw-chain" }, ...steps);
+const said = (text: string): HTMLElement => h("p", { class: "aw-muted" }, text);
+
+/** Null for a pair that has no sum of its own. */
+export function carriedSum(
+  { source, signal }: ViewContext,
+  matrix: Matrix,
+  row: number,
+  column: number,
+): HTMLElement | null {
+  const { layer, head, quantity, units } = matrix;
+  if (quantity === "weights" || isRolled(quantity)) return null;
+  const [query, key] = [itemAt(units, row), itemAt(units, column)];
+  if (query.end - query.token > 1 || key.end - key.token > 1) {
+    return said("A word adds up several vectors; single tokens have their sum.");
+  }
+  const element = h("div", { "data-aw-part": "carried" }, said("…"));
+  const n = source.meta.tokens.text.length;
+  const at = query.token * n + key.token;
+
+  /** `A × ‖v W_O‖ = ‖A v W_O‖`. */
+  async function ofHead(one: number): Promise<HTMLElement[]> {
+    const [weights, lengths] = await Promise.all([
+      source.slice({ kind: "weights", layer, head: one }, { signal }),
+      source.slice({ kind: "value_lengths", layer }, { signal }),
+    ]);
+    const weight = itemAt(arrayOf(weights, "weights").data, at);
+    const length = itemAt(arrayOf(lengths, "lengths").data, one * n + key.token);
+    const error = source.precision?.weight(weight) ?? 0;
+    return [
+      chain(
+        figure("weight A", weight, error),
+        sign("×"),
+        figure("‖v W_O‖", length),
+        sign("="),
+        figure("‖A v W_O‖", weight * length, error * length),
+      ),
+    ];
+  }
+
+  /** The parts of the output along its own direction: they add up to its length. */
+  async function ofLayer(): Promise<HTMLElement[]> {
+    const request = {
+      kind: "mixing_pair",
+      layer,
+      query: query.token,
+      key: key.token,
+    } as const;
+    const { data } = await source.slice(request, { signal });
+    const value = (name: string): number => Number(data[name]);
+    return [
+      chain(
+        figure("‖Σ A v W_O‖, all heads", value("of_layer")),
+        sign("·"),
+        figure("with residual and norm", value("length")),
+        sign("·"),
+        figure("mixing ratio of the query", value("ratio")),
+      ),
+      said("Along the output’s own direction the parts add up to its length:"),
+      chain(
+        figure("this key", value("key")),
+        sign("+"),
+        figure("all other tokens", value("others")),
+        sign("+"),
+        figure("bias of W_O", value("bias")),
+        sign("+"),
+        figure("shift of the norm", value("shift")),
+        sign("="),
+        figure("‖output‖", value("output")),
+      ),
+    ];
+  }
+
+  const made = hasHead(quantity) && head !== "mean" ? ofHead(head) : ofLayer();
+  made.then(
+    (parts) => element.replaceChildren(...parts),
+    (error: unknown) => {
+      if (isAbort(error)) return;
+      const { message, hint } = explain(error);
+      element.replaceChildren(said(`N/A: ${message} ${hint}`));
+    },
+  );
+  return element;
+}

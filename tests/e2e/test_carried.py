@@ -1,0 +1,91 @@
+"""What attention carries, in the live widget and in a saved page: matrix, heads, sentence, pair, tree, and N/A."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from tests.e2e.sources import SOURCES, opened
+from tests.e2e.views import choose, part
+
+TEXT = "The keys to the cabinet are here."
+
+
+def choose_quantity(page: Page, name: str) -> None:
+    part(page, "carried-quantity").select_option(name)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_matrix_heads_and_pair_are_those_of_python(
+    browser: Browser, tmp_path: Path, source: str
+) -> None:
+    widget = aw.show(TEXT, layer=3, head=5, token=2, progress=False)
+    analysis = widget.analysis
+    with opened(browser, widget, source, tmp_path) as one:
+        page = one.page
+        part(page, "table").locator("summary").click()
+        cells = part(page, "table").locator("tbody [data-aw-value]")
+
+        choose_quantity(page, "norms")
+        expect(part(page, "head-name")).to_have_text("norms · L3 · H5")
+        one.agree(cells, analysis.mixing("norms", 3, 5), 1e-5)
+        part(page, "focus-keys").locator("button").first.click()
+        carried = part(page, "carried").locator("[data-aw-value]")
+        expect(carried).to_have_count(3)
+        weight, length, product = (float(text) for text in values(carried))
+        assert weight * length == pytest.approx(product, rel=2e-2)
+
+        choose_quantity(page, "alti")
+        expect(part(page, "head-name")).to_have_text("ALTI · L3")
+        expect(part(page, "quantity-note")).to_contain_text("of the layer, not of a head")
+        one.agree(cells, analysis.mixing("alti", 3), 1e-5)
+        grid = page.locator(".aw-grid-head:visible")
+        expect(grid).to_have_count(analysis.n_layers)
+        expect(grid.nth(3)).to_have_attribute("aria-pressed", "true")
+        grid.nth(1).click()
+        expect(grid.nth(1)).to_have_attribute("aria-pressed", "true")
+        expect(part(page, "head-name")).to_have_text("ALTI · L1")
+        one.agree(cells, analysis.mixing("alti", 1), 1e-5)
+
+        choose_quantity(page, "norms_rollout")
+        expect(part(page, "head-name")).to_have_text("rollout of norms, layers 0–1")
+        one.agree(cells, analysis.mixing_rollout("norms", 1), 1e-5)
+        choose(page, "tree")
+        expect(page.locator('[data-aw-part="tree-legend"]')).to_contain_text("rollout of norms")
+        choose(page, "attention")
+
+        choose_quantity(page, "mixing")
+        if source == "live":
+            sums = part(page, "carried").locator("[data-aw-value]")
+            expect(sums).to_have_count(8)
+            *parts, whole = [float(text) for text in values(sums)][3:]
+            assert sum(parts) == pytest.approx(whole, rel=1e-4)
+        else:
+            expect(part(page, "carried")).to_contain_text("needs a kernel")
+            choose_quantity(page, "value_zeroing_rollout")
+            expect(part(page, "error")).to_contain_text("not in this saved page")
+            expect(part(page, "missing")).to_contain_text("The picture shows mixing · L1")
+            choose_quantity(page, "alti")
+            expect(part(page, "error")).to_be_hidden()
+
+
+def values(found: Locator) -> list[str]:
+    return found.evaluate_all("all => all.map(one => one.dataset.awValue)")
+
+
+def test_a_model_that_has_none_says_why_and_keeps_its_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    weights = np.full((2, 2, 3, 3), 1 / 3, dtype=np.float32)
+    held = aw.from_attentions(list(weights), ["a", "b", "c"])
+    widget = aw.AttentionWidget(held)
+    with opened(browser, widget, "live", tmp_path) as one:
+        choose_quantity(one.page, "mixing")
+        expect(part(one.page, "missing")).to_contain_text("The picture shows L0 · H0")
+        expect(part(one.page, "error")).to_be_visible()
+        one.page.locator('[data-quantity="weights"]').click()
+        expect(part(one.page, "missing")).to_be_hidden()
