@@ -90,13 +90,13 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_callable(value: Any, name: str) -> None:
-    """Refuse what is neither a function nor None.
+    """Refuse what is neither a function nor None; a class would be made, not told.
 
     Raises
     ------
     InputTypeError
     """
-    if value is not None and not callable(value):
+    if value is not None and (not callable(value) or isinstance(value, type)):
         raise InputTypeError(
             f"{name} is {shown(value)}, expected a function or None.", f"Leave {name} out."
         )

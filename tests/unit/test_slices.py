@@ -431,7 +431,9 @@ def test_predictions_as_is_come_by_rows_too(of_model: Analysis) -> None:
     _, arrays = ask(of_model, kind="predictions", rows=[2, 4], top_k=3)
     whole = of_model.predictions(top_k=3)
     equal(arrays["prediction_ids"], whole.ids[2:4])
-    np.testing.assert_allclose(arrays["original_probability"], whole.original_probability[2:4])
+    np.testing.assert_allclose(
+        arrays["original_probability"], whole.original_probability[2:4], rtol=1e-6
+    )  # a batch of another size
 
 
 @pytest.mark.parametrize(

@@ -10,27 +10,33 @@ import type { ViewContext } from "../../contract";
 
 /** Enough that a sum closes as it is written. */
 const DIGITS = 5;
+const DECIMALS = 4;
 
 const sign = (text: string): HTMLElement =>
   h("span", { class: "aw-sign", "aria-hidden": "true" }, text);
 
-function figure(name: string, value: number, error = 0): HTMLElement {
+function figure(
+  name: string,
+  value: number,
+  error = 0,
+  text = formatNumber(value, DIGITS, error),
+): HTMLElement {
   const whole = exact(value, error);
   return h(
     "div",
     { class: "aw-figure" },
     h("dt", {}, name),
-    h(
-      "dd",
-      { class: "aw-number", "data-aw-value": whole, title: whole },
-      formatNumber(value, DIGITS, error),
-    ),
+    h("dd", { class: "aw-number", "data-aw-value": whole, title: whole }, text),
   );
 }
 
 const chain = (...steps: (HTMLElement | string)[]): HTMLElement =>
   h("dl", { class: "aw-figures aw-chain" }, ...steps);
 const said = (text: string): HTMLElement => h("p", { class: "aw-muted" }, text);
+
+/** A term of a sum: all with the same decimals. */
+const term = (name: string, value: number): HTMLElement =>
+  figure(name, value, 0, value.toFixed(DECIMALS).replace("-", "−"));
 
 /** Null for a pair that has no sum of its own. */
 export function carriedSum(
@@ -89,15 +95,15 @@ export function carriedSum(
       ),
       said("Along the output’s own direction the parts add up to its length:"),
       chain(
-        figure("this key", value("key")),
+        term("this key", value("key")),
         sign("+"),
-        figure("all other tokens", value("others")),
+        term("all other tokens", value("others")),
         sign("+"),
-        figure("bias of W_O", value("bias")),
+        term("bias of W_O", value("bias")),
         sign("+"),
-        figure("shift of the norm", value("shift")),
+        term("shift of the norm", value("shift")),
         sign("="),
-        figure("‖output‖", value("output")),
+        term("‖output‖", value("output")),
       ),
     ];
   }
