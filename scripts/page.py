@@ -35,7 +35,7 @@ def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1
     def answer(name: str, request: str) -> str:
         while True:
             reply, buffers = getattr(widget, name)(json.loads(request), [])
-            if "later" not in reply:
+            if "later" not in reply or "progress" in reply:  # the page shows how far slow work is
                 return encode_reply(reply, buffers)
             time.sleep(reply["later"] / 1000)  # a picture of it holds the tags, too
 

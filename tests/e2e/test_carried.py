@@ -77,6 +77,20 @@ def values(found: Locator) -> list[str]:
     return found.evaluate_all("all => all.map(one => one.dataset.awValue)")
 
 
+def test_slow_value_zeroing_shows_its_progress_and_is_given_up(
+    browser: Browser, tmp_path: Path
+) -> None:
+    widget = aw.show("The cat sat on the mat. " * 30, layer=5, head=5, progress=False)
+    with opened(browser, widget, "live", tmp_path) as one:
+        choose_quantity(one.page, "value_zeroing_rollout")
+        expect(part(one.page, "progress")).to_contain_text(f"/ {6 * widget.analysis.n_tokens}")
+        part(one.page, "cancel").click()
+        expect(part(one.page, "progress")).to_be_hidden()
+        expect(part(one.page, "carried-quantity")).to_have_value("")
+        expect(part(one.page, "head-name")).to_have_text("L5 · H5")
+        assert widget.quantity == "weights"
+
+
 def test_a_model_that_has_none_says_why_and_keeps_its_picture(
     browser: Browser, tmp_path: Path
 ) -> None:
