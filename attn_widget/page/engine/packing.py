@@ -95,8 +95,8 @@ def pack_model(folder: Path) -> bytes:
     Parameters
     ----------
     folder : Path
-        With ``config.json``, ``model.safetensors`` (float16, BERT with its pre-training heads) and
-        ``tokenizer.json`` (WordPiece).
+        With ``config.json``, ``model.safetensors`` (BERT with its pre-training heads; weights of more
+        than float16 are rounded) and ``tokenizer.json`` (WordPiece).
 
     Raises
     ------
@@ -113,6 +113,13 @@ def pack_model(folder: Path) -> bytes:
             f"{folder.name} is {kind} with {activation} and {reader['type']}, which the engine of a "
             "page cannot run.",
             "It runs BERT with GELU and WordPiece.",
+        )
+    hidden, heads = int(settings["hidden_size"]), int(settings["num_attention_heads"])
+    inner = int(settings["intermediate_size"])
+    if hidden % heads or (hidden // heads) % PANEL or inner % PANEL:
+        raise NotAvailableError(
+            f"{folder.name} has {heads} heads, {hidden} hidden and {inner} intermediate units.",
+            f"The engine needs heads and intermediate layers of a multiple of {PANEL} units.",
         )
     weights = load_file(folder / "model.safetensors")
     for name, tensor in weights.items():

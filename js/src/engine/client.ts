@@ -42,6 +42,7 @@ function startWorker(makeCore: () => Core): Promise<Worker | null> {
       const source = `(${makeCore})().serve(self)`;
       const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
       worker = new Worker(address);
+      setTimeout(() => URL.revokeObjectURL(address), PATIENCE);
     } catch {
       resolve(null);
       return;
