@@ -9,6 +9,8 @@
 const ROWS = 4;
 const COLUMNS = 8;
 const F32 = 4;
+/** Products that are summed before they join the total: short sums round less. */
+const BLOCK = 128;
 /** Bytes of one input's weights in a panel: float16, and decoded. */
 const HALF_STEP = 16;
 const STEP = 32;
@@ -161,6 +163,36 @@ function tile(
   v128.store(out, f32x4.mul(f32x4.add(d1, p1), s), 16);
 }
 
+/** As `tile`, but in blocks of inputs, whose sums are added to the bias. `sums` has room for one tile. */
+// @ts-ignore: decorator
+@inline
+function longTile(
+  x: usize,
+  stride: usize,
+  panel: usize,
+  n: i32,
+  bias: usize,
+  out: usize,
+  outStride: usize,
+  sums: usize,
+): void {
+  for (let row: usize = 0; row < <usize>ROWS; row++) {
+    v128.store(out + row * outStride, v128.load(bias));
+    v128.store(out + row * outStride, v128.load(bias, 16), 16);
+  }
+  for (let first = 0; first < n; first += BLOCK) {
+    tile(x, stride, panel, min(BLOCK, n - first), 1, 0, sums, STEP);
+    for (let row: usize = 0; row < <usize>ROWS; row++) {
+      const to = out + row * outStride;
+      const from = sums + row * STEP;
+      v128.store(to, f32x4.add(v128.load(to), v128.load(from)));
+      v128.store(to, f32x4.add(v128.load(to, 16), v128.load(from, 16)), 16);
+    }
+    x += BLOCK * F32;
+    panel += BLOCK * STEP;
+  }
+}
+
 /** All rows times one decoded panel. */
 function product(
   x: usize,
@@ -180,7 +212,7 @@ function product(
   }
 }
 
-/** out [rows][8 panels] = x [rows][n] times the matrix, plus bias. The scratch holds one decoded panel. */
+/** out [rows][8 panels] = x [rows][n] times the matrix, plus bias. The scratch holds one decoded panel and a tile. */
 export function linear(
   x: usize,
   rows: i32,
@@ -194,7 +226,11 @@ export function linear(
   const outStride: usize = panels * COLUMNS * F32;
   for (let panel = 0; panel < panels; panel++) {
     decode(matrix, n, scratch);
-    product(x, n * F32, rows, scratch, n, 1, bias, out, outStride);
+    const sums = scratch + <usize>n * STEP;
+    for (let row = 0; row < rows; row += ROWS) {
+      const from = x + <usize>row * n * F32;
+      longTile(from, n * F32, scratch, n, bias, out + <usize>row * outStride, outStride, sums);
+    }
     matrix += <usize>n * HALF_STEP;
     bias += COLUMNS * F32;
     out += COLUMNS * F32;
@@ -222,23 +258,53 @@ function exp(x: v128): v128 {
   return f32x4.mul(y, power);
 }
 
-/** GELU in place: x (1 + erf(x / sqrt 2)) / 2, with erf by Abramowitz and Stegun 7.1.26 (1.5e-7), as PyTorch has it. */
-export function gelu(x: usize, count: i32): void {
+/** 1 - erf(z) of four values not below 0: Cephes' erff and erfcf, by three ranges of z. */
+// @ts-ignore: decorator
+@inline
+function erfc(z: v128): v128 {
   const one = f32x4.splat(1);
+  const square = f32x4.mul(z, z);
+  let near = f32x4.splat(7.853861353153693e-5);
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(-8.010193625184903e-4));
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(5.188327685732524e-3));
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(-2.685381193529856e-2));
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(1.128358514861418e-1));
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(-3.7612625824233e-1));
+  near = f32x4.add(f32x4.mul(near, square), f32x4.splat(1.12837916572671));
+  near = f32x4.sub(one, f32x4.mul(near, z));
+  const inverse = f32x4.div(one, f32x4.max(z, one));
+  const q = f32x4.mul(inverse, inverse);
+  let middle = f32x4.splat(2.326819970068386e-2);
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(-1.387039388740657e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(3.687424674597105e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(-5.824733027278666e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(6.210004621745983e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(-4.944515323274145e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(3.404879937665872e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(-2.741127028184656e-1));
+  middle = f32x4.add(f32x4.mul(middle, q), f32x4.splat(5.638259427386472e-1));
+  let far = f32x4.splat(-1.047766399936249e1);
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(1.297719955372516e1));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(-7.495518717768503));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(2.921019019210786));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(-1.0152652792027));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(4.218463358204948e-1));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(-2.820767439740514e-1));
+  far = f32x4.add(f32x4.mul(far, q), f32x4.splat(5.641895067754075e-1));
+  const tail = v128.bitselect(far, middle, f32x4.gt(z, f32x4.splat(2)));
+  const beyond = f32x4.mul(f32x4.mul(exp(f32x4.neg(square)), inverse), tail);
+  return v128.bitselect(near, beyond, f32x4.lt(z, one));
+}
+
+/** GELU in place, the exact one: x (1 + erf(x / sqrt 2)) / 2. */
+export function gelu(x: usize, count: i32): void {
   const end = x + <usize>count * F32;
   for (; x < end; x += 16) {
     const value = v128.load(x);
-    const z = f32x4.mul(value, f32x4.splat(0.7071067811865476));
-    const size = f32x4.abs(z);
-    const t = f32x4.div(one, f32x4.add(one, f32x4.mul(size, f32x4.splat(0.3275911))));
-    let y = f32x4.splat(1.061405429);
-    y = f32x4.add(f32x4.mul(y, t), f32x4.splat(-1.453152027));
-    y = f32x4.add(f32x4.mul(y, t), f32x4.splat(1.421413741));
-    y = f32x4.add(f32x4.mul(y, t), f32x4.splat(-0.284496736));
-    y = f32x4.add(f32x4.mul(y, t), f32x4.splat(0.254829592));
-    y = f32x4.sub(one, f32x4.mul(f32x4.mul(y, t), exp(f32x4.neg(f32x4.mul(size, size)))));
-    const erf = v128.or(y, v128.and(z, i32x4.splat(0x80000000)));
-    v128.store(x, f32x4.mul(f32x4.mul(value, f32x4.splat(0.5)), f32x4.add(one, erf)));
+    const z = f32x4.abs(f32x4.mul(value, f32x4.splat(0.7071067811865476)));
+    const away = f32x4.mul(f32x4.mul(value, f32x4.splat(0.5)), erfc(z));
+    const negative = f32x4.lt(value, f32x4.splat(0));
+    v128.store(x, v128.bitselect(away, f32x4.sub(value, away), negative));
   }
 }
 

@@ -37,7 +37,7 @@ interface Places {
 /** Which projection of a layer. */
 export type Projection = "query" | "key" | "value";
 
-/** Every array is a view of the engine's memory, valid until the next call of `run` or `logits`. */
+/** Every array is a view of the engine's memory, valid until the next run, logits or next-sentence call. */
 export class Model {
   readonly #kernels: Kernels;
   readonly header: Header;
@@ -52,8 +52,9 @@ export class Model {
     const { bytes, hidden, intermediate, positions } = file.header;
     this.#weights = upTo(PAGE, 16);
     this.#scratch = this.#weights + upTo(bytes, 16);
-    // One decoded panel: of the widest matrix, or of the longest text's values.
-    const panel = Math.max(hidden, intermediate, upTo(positions, COLUMNS)) * COLUMNS * F32;
+    // One decoded panel, of the widest matrix or of the longest text's values, and one tile.
+    const steps = Math.max(hidden, intermediate, upTo(positions, COLUMNS)) + ROWS;
+    const panel = steps * COLUMNS * F32;
     this.#heap = this.#scratch + panel;
     this.#reserve(this.#heap);
     new Uint8Array(kernels.memory.buffer).set(file.payload, this.#weights);
@@ -70,7 +71,6 @@ export class Model {
     const { layers, heads, hidden, intermediate, eps } = this.header;
     const { ids } = input;
     this.#check(input);
-    this.#places = null;
     const length = ids.length;
     const rows = upTo(length, ROWS);
     const columns = upTo(length, COLUMNS);
@@ -93,6 +93,7 @@ export class Model {
     const scores = take(rows * columns * F32);
     const mask = take(columns * F32);
     this.#reserve(free);
+    this.#places = null;
     const kernels = this.#kernels;
     const memory = kernels.memory.buffer;
     // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
