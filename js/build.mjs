@@ -7,6 +7,7 @@
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
+ * engine.js      the model's engine with its kernels, without weights; no page holds it yet
  *
  * and THIRD-PARTY-LICENSES.txt at the top of the checkout: the licenses of the npm packages that are bundled.
  */
@@ -17,6 +18,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
+import { compileKernels } from "./engine/compile.mjs";
 import { noticesOf, packagesIn } from "./notices.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -26,6 +28,8 @@ const out = join(root, "..", "attn_widget", "static");
 const LIMIT = 150_000;
 /** Bytes of stub.js. */
 const STUB_LIMIT = 1_000;
+/** Bytes of engine.js. */
+const ENGINE_LIMIT = 60_000;
 
 /**
  * Styles lie beside what they style, and a later one of these wins over an earlier one. No `@layer`: what a host's sheets
@@ -109,6 +113,18 @@ const notices = noticesOf(packages);
 const common = notices.comment + code.common;
 const rest = notices.comment + code.rest;
 const standalone = notices.comment + alone;
+// The core stands in a function: called on the main thread, or its source started in a worker.
+const core = await text({
+  entryPoints: [join(root, "src", "engine", "core.ts")],
+  format: "iife",
+  globalName: "core",
+});
+const client = await text({
+  entryPoints: [join(root, "src", "engine", "index.ts")],
+  format: "iife",
+  define: { KERNELS: JSON.stringify(Buffer.from(await compileKernels()).toString("base64")) },
+});
+const engine = `(()=>{const CORE=()=>{${core.trim()}return core};\n${client}})();\n`;
 /** Weighs as much as a rule with an id, whatever the host's classes: see src/style/isolate.css. */
 const isolated = (sheet) => sheet.replaceAll(/\.attn-widget(?![\w-])/g, ".attn-widget:not(#_)");
 const sheetOf = async (names) =>
@@ -148,19 +164,21 @@ for (const name of ["output.js", "height.js"]) {
   writeFileSync(join(out, name), await single(name, "iife"));
 }
 writeFileSync(join(out, "standalone.js"), standalone);
+writeFileSync(join(out, "engine.js"), engine);
 writeFileSync(join(out, "widget.css"), first + middle + last);
 console.log(
   `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
-    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes`,
+    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, engine.js ${engine.length} bytes`,
 );
 for (const [file, code, limit] of [
   ["widget.js", loader, LIMIT],
   ["stub.js", stub, STUB_LIMIT],
+  ["engine.js", engine, ENGINE_LIMIT],
 ]) {
   if (code.length > limit)
     throw new Error(`${file} has ${code.length} bytes; the limit is ${limit}.`);
 }
-for (const [module, code] of Object.entries({ common, script, rest, standalone })) {
+for (const [module, code] of Object.entries({ common, script, rest, standalone, engine })) {
   if (/\bdefine\.amd\b|https?:\/\/(?!www\.w3\.org\/)/.test(code)) {
     throw new Error(`${module} names a module loader or an outside address.`);
   }

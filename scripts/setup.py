@@ -125,6 +125,7 @@ def node() -> None:
 def page() -> None:
     """attn_widget/static, built from js/."""
     sources = [path for path in (ROOT / "js" / "src").rglob("*") if path.is_file()]
+    sources += [path for path in (ROOT / "js" / "engine").iterdir() if path.is_file()]
     sources += [*(ROOT / "js").glob("*.*js"), ROOT / "package-lock.json", ROOT / "tsconfig.json"]
     npm = node_command("npm")
 

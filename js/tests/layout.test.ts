@@ -7,6 +7,7 @@ const SRC = join(import.meta.dirname, "../src");
 /** The architecture, from the bottom up: a room imports only from itself and from the rooms before it in this list. */
 const ROOMS = [
   "protocol", // packs, slices, sources; what answers for a run
+  "engine", // the model in WebAssembly, its tokenizer, its worker
   "state", // the selection
   "figures", // pure functions: numbers, names, formulas, the matrix of the selection
   "draw", // drawing helpers that know nothing of a view

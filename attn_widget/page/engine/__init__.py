@@ -1,0 +1,1 @@
+"""The model inside a page: its weights in one file, as js/src/engine reads them."""

@@ -1,0 +1,163 @@
+"""Packs the weights and the vocabulary of a BERT folder for the engine of a page.
+
+The file is ``MAGIC``, the length of the header (uint32, little-endian), the header (JSON, padded with
+spaces to a multiple of 16 bytes with what stands before it), and the payload. The header names the
+offset of each tensor in the payload. Three layouts:
+
+matrix   float16 in panels of 8 outputs: ``[panels][inputs][8]``, the last panel filled with zeros
+rows     float16 ``[rows][columns]``
+vector   float32, filled with zeros to a multiple of 8
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.errors import NotAvailableError
+
+MAGIC = b"attnwgt1"
+PANEL = 8  # outputs of a panel: COLUMNS of js/engine/kernels.ts
+ALIGNMENT = 16  # bytes of a SIMD vector
+
+Array = NDArray[Any]
+LAYER = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "attention": "attention.output.dense",
+    "intermediate": "intermediate.dense",
+    "output": "output.dense",
+}
+NORMS = {"attention_norm": "attention.output.LayerNorm", "output_norm": "output.LayerNorm"}
+
+
+def as_panels(matrix: Array) -> Array:
+    """``matrix`` [outputs, inputs] as float16 ``[panels, inputs, 8]``.
+
+    Examples
+    --------
+    >>> as_panels(np.ones((3, 4)))[0, 0].tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    n_outputs, n_inputs = matrix.shape
+    panels = -(-n_outputs // PANEL)
+    full = np.zeros((panels * PANEL, n_inputs), dtype="<f2")
+    full[:n_outputs] = matrix
+    return np.ascontiguousarray(full.reshape(panels, PANEL, n_inputs).transpose(0, 2, 1))
+
+
+def as_vector(vector: Array) -> Array:
+    """``vector`` as float32, filled with zeros to a multiple of 8."""
+    full = np.zeros(-(-len(vector) // PANEL) * PANEL, dtype="<f4")
+    full[: len(vector)] = vector
+    return full
+
+
+def _tensors(weights: Mapping[str, Array], n_layers: int) -> Iterator[tuple[str, Array]]:
+    """Every tensor of the file with its name there."""
+    embeddings = "bert.embeddings"
+    yield "word", as_panels(weights[f"{embeddings}.word_embeddings.weight"])
+    for name in ("position", "token_type"):
+        yield name, weights[f"{embeddings}.{name}_embeddings.weight"].astype("<f2")
+
+    def norm(name: str, source: str) -> Iterator[tuple[str, Array]]:
+        for part in ("weight", "bias"):
+            yield f"{name}.{part}", as_vector(weights[f"{source}.{part}"])
+
+    def linear(name: str, source: str) -> Iterator[tuple[str, Array]]:
+        yield f"{name}.weight", as_panels(weights[f"{source}.weight"])
+        yield f"{name}.bias", as_vector(weights[f"{source}.bias"])
+
+    yield from norm("embedding_norm", f"{embeddings}.LayerNorm")
+    for layer in range(n_layers):
+        prefix = f"bert.encoder.layer.{layer}"
+        for name, source in LAYER.items():
+            yield from linear(f"{layer}.{name}", f"{prefix}.{source}")
+        for name, source in NORMS.items():
+            yield from norm(f"{layer}.{name}", f"{prefix}.{source}")
+    yield from linear("pooler", "bert.pooler.dense")
+    yield from linear("next_sentence", "cls.seq_relationship")
+    yield from linear("transform", "cls.predictions.transform.dense")
+    yield from norm("transform_norm", "cls.predictions.transform.LayerNorm")
+    yield "prediction.bias", as_vector(weights["cls.predictions.bias"])
+
+
+def pack_model(folder: Path) -> bytes:
+    """The engine's file of the model in ``folder``.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``config.json``, ``model.safetensors`` (BERT with its pre-training heads; weights of more
+        than float16 are rounded) and ``tokenizer.json`` (WordPiece).
+
+    Raises
+    ------
+    NotAvailableError
+        The model has another layout, another activation, or weights that float16 cannot hold.
+    """
+    from safetensors.numpy import load_file
+
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    reader = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    kind, activation = settings["model_type"], settings["hidden_act"]
+    if (kind, activation, reader["type"]) != ("bert", "gelu", "WordPiece"):
+        raise NotAvailableError(
+            f"{folder.name} is {kind} with {activation} and {reader['type']}, which the engine of a "
+            "page cannot run.",
+            "It runs BERT with GELU and WordPiece.",
+        )
+    hidden, heads = int(settings["hidden_size"]), int(settings["num_attention_heads"])
+    inner = int(settings["intermediate_size"])
+    if hidden % heads or (hidden // heads) % PANEL or inner % PANEL:
+        raise NotAvailableError(
+            f"{folder.name} has {heads} heads, {hidden} hidden and {inner} intermediate units.",
+            f"The engine needs heads and intermediate layers of a multiple of {PANEL} units.",
+        )
+    weights = load_file(folder / "model.safetensors")
+    for name, tensor in weights.items():
+        if not np.isfinite(tensor.astype("<f2")).all():
+            raise NotAvailableError(
+                f"{name} has values that float16 cannot hold.", "The engine needs finite weights."
+            )
+    vocabulary = sorted(reader["vocab"], key=reader["vocab"].__getitem__)
+    parts: list[bytes] = []
+    offsets: dict[str, int] = {}
+    size = 0
+
+    def add(name: str, data: bytes) -> None:
+        nonlocal size
+        offsets[name] = size
+        filled = data + bytes(-len(data) % ALIGNMENT)
+        parts.append(filled)
+        size += len(filled)
+
+    for name, tensor in _tensors(weights, int(settings["num_hidden_layers"])):
+        add(name, tensor.tobytes())
+    text = "\n".join(vocabulary).encode()
+    add("vocabulary", text)
+    payload = b"".join(parts)
+    header = {
+        "layers": settings["num_hidden_layers"],
+        "heads": settings["num_attention_heads"],
+        "hidden": settings["hidden_size"],
+        "intermediate": settings["intermediate_size"],
+        "vocabulary": len(vocabulary),
+        "vocabularyBytes": len(text),
+        "positions": settings["max_position_embeddings"],
+        "types": settings["type_vocab_size"],
+        "eps": settings["layer_norm_eps"],
+        "bytes": size,
+        "crc32": zlib.crc32(payload),
+        "tensors": offsets,
+    }
+    written = json.dumps(header, separators=(",", ":")).encode()
+    written += b" " * (-(len(MAGIC) + 4 + len(written)) % ALIGNMENT)
+    return MAGIC + len(written).to_bytes(4, "little") + written + payload

@@ -1,0 +1,51 @@
+/**
+ * Run static/engine.js in Node: `node js/dev/engine.mjs JOB.json`.
+ *
+ * The job names the model's file and a folder, and holds either `texts` (ids and offsets of each text, and its figures
+ * as one file of float32), `lines` (ids and offsets alone), or `lengths` to time. Prints one JSON value.
+ */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import "../../attn_widget/static/engine.js";
+
+const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const engine = await globalThis.attnWidgetEngine.open(new Uint8Array(readFileSync(job.model)));
+const { layers } = await engine.header();
+
+async function figures(text, index) {
+  const { ids, typeIds, offsets } = await engine.encode(text);
+  await engine.run({ ids, typeIds });
+  const all = [await engine.attention()];
+  for (let layer = 0; layer <= layers; layer++) all.push(await engine.hidden(layer));
+  for (const which of ["query", "key", "value"]) all.push(await engine.projection(which, 1));
+  const positions = [0, Math.floor(ids.length / 2), ids.length - 1];
+  all.push(await engine.logits(positions), await engine.nextSentence());
+  const parts = all.map((values) => new Uint8Array(values.buffer));
+  writeFileSync(join(job.folder, `${index}.bin`), Buffer.concat(parts));
+  return { ids, offsets };
+}
+
+async function encoded(text) {
+  const { ids, offsets } = await engine.encode(text);
+  return { ids, offsets };
+}
+
+/** Times of a run in ms, sorted. */
+async function times(length) {
+  const ids = Array.from({ length }, (_, i) => 1000 + i * 7);
+  const found = [];
+  const repeats = length > 256 ? 7 : 31;
+  for (let i = 0; i < repeats; i++) {
+    const start = performance.now();
+    await engine.run({ ids });
+    found.push(performance.now() - start);
+  }
+  return found.sort((a, b) => a - b);
+}
+
+const made = [];
+for (const [index, text] of (job.texts ?? []).entries()) made.push(await figures(text, index));
+for (const text of job.lines ?? []) made.push(await encoded(text));
+for (const length of job.lengths ?? []) made.push({ length, times: await times(length) });
+process.stdout.write(JSON.stringify(made));

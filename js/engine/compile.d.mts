@@ -1,0 +1,2 @@
+/** Bytes of the compiled kernels. */
+export function compileKernels(): Promise<Uint8Array<ArrayBuffer>>;

@@ -1,0 +1,31 @@
+/** Compile the kernels: AssemblyScript to WebAssembly with SIMD, no runtime and no imports. */
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import asc from "assemblyscript/asc";
+
+const folder = dirname(fileURLToPath(import.meta.url));
+
+/** Bytes of the module. */
+export async function compileKernels() {
+  let bytes;
+  const { error, stderr } = await asc.main(
+    "kernels.ts --outFile kernels.wasm --runtime stub --use abort= --enable simd -O3 --converge --noAssert".split(
+      " ",
+    ),
+    {
+      readFile: (name) => {
+        if (name !== "kernels.ts") return null;
+        return readFileSync(join(folder, name), "utf8");
+      },
+      writeFile: (name, contents) => {
+        if (name === "kernels.wasm") bytes = contents;
+      },
+      listFiles: () => [],
+    },
+  );
+  if (error || bytes === undefined)
+    throw new Error(`The kernels do not compile: ${error?.message}\n${stderr.toString()}`);
+  return bytes;
+}

@@ -1,0 +1,303 @@
+/** The model: its weights in WebAssembly memory, one run at a time, and views of what the run left there. */
+
+import { EngineError } from "./errors";
+import { at, type Header, type ModelFile } from "./file";
+import type { Kernels } from "./kernels";
+
+const PAGE = 65_536;
+const F32 = 4;
+/** Rows of a tile and columns of a panel: see js/engine/kernels.ts. */
+const ROWS = 4;
+const COLUMNS = 8;
+
+const upTo = (value: number, step: number): number => Math.ceil(value / step) * step;
+
+/** One text as the model reads it: three arrays of the same length. */
+export interface ModelInput {
+  readonly ids: ArrayLike<number>;
+  /** Segment of each token; zeros where left out. */
+  readonly typeIds?: ArrayLike<number>;
+  /** 1 for tokens that may be attended to, 0 for others; ones where left out. */
+  readonly mask?: ArrayLike<number>;
+}
+
+/** Addresses of what one run leaves in memory. */
+interface Places {
+  readonly length: number;
+  readonly rows: number;
+  readonly hidden: number;
+  readonly query: number;
+  readonly key: number;
+  readonly value: number;
+  readonly weights: number;
+  /** First free byte behind the run. */
+  readonly end: number;
+}
+
+/** Which projection of a layer. */
+export type Projection = "query" | "key" | "value";
+
+/** Every array is a view of the engine's memory, valid until the next run, logits or next-sentence call. */
+export class Model {
+  readonly #kernels: Kernels;
+  readonly header: Header;
+  readonly #weights: number;
+  readonly #scratch: number;
+  readonly #heap: number;
+  #places: Places | null = null;
+
+  constructor(kernels: Kernels, file: ModelFile) {
+    this.#kernels = kernels;
+    this.header = file.header;
+    const { bytes, hidden, intermediate, positions } = file.header;
+    this.#weights = upTo(PAGE, 16);
+    this.#scratch = this.#weights + upTo(bytes, 16);
+    // One decoded panel, of the widest matrix or of the longest text's values, and one tile.
+    const steps = Math.max(hidden, intermediate, upTo(positions, COLUMNS)) + ROWS;
+    const panel = steps * COLUMNS * F32;
+    this.#heap = this.#scratch + panel;
+    this.#reserve(this.#heap);
+    new Uint8Array(kernels.memory.buffer).set(file.payload, this.#weights);
+    const sum = kernels.crc32(this.#weights, bytes, this.#scratch) >>> 0;
+    if (sum !== file.header.crc32)
+      throw new EngineError(
+        "checksum",
+        "The model's weights are damaged: their checksum differs. Copy or download the file again.",
+      );
+  }
+
+  /** Run a text. */
+  run(input: ModelInput): void {
+    const { layers, heads, hidden, intermediate, eps } = this.header;
+    const { ids } = input;
+    this.#check(input);
+    const length = ids.length;
+    const rows = upTo(length, ROWS);
+    const columns = upTo(length, COLUMNS);
+    const wide = rows * hidden * F32;
+    let free = this.#heap;
+    const take = (size: number): number => {
+      const place = free;
+      free = upTo(free + size, 16);
+      return place;
+    };
+    const states = take((layers + 1) * wide);
+    const queries = take(layers * wide);
+    const keys = take(layers * wide);
+    const values = take(layers * wide);
+    const weights = take(layers * heads * length * length * F32);
+    const end = free;
+    const context = take(wide);
+    const between = take(wide);
+    const inner = take(rows * intermediate * F32);
+    const scores = take(rows * columns * F32);
+    const mask = take(columns * F32);
+    this.#reserve(free);
+    this.#places = null;
+    const kernels = this.#kernels;
+    const memory = kernels.memory.buffer;
+    // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
+    new Uint8Array(memory, states, wide).fill(0);
+    const keep = new Float32Array(memory, mask, columns).fill(0);
+    for (let i = 0; i < length; i++) {
+      keep[i] = input.mask?.[i] === 0 ? 0 : 1;
+      const to = states + i * hidden * F32;
+      kernels.gather(this.#at("word"), ids[i] ?? 0, hidden, to);
+      kernels.addRow(this.#at("token_type") + (input.typeIds?.[i] ?? 0) * hidden * 2, hidden, to);
+      kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
+    }
+    this.#norm("embedding_norm", states, 0, rows, states, eps);
+    const size = hidden / heads;
+    const stride = hidden * F32;
+    for (let layer = 0; layer < layers; layer++) {
+      const x = states + layer * wide;
+      const [q, k, v] = [queries, keys, values].map((start) => start + layer * wide) as [
+        number,
+        number,
+        number,
+      ];
+      this.#linear(`${layer}.query`, x, rows, hidden, hidden, q);
+      this.#linear(`${layer}.key`, x, rows, hidden, hidden, k);
+      this.#linear(`${layer}.value`, x, rows, hidden, hidden, v);
+      for (let head = 0; head < heads; head++) {
+        const column = head * size * F32;
+        const to = weights + (layer * heads + head) * length * length * F32;
+        kernels.head(
+          q + column,
+          k + column,
+          v + column,
+          context + column,
+          stride,
+          length,
+          size,
+          1 / Math.sqrt(size),
+          mask,
+          scores,
+          this.#scratch,
+          to,
+        );
+      }
+      this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
+      this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
+      this.#linear(`${layer}.intermediate`, context, rows, hidden, intermediate, inner);
+      kernels.gelu(inner, rows * intermediate);
+      this.#linear(`${layer}.output`, inner, rows, intermediate, hidden, between);
+      this.#norm(`${layer}.output_norm`, between, context, rows, x + wide, eps);
+    }
+    this.#places = {
+      ...{ length, rows, end, weights },
+      ...{ hidden: states, query: queries, key: keys, value: values },
+    };
+  }
+
+  /** Number of tokens of the run. */
+  get length(): number {
+    return this.#ran.length;
+  }
+
+  /** Attention weights `[query][key]` of a head, or `[layer][head][query][key]` of all. */
+  attention(layer?: number, head = 0): Float32Array {
+    const { weights, length } = this.#ran;
+    const { layers, heads } = this.header;
+    const square = length * length;
+    if (layer === undefined) return this.#floats(weights, layers * heads * square);
+    this.#within("layer", layer, layers);
+    this.#within("head", head, heads);
+    return this.#floats(weights + (layer * heads + head) * square * F32, square);
+  }
+
+  /** Queries, keys or values `[token][hidden]` of a layer; a head has hidden / heads columns in a row. */
+  projection(which: Projection, layer: number): Float32Array {
+    this.#within("layer", layer, this.header.layers);
+    return this.#rows(this.#ran[which], layer);
+  }
+
+  /** Hidden states `[token][hidden]`: 0 are the embeddings, then one for each layer. */
+  hidden(layer: number): Float32Array {
+    this.#within("hidden state", layer, this.header.layers + 1);
+    return this.#rows(this.#ran.hidden, layer);
+  }
+
+  /** Logits `[position][vocabulary]` of the masked-LM head at some positions; a copy. */
+  logits(positions: ArrayLike<number>): Float32Array {
+    const { hidden, vocabulary, eps } = this.header;
+    const { end, length } = this.#ran;
+    const out = new Float32Array(positions.length * vocabulary);
+    const wide = upTo(vocabulary, COLUMNS);
+    const rows = upTo(positions.length, ROWS);
+    const x = end;
+    const transformed = x + rows * hidden * F32;
+    const logits = transformed + rows * hidden * F32;
+    this.#reserve(logits + rows * wide * F32);
+    const last = this.hidden(this.header.layers);
+    const gathered = this.#floats(x, rows * hidden).fill(0);
+    for (let i = 0; i < positions.length; i++) {
+      const position = positions[i] ?? -1;
+      this.#within("position", position, length);
+      gathered.set(last.subarray(position * hidden, (position + 1) * hidden), i * hidden);
+    }
+    this.#linear("transform", x, rows, hidden, hidden, transformed);
+    this.#kernels.gelu(transformed, rows * hidden);
+    this.#norm("transform_norm", transformed, 0, rows, x, eps);
+    const panels = wide / COLUMNS;
+    const bias = this.#at("prediction.bias");
+    const matrix = this.#at("word");
+    this.#kernels.linear(x, rows, hidden, matrix, panels, bias, logits, this.#scratch);
+    for (let i = 0; i < positions.length; i++)
+      out.set(this.#floats(logits + i * wide * F32, vocabulary), i * vocabulary);
+    return out;
+  }
+
+  /** The two logits of next-sentence prediction: it follows, it does not. */
+  nextSentence(): Float32Array {
+    const { hidden } = this.header;
+    const { end } = this.#ran;
+    const x = end;
+    const pooled = x + ROWS * hidden * F32;
+    const out = pooled + ROWS * hidden * F32;
+    this.#reserve(out + ROWS * COLUMNS * F32);
+    const first = this.hidden(this.header.layers).subarray(0, hidden);
+    this.#floats(x, ROWS * hidden)
+      .fill(0)
+      .set(first);
+    this.#linear("pooler", x, ROWS, hidden, hidden, pooled);
+    const values = this.#floats(pooled, hidden);
+    values.forEach((value, i) => {
+      values[i] = Math.tanh(value);
+    });
+    this.#linear("next_sentence", pooled, ROWS, hidden, COLUMNS, out);
+    return this.#floats(out, 2).slice();
+  }
+
+  get #ran(): Places {
+    if (this.#places === null) throw new EngineError("no-run", "No text has been run yet.");
+    return this.#places;
+  }
+
+  #at(name: string): number {
+    return this.#weights + at(this.header, name);
+  }
+
+  #floats(place: number, count: number): Float32Array {
+    return new Float32Array(this.#kernels.memory.buffer, place, count);
+  }
+
+  #rows(start: number, layer: number): Float32Array {
+    const { rows, length } = this.#ran;
+    const { hidden } = this.header;
+    return this.#floats(start + layer * rows * hidden * F32, length * hidden);
+  }
+
+  #linear(name: string, x: number, rows: number, n: number, outputs: number, out: number): void {
+    const matrix = this.#at(`${name}.weight`);
+    const bias = this.#at(`${name}.bias`);
+    this.#kernels.linear(x, rows, n, matrix, outputs / COLUMNS, bias, out, this.#scratch);
+  }
+
+  #norm(name: string, x: number, residual: number, rows: number, out: number, eps: number): void {
+    const weight = this.#at(`${name}.weight`);
+    const bias = this.#at(`${name}.bias`);
+    this.#kernels.norm(x, residual, rows, this.header.hidden, weight, bias, eps, out);
+  }
+
+  /** Grow the memory to at least so many bytes; views of it are empty after it grew. */
+  #reserve(bytes: number): void {
+    const { memory } = this.#kernels;
+    const missing = Math.ceil((bytes - memory.buffer.byteLength) / PAGE);
+    if (missing <= 0) return;
+    try {
+      memory.grow(missing);
+    } catch {
+      const size = Math.ceil(bytes / 1e6);
+      throw new EngineError(
+        "memory",
+        `The model needs ${size} MB of memory, which this browser refuses. Close other tabs, or shorten the text.`,
+      );
+    }
+  }
+
+  #check({ ids, typeIds, mask }: ModelInput): void {
+    const { positions, vocabulary, types } = this.header;
+    const length = ids.length;
+    if (length > positions)
+      throw new EngineError(
+        "too-long",
+        `The text has ${length.toLocaleString("en-US")} tokens; the model reads at most ${positions}. Shorten it.`,
+      );
+    if (length === 0) throw new EngineError("input", "The text has no tokens.");
+    for (const [name, other] of Object.entries({ typeIds, mask }))
+      if (other !== undefined && other.length !== length)
+        throw new EngineError("input", `${name} has ${other.length} entries for ${length} tokens.`);
+    for (let i = 0; i < length; i++) {
+      this.#within("id", ids[i] ?? -1, vocabulary);
+      this.#within("type id", typeIds?.[i] ?? 0, types);
+    }
+    if (mask !== undefined && Array.from(mask).every((keep) => keep === 0))
+      throw new EngineError("input", "The mask leaves no token to attend to.");
+  }
+
+  #within(name: string, value: number, count: number): void {
+    if (!Number.isInteger(value) || value < 0 || value >= count)
+      throw new EngineError("input", `${name} ${value} is not in 0 to ${count - 1}.`);
+  }
+}

@@ -1,0 +1,80 @@
+/** Calls that an engine answers, whose arguments and results can cross to a worker. */
+
+import type { Header } from "./file";
+import type { Model, ModelInput, Projection } from "./model";
+import type { Encoded, Tokenizer } from "./tokenizer";
+
+/** Every array is the caller's own: a copy of what the model has in memory. */
+export class Session {
+  readonly #model: Model;
+  readonly #tokenizer: Tokenizer;
+
+  constructor(model: Model, tokenizer: Tokenizer) {
+    this.#model = model;
+    this.#tokenizer = tokenizer;
+  }
+
+  header(): Header {
+    return this.#model.header;
+  }
+
+  encode(text: string, pair?: string): Encoded {
+    return this.#tokenizer.encode(text, pair);
+  }
+
+  /** Tokens of some ids. */
+  tokens(ids: readonly number[]): string[] {
+    return ids.map((id) => this.#tokenizer.vocabulary[id] ?? "[UNK]");
+  }
+
+  /** Run a text; all figures below are those of the last run. */
+  run(input: ModelInput): number {
+    this.#model.run(input);
+    return this.#model.length;
+  }
+
+  /** Attention weights `[query][key]` of a head, or `[layer][head][query][key]`. */
+  attention(layer?: number, head?: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.attention(layer, head));
+  }
+
+  /** Queries, keys or values `[token][hidden]` of a layer. */
+  projection(which: Projection, layer: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.projection(which, layer));
+  }
+
+  /** Hidden states `[token][hidden]`: 0 are the embeddings. */
+  hidden(layer: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.hidden(layer));
+  }
+
+  /** Masked-LM logits `[position][vocabulary]`. */
+  logits(positions: readonly number[]): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.logits(positions));
+  }
+
+  nextSentence(): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.nextSentence());
+  }
+}
+
+export type Calls = {
+  [Name in keyof Session]: Session[Name];
+};
+
+/** The same calls, answered later. */
+export type Remote = {
+  [Name in keyof Calls]: (...values: Parameters<Calls[Name]>) => Promise<ReturnType<Calls[Name]>>;
+};
+
+export const CALLS = [
+  "header",
+  "encode",
+  "tokens",
+  "run",
+  "attention",
+  "projection",
+  "hidden",
+  "logits",
+  "nextSentence",
+] as const satisfies readonly (keyof Calls)[];

@@ -1,0 +1,106 @@
+"""Compares the engine of a page, in Node, with the kernel."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import attn_widget as aw
+from attn_widget.page.engine.packing import pack_model
+from tests.hard_texts import HARD_TEXTS
+
+ROOT = Path(__file__).parents[1]
+MINI = ROOT / "attn_widget" / "mini"
+SCRIPT = ROOT / "js" / "dev" / "engine.mjs"
+WORDS = (
+    "the",
+    "a",
+    "of",
+    "river",
+    "house",
+    "cat",
+    "doctor",
+    "light",
+    "said",
+    "small",
+    "old",
+    "never",
+)
+LENGTHS = (1, 2, 3, 5, 6, 7, 13, 30, 61, 62, 126, 254, 510)  # words, each one token
+
+
+class Differences(NamedTuple):
+    """Largest absolute differences over all texts, and the number of texts whose ids or offsets differ."""
+
+    attention: float
+    hidden_states: float
+    projections: float
+    logits: float
+    next_sentence: float
+    tokens: int
+
+
+def parity_texts() -> list[str]:
+    """Sixty texts of 3 to 512 tokens, hard ones among them."""
+    rng = random.Random(0)
+    texts = [" ".join(rng.choices(WORDS, k=length)) for length in LENGTHS]
+    hard = [text for text in HARD_TEXTS if text.strip() and any(map(str.isalnum, text))]
+    return [*texts, *hard][:60]
+
+
+def run_engine(folder: Path, **job: Any) -> list[Any]:
+    """What js/dev/engine.mjs answers to a job; ``folder`` receives its files."""
+    model = folder / "model.bin"
+    if not model.exists():
+        model.write_bytes(pack_model(MINI))
+    path = folder / "job.json"
+    path.write_text(json.dumps({"model": str(model), "folder": str(folder), **job}))
+    done = subprocess.run(
+        ["node", str(SCRIPT), str(path)], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def most(found: np.ndarray, expected: Any) -> float:
+    return float(np.abs(found.reshape(-1) - np.asarray(expected).reshape(-1)).max())
+
+
+def compare(texts: list[str], folder: Path) -> Differences:
+    worst = np.zeros(5)
+    tokens = 0
+    for index, answer in enumerate(run_engine(folder, texts=texts)):
+        run = aw.analyze(texts[index])
+        n = run.n_tokens
+        layers, heads = range(run.n_layers), range(run.n_heads)
+        ids = [token.id for token in run.tokens]
+        offsets = [[token.start, token.end] for token in run.tokens]
+        tokens += (answer["ids"], answer["offsets"]) != (ids, offsets)
+        path = folder / f"{index}.bin"
+        values = np.fromfile(path, dtype="<f4")
+        path.unlink()
+        states = np.stack([np.asarray(state) for state in run.hidden_states])
+        attention, values = np.split(values, [len(layers) * len(heads) * n * n])
+        hidden, values = np.split(values, [states.size])
+        parts, values = np.split(values, [3 * states[0].size])
+        logits, next_sentence = np.split(values, [len(values) - 2])
+        weights = np.stack([[run.attention(k, h) for h in heads] for k in layers])
+        qkv = [
+            np.concatenate([part(1, h) for h in heads], axis=1)
+            for part in (run.queries, run.keys, run.values)
+        ]
+        rows = [run.trace.logits_tensor([i])[0].numpy() for i in (0, n // 2, n - 1)]
+        found = [
+            most(attention, weights),
+            most(hidden, states),
+            most(parts, np.stack(qkv)),
+            most(logits, np.stack(rows)),
+            most(next_sentence, run.trace.nsp_logits),
+        ]
+        worst = np.maximum(worst, found)
+    return Differences(*map(float, worst), tokens)

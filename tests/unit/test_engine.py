@@ -1,0 +1,72 @@
+"""The engine of a page gives what the kernel gives; its packed weights are those of the model."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.page.engine.packing import MAGIC, pack_model
+from tests.engine_parity import compare, parity_texts, run_engine
+from tests.golden import make_engine
+
+
+def test_sixty_texts_give_the_kernels_figures(tmp_path: Path) -> None:
+    found = compare(parity_texts(), tmp_path)
+    assert found.tokens == 0
+    assert found.attention <= 1e-5
+    assert found.hidden_states <= 1e-5
+    assert found.projections <= 1e-4
+    assert found.logits <= 1e-4
+    assert found.next_sentence <= 1e-4
+
+
+def test_two_thousand_hard_lines_give_the_tokenizers_ids_and_offsets(tmp_path: Path) -> None:
+    lines = make_engine.lines(2000, seed=1)
+    answers = run_engine(tmp_path, lines=lines)
+    wrong = [
+        expected["text"]
+        for expected, answer in zip(make_engine.tokenized(lines), answers, strict=True)
+        if answer
+        != {"ids": expected["ids"], "offsets": [list(pair) for pair in expected["offsets"]]}
+    ]
+    assert wrong == []
+
+
+def test_the_page_is_tested_with_the_file_and_the_lines_of_today(tmp_path: Path) -> None:
+    make_engine.write_model(tmp_path)
+    then = json.loads(make_engine.PATH.read_text())
+    assert base64.b64encode(pack_model(tmp_path)).decode() == then["file"]
+    lines = make_engine.tokenized([entry["text"] for entry in then["lines"]])
+    assert json.loads(json.dumps(lines)) == then["lines"]
+
+
+def test_a_packed_file_is_laid_out_for_simd(tmp_path: Path) -> None:
+    make_engine.write_model(tmp_path)
+    packed = pack_model(tmp_path)
+    assert packed.startswith(MAGIC)
+    length = int.from_bytes(packed[8:12], "little")
+    header = json.loads(packed[12 : 12 + length])
+    assert (12 + length) % 16 == 0
+    assert len(packed) == 12 + length + header["bytes"]
+    assert all(offset % 16 == 0 for offset in header["tensors"].values())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden_act": "relu"}, "bert with relu and WordPiece"),
+        ({"model_type": "albert"}, "albert with gelu"),
+        ({"num_attention_heads": 4}, "4 heads, 16 hidden"),
+    ],
+)
+def test_a_model_of_another_layout_is_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    make_engine.write_model(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({**make_engine.SETTINGS, **change}))
+    with pytest.raises(NotAvailableError, match=message):
+        pack_model(tmp_path)
