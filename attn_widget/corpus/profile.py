@@ -73,6 +73,11 @@ class Profile:
         return len(self.index)
 
     @property
+    def failed(self) -> list[dict[str, str]]:
+        """What of the files could not be read: ``source`` (file and place) and ``reason``."""
+        return self.meta.get("failed", [])
+
+    @property
     def n_layers(self) -> int:
         return self.figures.shape[2]
 
