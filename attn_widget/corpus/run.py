@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -165,7 +166,7 @@ def profile(
                 figures = _figures(encoder, given[k], tagger, truncation)
             except Exception as error:
                 keep()
-                so_far = Profile(join(done), meta, seed) if done else None
+                so_far = Profile(_joined(done, given), meta, seed) if done else None
                 raise _stopped(k, given[k], error, so_far, resume) from error
             fresh.append((k, lengths[k], figures))
             bar.update(lengths[k])
@@ -174,7 +175,17 @@ def profile(
     finally:
         bar.close()
         keep()
-    return Profile(join(done), meta, seed)
+    return Profile(_joined(done, given), meta, seed)
+
+
+def _joined(done: Sequence[Rows], texts: Sequence[str]) -> Rows:
+    """All rows, with the hash of each text."""
+    rows = join(done)
+    digests = [
+        int.from_bytes(hashlib.sha256(texts[int(k)].encode()).digest()[:8], "little")
+        for k in rows.index
+    ]
+    return replace(rows, digests=np.array(digests, np.uint64))
 
 
 def _given(

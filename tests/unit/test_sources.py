@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from attn_widget import profile
+from attn_widget.corpus import Profile
 from attn_widget.corpus.sources import read_texts
+from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 
 TEXTS = ["Cats purr.", 'The dog, "Rex", ran.', "Über uns."]
@@ -94,3 +96,25 @@ def test_other_bad_sources_are_told(tmp_path: Path) -> None:
         profile(TEXTS, column="text", progress=False)
     with pytest.raises(InputTypeError, match="column is a int"):
         profile(Dataset(), column=5, progress=False)  # pyright: ignore[reportArgumentType]
+
+
+def test_another_order_of_the_texts_gives_the_same_bits(tmp_path: Path) -> None:
+    one = profile(TEXTS, tagger=None, progress=False)
+    other = profile(TEXTS[::-1], tagger=None, progress=False)
+    one.save(tmp_path / "one.parquet")
+    for found in (other, Profile.load(tmp_path / "one.parquet")):
+        for key in one.keys:
+            assert one.mean[key].tobytes() == found.mean[key].tobytes()
+            assert one.sd[key].tobytes() == found.sd[key].tobytes()
+            assert [e.tobytes() for e in one.interval[key]] == [
+                e.tobytes() for e in found.interval[key]
+            ]
+
+
+def test_a_file_without_hashes_still_loads(tmp_path: Path) -> None:
+    made = profile(TEXTS, tagger=None, progress=False)
+    before = Profile(Rows(made.index, made.n_tokens, made.figures), made.meta)
+    before.save(tmp_path / "before.parquet")
+    found = Profile.load(tmp_path / "before.parquet")
+    assert "digest" not in pq.read_schema(tmp_path / "before.parquet").names
+    assert np.array_equal(found.interval["self"][0], before.interval["self"][0], equal_nan=True)
