@@ -487,6 +487,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "analyze": one_of(None),
     "profile": lambda w: [w.profile],
     "engine": one_of("local"),
+    "profile.column": one_of(None),
     "resume": one_of(None),
     "fit_classifier.resume": one_of(True),
     "checkpoint": one_of(None),

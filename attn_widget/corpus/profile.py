@@ -54,6 +54,7 @@ class Profile:
             meta, dict, "meta", "profile(texts) makes a Profile, Profile.load(path) reads one."
         )
         self.index, self.n_tokens, self.figures = rows.index, rows.n_tokens, rows.figures
+        self._digests = rows.digests
         self.meta = meta
         self.seed = check_seed(seed)
 
@@ -71,6 +72,11 @@ class Profile:
     def n_texts(self) -> int:
         """How many texts were read."""
         return len(self.index)
+
+    @property
+    def failed(self) -> list[dict[str, str]]:
+        """What of the files could not be read: ``source`` (file and place) and ``reason``."""
+        return self.meta.get("failed", [])
 
     @property
     def n_layers(self) -> int:
@@ -99,11 +105,14 @@ class Profile:
     def interval(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Bootstrap 95% interval of the mean: key to (low, high), each float32 [L, H].
 
+        Each text's weights come from its own hash: the same texts in another order give the same bits.
+
         References
         ----------
         Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
         """
-        low, high = statistics.bootstrap(self.figures, self.seed)
+        digests = self.index.astype(np.uint64) if self._digests is None else self._digests
+        low, high = statistics.bootstrap(self.figures, self.seed, digests)
         return {key: (low[k], high[k]) for k, key in enumerate(self.keys)}
 
     def roles(self, seed: int | None = None) -> Roles:
@@ -167,7 +176,7 @@ class Profile:
         NotAvailableError
             pyarrow is not installed.
         """
-        rows = Rows(self.index, self.n_tokens, self.figures)
+        rows = Rows(self.index, self.n_tokens, self.figures, self._digests)
         write(destination(path), rows, {**self.meta, "seed": self.seed})
 
     @classmethod

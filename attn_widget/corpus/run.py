@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ import numpy as np
 from attn_widget._version import __version__
 from attn_widget.checks import check_choice, check_flag, check_path, check_seed, is_iterable, listed
 from attn_widget.corpus.profile import KEYS, Profile
+from attn_widget.corpus.sources import is_source, read_texts
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.language.taggers import TaggerLike, resolve
@@ -45,8 +47,9 @@ class ProfileError(InputError):
 
 
 def profile(
-    texts: Iterable[str],
+    texts: Iterable[Any] | str | Path,
     *,
+    column: str | None = None,
     model: Any = None,
     engine: Literal["local"] = "local",
     seed: int = 0,
@@ -61,8 +64,11 @@ def profile(
 
     Parameters
     ----------
-    texts : iterable of str
-        At least one.
+    texts : iterable of str, str, path or datasets.Dataset
+        At least one text. A str or path names files (a glob may match several): ``.parquet``,
+        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text a line, in UTF-8.
+    column : str, optional
+        Which column of such files or of a dataset has the texts: "text" unless given.
     model : optional
         As for `analyze`.
     engine : {"local"}
@@ -86,7 +92,7 @@ def profile(
     Raises
     ------
     InputError
-        No text; a text that the model cannot read, named by its index, before any work is done; a
+        No text; no file that matches, or a column that is missing or holds no text; a text that the model cannot read, named by its index, before any work is done; a
         `resume` folder of other texts, another model or other options, or that cannot be written to; a
         seed that is not from 0 to 2**32 - 1.
     TooLongError
@@ -94,7 +100,7 @@ def profile(
     ProfileError
         A text that failed on the way (an `InputError`, with the profile of what was done).
     InputTypeError
-        A str instead of a list, a seed, `truncation` or `resume` of another type.
+        No list of str, a column, a seed, `truncation` or `resume` of another type.
 
     Examples
     --------
@@ -104,7 +110,8 @@ def profile(
     >>> p.mean["self"].shape, int(p.count["entities"][0, 0])
     ((6, 12), 1)
     """
-    if isinstance(texts, (str, bytes)) or not is_iterable(texts):
+    source = is_source(texts)
+    if not source and (isinstance(texts, bytes) or not is_iterable(texts)):
         raise InputTypeError(
             f"texts is a {type(texts).__name__}, expected a list of str.",
             "For one text: profile([text]), or analyze(text).",
@@ -114,9 +121,7 @@ def profile(
     seed = check_seed(seed)
     truncation = check_flag(truncation, "truncation")
     folder = None if resume is None else check_path(resume, "resume")
-    given = listed(texts, "texts")
-    if not given:
-        raise InputError("texts is empty.", "Give at least one text.")
+    given, failed = _given(texts, column, source)
     from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
@@ -124,6 +129,8 @@ def profile(
     tag_with, _ = resolve(tagger)
     tagger_name = None if tag_with is None else tag_with.name
     meta = _meta(encoder, given, tagger_name, truncation)
+    if failed:
+        meta["failed"] = failed
     parts = None if folder is None else Parts(folder, meta)
     done: list[Rows] = [] if parts is None else list(parts.done)
     finished = {int(k) for rows in done for k in rows.index}
@@ -159,7 +166,7 @@ def profile(
                 figures = _figures(encoder, given[k], tagger, truncation)
             except Exception as error:
                 keep()
-                so_far = Profile(join(done), meta, seed) if done else None
+                so_far = Profile(_joined(done, given), meta, seed) if done else None
                 raise _stopped(k, given[k], error, so_far, resume) from error
             fresh.append((k, lengths[k], figures))
             bar.update(lengths[k])
@@ -168,7 +175,33 @@ def profile(
     finally:
         bar.close()
         keep()
-    return Profile(join(done), meta, seed)
+    return Profile(_joined(done, given), meta, seed)
+
+
+def _joined(done: Sequence[Rows], texts: Sequence[str]) -> Rows:
+    """All rows, with the hash of each text."""
+    rows = join(done)
+    digests = [
+        int.from_bytes(hashlib.sha256(texts[int(k)].encode()).digest()[:8], "little")
+        for k in rows.index
+    ]
+    return replace(rows, digests=np.array(digests, np.uint64))
+
+
+def _given(
+    texts: Any, column: str | None, source: bool
+) -> tuple[Sequence[Any], list[dict[str, str]]]:
+    """The texts, and what of their source could not be read."""
+    if source:
+        given, failed = read_texts(texts, column)
+    elif column is not None:
+        raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
+    else:
+        given, failed = listed(texts, "texts"), []
+    if not given:
+        why = f" ({failed[0]['source']}: {failed[0]['reason']})" if failed else ""
+        raise InputError(f"texts is empty{why}.", "Give at least one text.")
+    return given, failed
 
 
 def _figures(

@@ -1,4 +1,9 @@
-"""Mean, standard deviation and bootstrap interval over texts, with N/A (NaN) left out."""
+"""Mean, standard deviation and bootstrap interval over texts, with N/A (NaN) left out.
+
+Every sum is one of integers that float64 holds exactly, so that the order of the texts and how they are
+cut into blocks change no bit. A value is split in two: multiples of 2**-20, and what is left as
+multiples of 2**-48. The sums are exact while the first stay below 2**33 and the texts below 2**26.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 RESAMPLES = 1000  # Efron and Tibshirani (1993), section 13.3: at least 1000 for a 95% interval
-RESAMPLES_AT_ONCE = 50  # a block of counts for 100,000 texts is 40 MB
+TEXTS_AT_ONCE = 500  # their weights are 4 MB
+COARSE, FINE = 2.0**20, 2.0**48
 INTERVAL = (2.5, 97.5)  # per cent
 
 
@@ -51,18 +57,25 @@ def sd(figures: Floats) -> Floats:
         NaN where fewer than two texts have it.
     """
     freedom = np.maximum(count(figures) - 1, 0)
-    squares = np.nansum((figures - _mean(figures)) ** 2, axis=0, dtype=np.float64)
-    return np.sqrt(_ratio(np.asarray(squares), freedom)).astype(np.float32)
+    squares = (figures - _mean(figures)) ** 2
+    return np.sqrt(_ratio(_total(squares), freedom)).astype(np.float32)
 
 
-def bootstrap(figures: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Percentile bootstrap 95% interval of the mean; texts are what is drawn again.
+def bootstrap(
+    figures: Floats, seed: int, digests: NDArray[np.uint64] | None = None
+) -> tuple[Floats, Floats]:
+    """Percentile bootstrap 95% interval of the mean, with Poisson weights of the texts.
+
+    In each resample a text counts a Poisson(1) number of times, drawn from its own digest and the seed.
+    Texts that are the same have the same weights: they are drawn together.
 
     Parameters
     ----------
     figures : float32 [texts, ...]
     seed : int
         The same texts are drawn for every figure.
+    digests : uint64 [texts], optional
+        A hash of each text; its place unless given.
 
     Returns
     -------
@@ -72,6 +85,7 @@ def bootstrap(figures: Floats, seed: int) -> tuple[Floats, Floats]:
     References
     ----------
     Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
+    Chamandy et al. (2012), "Estimating Uncertainty for Massive Data Streams".
 
     Examples
     --------
@@ -80,16 +94,16 @@ def bootstrap(figures: Floats, seed: int) -> tuple[Floats, Floats]:
     True
     """
     n_texts, shape = len(figures), figures.shape[1:]
-    there = ~np.isnan(figures).reshape(n_texts, -1)
-    flat = np.where(there, figures.reshape(n_texts, -1), 0).astype(np.float64)
-    there = there.astype(np.float64)
-    random = np.random.default_rng(seed)
-    means = np.empty((RESAMPLES, flat.shape[1]))
-    for first in range(0, RESAMPLES, RESAMPLES_AT_ONCE):
-        rows = min(RESAMPLES_AT_ONCE, RESAMPLES - first)
-        drawn = random.integers(n_texts, size=(rows, n_texts))
-        times = np.stack([np.bincount(row, minlength=n_texts) for row in drawn]).astype(np.float64)
-        means[first : first + rows] = _ratio(times @ flat, times @ there)
+    flat = figures.reshape(n_texts, -1)
+    marks = np.arange(n_texts, dtype=np.uint64) if digests is None else digests
+    coarse, fine, there = (np.zeros((RESAMPLES, flat.shape[1])) for _ in range(3))
+    for first in range(0, n_texts, TEXTS_AT_ONCE):
+        block = slice(first, first + TEXTS_AT_ONCE)
+        times = np.stack([_times(int(mark), seed) for mark in marks[block]], 1)
+        for total, part in zip((coarse, fine), _split(flat[block]), strict=True):
+            total += times @ part
+        there += times @ (~np.isnan(flat[block])).astype(np.float64)
+    means = _ratio(coarse / COARSE + fine / FINE, there)
     enough = (count(figures) > 1).reshape(-1)
     edges = np.full((2, flat.shape[1]), np.nan, np.float32)
     if enough.any():
@@ -97,8 +111,26 @@ def bootstrap(figures: Floats, seed: int) -> tuple[Floats, Floats]:
     return edges[0].reshape(shape), edges[1].reshape(shape)
 
 
+def _times(digest: int, seed: int) -> NDArray[np.float64]:
+    """How often a text counts in each resample."""
+    return np.random.default_rng([seed, digest]).poisson(1.0, RESAMPLES).astype(np.float64)
+
+
+def _split(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Whole numbers of 2**-20 and of 2**-48 that make each value; 0 for NaN."""
+    there = np.nan_to_num(values.astype(np.float64), nan=0.0)
+    coarse = np.rint(there * COARSE)
+    return coarse, np.rint((there - coarse / COARSE) * FINE)
+
+
+def _total(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum over the texts, the same in every order."""
+    coarse, fine = (np.asarray(part.sum(axis=0)) for part in _split(values))
+    return coarse / COARSE + fine / FINE
+
+
 def _mean(figures: Floats) -> NDArray[np.float64]:
-    return _ratio(np.asarray(np.nansum(figures, axis=0, dtype=np.float64)), count(figures))
+    return _ratio(_total(figures), count(figures))
 
 
 def _ratio(total: NDArray[np.float64], n: NDArray[Any]) -> NDArray[np.float64]:

@@ -30,11 +30,14 @@ class Rows:
     n_tokens : int64 [texts]
     figures : float32 [texts, keys, L, H]
         NaN = N/A.
+    digests : uint64 [texts], optional
+        A hash of each text; None in files of before.
     """
 
     index: NDArray[np.int64]
     n_tokens: NDArray[np.int64]
     figures: NDArray[np.float32]
+    digests: NDArray[np.uint64] | None = None
 
 
 def need_pyarrow() -> None:
@@ -73,6 +76,8 @@ def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
 
     n_layers, n_heads = rows.figures.shape[2:]
     columns: dict[str, Any] = {"index": rows.index, "n_tokens": rows.n_tokens}
+    if rows.digests is not None:
+        columns["digest"] = rows.digests
     for k, key in enumerate(meta["keys"]):
         values = pa.array(rows.figures[:, k].reshape(-1))
         columns[key] = pa.FixedSizeListArray.from_arrays(values, n_layers * n_heads)
@@ -123,6 +128,7 @@ def read(path: Path) -> tuple[Rows, dict[str, Any]]:
         table["index"].to_numpy(),
         table["n_tokens"].to_numpy(),
         np.stack(figures, 1).astype(np.float32),
+        table["digest"].to_numpy() if "digest" in table.column_names else None,
     )
     return rows, meta
 

@@ -139,7 +139,7 @@ def test_a_text_that_fails_on_the_way_is_named_and_the_others_are_kept() -> None
 @pytest.mark.parametrize(
     ("texts", "kind", "complaint"),
     [
-        ("one text", InputTypeError, "expected a list of str"),
+        ("one text", InputError, "No file matches 'one text'"),
         (5, InputTypeError, "texts is a int"),
         ([], InputError, "texts is empty"),
         (["fine", ""], InputError, "Text 1 of 2: text is empty"),

@@ -75,3 +75,37 @@ def test_one_text_has_no_interval() -> None:
 def test_a_figure_that_never_changes_has_an_interval_of_no_width() -> None:
     low, high = statistics.bootstrap(np.full((9, 1), 0.25, np.float32), seed=0)
     assert low.tolist() == high.tolist() == [0.25]
+
+
+def test_the_order_of_the_texts_and_the_blocks_change_no_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(2)
+    figures = random.gamma(2.0, size=(300, 7)).astype(np.float32)
+    figures[::5, 0] = np.nan
+    digests = random.integers(2**63, size=300).astype(np.uint64)
+
+    def found(order: np.ndarray) -> list[np.ndarray]:
+        those = figures[order]
+        edges = statistics.bootstrap(those, 0, digests[order])
+        return [statistics.mean(those), statistics.sd(those), *edges]
+
+    wanted = found(np.arange(300))
+    for at_once in (7, 64, 500):
+        monkeypatch.setattr(statistics, "TEXTS_AT_ONCE", at_once)
+        for a, b in zip(wanted, found(random.permutation(300)), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+def test_the_interval_covers_the_mean_as_often_as_that_of_drawn_texts() -> None:
+    random = np.random.default_rng(3)
+    figures = random.gamma(2.0, size=(60, 400)).astype(np.float32)  # 400 samples of mean 2
+    low, high = statistics.bootstrap(figures, 0)
+    drawn = random.integers(60, size=(1000, 60))
+    times = np.stack([np.bincount(row, minlength=60) for row in drawn])
+    edges = np.percentile(times @ figures.astype(float) / 60, statistics.INTERVAL, axis=0)
+    poisson = np.mean((low < 2) & (high > 2))
+    exact = np.mean((edges[0] < 2) & (edges[1] > 2))
+    # Percentile intervals of 60 skewed values cover a little less than 95%.
+    assert abs(poisson - exact) < 0.02 and poisson > 0.9
+    assert np.mean(high - low) == pytest.approx(np.mean(edges[1] - edges[0]), rel=0.05)

@@ -1,0 +1,176 @@
+"""Texts from files and datasets: text, JSON lines, CSV, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from glob import glob, has_magic
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+
+COLUMN = "text"
+
+# What could not be read is told with its place and the reason.
+Fail = Callable[[str, str], None]
+
+
+def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str, str]]]:
+    """The texts of a path, a glob or a dataset, and what of it could not be read.
+
+    Parameters
+    ----------
+    texts : str, path or dataset
+        A dataset has ``column_names`` and gives mappings.
+    column : str or None
+        None = "text".
+
+    Returns
+    -------
+    list of str, list of dict
+        The second has ``source`` (file and line, row or row group) and ``reason``.
+
+    Raises
+    ------
+    InputError
+        No file matches; a column that is missing or holds no text; a file that cannot be opened.
+    InputTypeError
+        ``column`` is no str.
+    NotAvailableError
+        Parquet without pyarrow.
+    """
+    if column is not None and not isinstance(column, str):
+        raise InputTypeError(f"column is a {type(column).__name__}, expected a str.", "")
+    failed: list[dict[str, str]] = []
+
+    def fail(source: str, reason: str) -> None:
+        failed.append({"source": source, "reason": reason})
+
+    name = COLUMN if column is None else column
+    if not isinstance(texts, (str, Path)):
+        return list(_records("the dataset", enumerate(texts), name, fail)), failed
+    found: list[str] = []
+    for path in _files(texts):
+        try:
+            found += _read(path, name, fail)
+        except OSError as error:
+            raise InputError(
+                f"{str(path)!r} cannot be read: {error.strerror or error}.",
+                "Give files that can be read.",
+            ) from error
+    return found, failed
+
+
+def is_source(texts: Any) -> bool:
+    """Whether texts are to be read from files or from a dataset's column."""
+    return isinstance(texts, (str, Path)) or hasattr(texts, "column_names")
+
+
+def _files(pattern: str | Path) -> list[Path]:
+    given = str(pattern)
+    try:
+        names = [given] if Path(given).is_file() else []
+        if not names and has_magic(given):
+            names = sorted(name for name in glob(given, recursive=True) if Path(name).is_file())  # noqa: PTH207
+    except (OSError, ValueError):  # too long for a name, or with a null character
+        names = []
+    if not names:
+        shown = given if len(given) <= 60 else given[:57] + "..."
+        raise InputError(
+            f"No file matches {shown!r}.",
+            "Give a path or a glob of files. For one text: profile([text]), or analyze(text).",
+        )
+    return [Path(name) for name in names]
+
+
+def _read(path: Path, column: str, fail: Fail) -> Iterator[str]:
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        yield from _parquet(path, column, fail)
+    elif kind in (".jsonl", ".ndjson"):
+        yield from _records(str(path), _json_lines(path, fail), column, fail)
+    elif kind == ".csv":
+        lines = (line for _, line in _lines(path, fail))
+        yield from _records(str(path), enumerate(csv.DictReader(lines)), column, fail)
+    else:
+        yield from (line.strip() for _, line in _lines(path, fail) if line.strip())
+
+
+def _lines(path: Path, fail: Fail) -> Iterator[tuple[int, str]]:
+    """Lines as UTF-8; one of another encoding is told and left out."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                fail(f"{path}, line {number}", f"not UTF-8 ({error.reason})")
+
+
+def _json_lines(path: Path, fail: Fail) -> Iterator[tuple[int, Any]]:
+    for number, line in _lines(path, fail):
+        if line.strip():
+            try:
+                yield number - 1, json.loads(line)
+            except ValueError as error:
+                fail(f"{path}, line {number}", f"not JSON ({error})")
+
+
+def _records(
+    source: str, rows: Iterable[tuple[int, Any]], column: str, fail: Fail
+) -> Iterator[str]:
+    """A column of mappings. The first row without the column ends it; one without text is told."""
+    for k, row in rows:
+        if not isinstance(row, dict) or column not in row:
+            has = ", ".join(map(repr, row)) if isinstance(row, dict) else type(row).__name__
+            raise InputError(
+                f"Row {k} of {source} has no column {column!r} (it has {has}).",
+                "Name the column of the texts: profile(..., column=name).",
+            )
+        if isinstance(row[column], str):
+            yield row[column]
+        else:
+            fail(f"{source}, row {k}", f"{column!r} is a {type(row[column]).__name__}, no text")
+
+
+def _parquet(path: Path, column: str, fail: Fail) -> Iterator[str]:
+    if find_spec("pyarrow") is None:
+        raise NotAvailableError(
+            "Reading Parquet needs pyarrow, which is not installed.",
+            "Install it with: pip install 'attn-widget[pandas]'",
+        )
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{str(path)!r} cannot be read as Parquet ({error}).", "Give a whole Parquet file."
+        ) from error
+    with file:
+        schema = file.schema_arrow
+        if column not in schema.names:
+            raise InputError(
+                f"{str(path)!r} has no column {column!r} (it has {', '.join(schema.names)}).",
+                "Name the column of the texts: profile(..., column=name).",
+            )
+        kind = schema.field(column).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(
+                f"Column {column!r} of {str(path)!r} holds {kind}, no text.",
+                "Name the column of the texts: profile(..., column=name).",
+            )
+        for group in range(file.num_row_groups):
+            try:
+                values = file.read_row_group(group, columns=[column])[column].to_pylist()
+            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+                fail(f"{path}, row group {group}", f"cannot be read ({error})")
+                continue
+            for k, value in enumerate(values):
+                if value is None:
+                    fail(f"{path}, row group {group}, row {k}", f"{column!r} is empty")
+                else:
+                    yield value
