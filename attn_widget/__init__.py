@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis.external import from_attentions
     from attn_widget.analysis.texts import analyze
     from attn_widget.api import show
+    from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.corpus import Profile, profile
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
@@ -26,12 +27,16 @@ _HOMES = {
     "Analysis": "attn_widget.analysis",
     "AttentionWidget": "attn_widget.widget",
     "AttnWidgetError": "attn_widget.errors",
+    "Comparison": "attn_widget.comparison",
     "Encoder": "attn_widget.model.encoder",
+    "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
     "Target": "attn_widget.influence.targets",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
+    "compare": "attn_widget.comparison",
+    "compare_many": "attn_widget.comparison",
     "from_attentions": "attn_widget.analysis.external",
     "load": "attn_widget.model.loading",
     "profile": "attn_widget.corpus",
@@ -46,13 +51,17 @@ __all__ = [
     "Analysis",
     "AttentionWidget",
     "AttnWidgetError",
+    "Comparison",
     "Encoder",
+    "ManyComparisons",
     "Profile",
     "Target",
     "__version__",
     "analyze",
     "as_html",
     "close_all",
+    "compare",
+    "compare_many",
     "from_attentions",
     "load",
     "profile",

@@ -247,6 +247,12 @@ class World:
         return self.analysis.view(words=True)
 
     @cached_property
+    def comparison(self) -> Any:
+        return aw.compare(
+            self.analysis, "The dog sat.", model=self.tiny, tagger=None, progress=False
+        )
+
+    @cached_property
     def profile(self) -> Any:
         return aw.profile(["Cats purr.", TEXT], model=self.tiny, tagger=None, progress=False)
 
@@ -328,6 +334,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "encoder": lambda w: w.encoder,
     "fitted": lambda w: w.fitted,
     "profile": lambda w: w.profile,
+    "comparison": lambda w: w.comparison,
     "dataset": lambda w: w.dataset,
     "split": lambda w: w.dataset.train,
     "baseline": lambda w: w.baseline,
@@ -444,6 +451,22 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "kind": one_of("mass", "max"),
     "a": one_of(0),
     "b": one_of(0, 1),
+    "compare.a": lambda w: [w.analysis, TEXT],
+    "compare.b": lambda w: [w.analysis, "hello"],
+    "compare.model": lambda w: [w.tiny],
+    "models": lambda w: [None, [w.tiny, w.encoder]],
+    "Comparison.a": lambda w: [w.analysis],
+    "Comparison.b": lambda w: [w.analysis, w.outside],
+    "Comparison.progress": one_of(None),
+    "alignment": one_of(None),
+    "align.pairs": one_of([(1, 1)], []),
+    "pairs": one_of([("he sat", "she sat")]),
+    "quantity": one_of("weights", "norms"),
+    "difference.head": one_of(0, 1),
+    "sites": one_of([("head", 0, 1)], [("state", 1, 2)], []),
+    "recovery.target": one_of(aw.target(position=2, token=17)),
+    "of": one_of("heads", "mlp"),
+    "ManyComparisons.rows": lambda w: [_rows(w)],
     "name": one_of("things"),
     "part.name": one_of("token"),
     "rated_sentences.name": one_of("films"),

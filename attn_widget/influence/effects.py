@@ -113,7 +113,7 @@ def head_effects(
     n, layers, heads = run.trace.n_tokens, encoder.n_layers, encoder.n_heads
     size = max(1, min(heads, TOKENS_AT_ONCE // n))
     values, divergences = np.zeros((layers, heads)), np.zeros((layers, heads))
-    outputs = _layer_outputs(run)
+    outputs = layer_outputs(run)
     with inference_mode(encoder):
         whole = bound.logits(encoder, run.encoding.inputs)
         value = float(finite(run, bound.of(whole))[0])
@@ -131,7 +131,7 @@ def head_effects(
             }
             # The encoder is free between two batches: others may ask it something.
             with inference_mode(encoder):
-                with _known_below(run, layer, outputs), changing_heads(encoder, change):
+                with known_below(run, layer, outputs), changing_heads(encoder, change):
                     logits = bound.logits(encoder, inputs)
                 values[layer, chosen] = finite(run, bound.of(logits))
                 divergences[layer, chosen] = _divergence(whole, logits)
@@ -153,7 +153,7 @@ def gradient_proxy(run: Run, bound: BoundTarget) -> Float32:
     return np.stack([np.abs((w * g).sum(axis=(1, 2))) for w, g in pairs]).astype(np.float32)
 
 
-def _layer_outputs(run: Run) -> list[Any]:
+def layer_outputs(run: Run) -> list[Any]:
     """Output of each layer in a plain run: a tensor or a tuple."""
     encoder = run.encoder
     outputs: list[Any] = []
@@ -171,7 +171,7 @@ def _layer_outputs(run: Run) -> list[Any]:
 
 
 @contextmanager
-def _known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
+def known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
     """The layers before ``layer`` give what they gave, and compute nothing. Hold the encoder's lock."""
     modules = [layer_of(run, index) for index in range(run.encoder.n_layers)]
     if len(set(modules)) < len(modules):  # shared: all of them run

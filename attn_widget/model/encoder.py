@@ -66,6 +66,8 @@ class Encoder(NotPickled):
         Heads that do not work, as (layer, head); see `without`.
     ablation : {"zero", "mean"}
         What they give instead.
+    patch : tuple or None
+        Pieces of another run that take the place of its own; see `Comparison.patch`.
     speed : Speed
         How fast the model has run here.
     lock : threading.RLock
@@ -108,6 +110,8 @@ class Encoder(NotPickled):
         self.speed = Speed()
         self.heads_off: tuple[tuple[int, int], ...] = ()
         self.ablation: Ablation = "zero"
+        # Tokens of the text, and pieces of another run (`attn_widget.trace.heads_off.Piece`).
+        self.patch: tuple[int, tuple[Any, ...]] | None = None
 
     @property
     def model(self) -> Any:

@@ -13,7 +13,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.model.families import layer_modules
 from attn_widget.trace import LogitsCache, Outputs
 from attn_widget.trace.finite import check_head, check_states
-from attn_widget.trace.heads_off import heads_off
+from attn_widget.trace.heads_off import heads_off, patched
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -31,7 +31,7 @@ LOGITS_CACHE = LogitsCache(64 * 2**20)
 def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[None]:
     """The model in evaluation mode, without gradients; afterwards everything is as it was.
 
-    Heads that ``encoder`` has switched off stay off.
+    Heads that ``encoder`` has switched off stay off, and pieces that it carries stay in.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[
             if attention is not None:
                 for config, _ in before:
                     config._attn_implementation = attention
-            with heads_off(encoder):
+            with heads_off(encoder), patched(encoder):
                 yield
         finally:
             for config, implementation in before:

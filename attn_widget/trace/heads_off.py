@@ -1,11 +1,12 @@
-"""Heads switched off: what they hand to the output projection becomes zero, or its mean over positions."""
+"""Changed runs: heads switched off, and pieces of another run put in."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.model.families import layer_modules
@@ -15,6 +16,152 @@ if TYPE_CHECKING:
 
 # (layer, what all heads hand on [B, n, H, head_dim], which may be changed in place) -> nothing
 Change = Callable[[int, Any], None]
+PieceKind = Literal["head", "attention", "mlp", "state"]
+# (kind, layer, tensor [B, n, ...], which may be changed in place) -> nothing
+Visit = Callable[[PieceKind, int, Any], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part of another run that takes the place of the run's own.
+
+    Attributes
+    ----------
+    kind : {"head", "attention", "mlp", "state"}
+        A head's ``A v``; what attention, or the feed-forward network, adds to the residual stream; the
+        hidden state that enters a layer (``layer == L``: that leaves the last one).
+    layer : int
+    head : int or None
+    positions : list of int
+    values : tensor [positions, head_dim or d]
+    """
+
+    kind: PieceKind
+    layer: int
+    head: int | None
+    positions: list[int]
+    values: Any
+
+    def put(self, into: Any) -> None:
+        """Change a tensor [..., n, d] or [..., n, H, head_dim] in place."""
+        values = self.values.to(into.device, into.dtype)
+        if self.head is None:
+            into[..., self.positions, :] = values
+        else:
+            into[..., self.positions, self.head, :] = values
+
+
+def carrying(encoder: Encoder, n_tokens: int, pieces: Iterable[Piece]) -> Encoder:
+    """The same model with pieces of another run put in, where a text has ``n_tokens``."""
+    found = object.__new__(type(encoder))
+    found.__dict__.update(encoder.__dict__)
+    before = () if encoder.patch is None or encoder.patch[0] != n_tokens else encoder.patch[1]
+    found.patch = (n_tokens, (*before, *pieces))
+    return found
+
+
+@contextmanager
+def patched(encoder: Encoder) -> Generator[None]:
+    """Passes of ``encoder`` run with the pieces that it carries, where the text has their length.
+
+    Hold its lock.
+    """
+    if encoder.patch is None:
+        yield
+        return
+    n_tokens, pieces = encoder.patch
+
+    def visit(kind: PieceKind, layer: int, tensor: Any) -> None:
+        if tensor.shape[1] == n_tokens:
+            for piece in pieces:
+                if (piece.kind, piece.layer) == (kind, layer):
+                    piece.put(tensor)
+
+    with visiting(encoder, visit):
+        yield
+
+
+@contextmanager
+def visiting(encoder: Encoder, visit: Visit) -> Generator[None]:
+    """Let ``visit`` read, and change, the parts of every layer that `Piece` names. Hold the encoder's lock.
+
+    Raises
+    ------
+    NotAvailableError
+        A family whose layers are not known.
+    """
+    layers, block = layer_modules(encoder.family, encoder.network), encoder.family.block
+    if layers is None or block is None:
+        raise NotAvailableError(
+            f"Where {encoder.family.name} keeps its layers is not known, so nothing can be patched."
+        )
+    thread = threading.get_ident()
+
+    def turn(uses: list[int]) -> Callable[[], int | None]:
+        turns = 0
+
+        def layer() -> int | None:
+            nonlocal turns
+            if threading.get_ident() != thread:
+                return None
+            turns += 1
+            return uses[(turns - 1) % len(uses)]
+
+        return layer
+
+    def visited(kind: PieceKind, layer: int, given: Any) -> Any:
+        tensor = given.clone()
+        visit(kind, layer, tensor)
+        return tensor
+
+    def hooks(module: Any, uses: list[int]) -> Generator[Any]:
+        enters, heads, attends, feeds, leaves = (turn(uses) for _ in range(5))
+
+        def state(_module: Any, args: Any, kwargs: Any) -> Any:
+            if (layer := enters()) is None:
+                return None
+            if args:
+                return (visited("state", layer, args[0]), *args[1:]), kwargs
+            changed = visited("state", layer, kwargs["hidden_states"])
+            return args, {**kwargs, "hidden_states": changed}
+
+        def head(_module: Any, args: Any) -> Any:
+            if (layer := heads()) is None:
+                return None
+            given = args[0].clone()
+            visit("head", layer, given.view(*given.shape[:-1], encoder.n_heads, -1))
+            return (given, *args[1:])
+
+        def attention(_module: Any, _args: Any, output: Any) -> Any:
+            layer = attends()
+            return None if layer is None else visited("attention", layer, output)
+
+        def mlp(_module: Any, _args: Any, output: Any) -> Any:
+            layer = feeds()
+            return None if layer is None else visited("mlp", layer, output)
+
+        def last(_module: Any, _args: Any, output: Any) -> Any:
+            if leaves() != encoder.n_layers - 1:
+                return None
+            if isinstance(output, tuple):
+                return (visited("state", encoder.n_layers, output[0]), *output[1:])
+            return visited("state", encoder.n_layers, output)
+
+        projection = module.get_submodule(block.attention_output)
+        yield module.register_forward_pre_hook(state, with_kwargs=True)
+        yield projection.register_forward_pre_hook(head)
+        yield projection.register_forward_hook(attention)
+        yield module.get_submodule(block.ffn_output).register_forward_hook(mlp)
+        yield module.register_forward_hook(last)
+
+    uses_of: dict[Any, list[int]] = {}  # a module that is shared is several layers
+    for index, layer in enumerate(layers):
+        uses_of.setdefault(layer, []).append(index)
+    with ExitStack() as stack:
+        for module, uses in uses_of.items():
+            for handle in hooks(module, uses):
+                stack.callback(handle.remove)
+        yield
 
 
 @contextmanager

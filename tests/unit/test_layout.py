@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "attn_widget"
 # From the ground up: a room imports what stands before it, and nothing that stands after it.
 ROOMS = (
     "_version", "errors", "checks", "host", "model", "trace", "language", "figures", "influence", "analysis",
-    "corpus", "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
+    "corpus", "comparison", "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
 )  # fmt: skip
 MOST_AT_THE_TOP = 6
 MOST_IN_A_FOLDER = 15

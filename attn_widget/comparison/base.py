@@ -1,0 +1,326 @@
+"""Base of `Comparison`: two runs, their alignment, and how far their heads are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis import Analysis
+from attn_widget.checks import (
+    check_choice,
+    check_kind,
+    check_several,
+    index_in,
+    shown,
+)
+from attn_widget.comparison import distances as js
+from attn_widget.comparison.alignment import Alignment, align_tokens, by_hand
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotPickled
+from attn_widget.figures.arrays import Float32, Float64
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from attn_widget.comparison.distances import HeadDistances, HeadMatching
+
+Quantity = Literal["weights", "scores", "norms", "mixing", "alti", "value_zeroing"]
+QUANTITIES = ("weights", "scores", "norms", "mixing", "alti", "value_zeroing")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A figure in both runs.
+
+    Attributes
+    ----------
+    a, b : array
+        Of the same shape.
+    """
+
+    a: NDArray[Any]
+    b: NDArray[Any]
+
+    @property
+    def difference(self) -> NDArray[Any]:
+        """``b - a``."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True)
+class MatrixChange(Change):
+    """A matrix between matched tokens in both runs, each float32 [m, m].
+
+    Attributes
+    ----------
+    positions_a, positions_b : tuple of int, length m
+        The matched tokens of each run; rows and columns are in this order.
+    """
+
+    positions_a: tuple[int, ...]
+    positions_b: tuple[int, ...]
+
+
+class ComparisonBase(NotPickled):
+    """Two runs whose tokens are aligned.
+
+    Parameters
+    ----------
+    a, b : Analysis
+    alignment : Alignment, optional
+        By default found from the words of the two texts.
+
+    Attributes
+    ----------
+    alignment : Alignment
+        Matched words and tokens, and what is unmatched.
+    """
+
+    INSTEAD = "Keep the texts and call compare() again, or its figures: to_dataframe()."
+
+    def __init__(self, a: Analysis, b: Analysis, alignment: Alignment | None = None) -> None:
+        hint = "compare(text_a, text_b) makes a Comparison."
+        check_kind(a, Analysis, "a", hint)
+        check_kind(b, Analysis, "b", hint)
+        if alignment is not None:
+            check_kind(alignment, Alignment, "alignment", "Leave it out.")
+        self.a, self.b = a, b
+        self.alignment = alignment or align_tokens(
+            a.trace.tokens, b.trace.tokens, (a.text, a.text_pair), (b.text, b.text_pair)
+        )
+        self._known: dict[str, Any] = {}
+
+    @property
+    def same_shape(self) -> bool:
+        """Whether both models have as many layers and heads."""
+        return self._shape(self.a) == self._shape(self.b)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Plain statements about what cannot be compared, or need not be."""
+        a, b = self.a, self.b
+        found: list[str] = []
+        same_model = a.run is not None and b.run is not None and a.run.encoder is b.run.encoder
+        if (a.text, a.text_pair) == (b.text, b.text_pair) and a.masked == b.masked:
+            found.append("The two texts are identical.")
+            if same_model and a.run and b.run and a.run.encoder.patch is b.run.encoder.patch:
+                found.append("The model is the same too, so every difference is 0.")
+        elif not self.alignment.words:
+            found.append("The texts have no word in common; at most special tokens are matched.")
+        for name, run in (("A", a), ("B", b)):
+            if run.truncated is not None:
+                found.append(
+                    f"{name} was cut to {run.truncated['limit']} of {run.truncated['length']} tokens."
+                )
+        if not self.same_shape:
+            found.append(
+                f"A has {a.n_layers} layers of {a.n_heads} heads, B {b.n_layers} of {b.n_heads}: heads "
+                "are matched by least distance."
+            )
+        return tuple(found)
+
+    def align(self, pairs: Iterable[tuple[int, int]]) -> Self:
+        """The same two runs with these tokens matched by hand.
+
+        Parameters
+        ----------
+        pairs : iterable of (int, int)
+            A position of A and one of B. What was found for other tokens stays.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Something else than pairs, a position that is not there, or one that stands twice.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "she sat", tagger=None, progress=False)
+        >>> c.alignment.tokens, c.align([(1, 1)]).alignment.tokens
+        (((0, 0), (2, 2), (3, 3)), ((0, 0), (1, 1), (2, 2), (3, 3)))
+        """
+        found: list[tuple[int, int]] = []
+        for pair in check_several(pairs, "pairs", "(position in A, position in B)"):
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise InputTypeError(
+                    f"An entry of pairs is {shown(pair)}, expected a position of A and one of B.",
+                    "c.align([(2, 3)])",
+                )
+            i = index_in(pair[0], self.a.n_tokens, "a position of A")
+            j = index_in(pair[1], self.b.n_tokens, "a position of B")
+            found.append((i, j))
+        for k, name in enumerate("AB"):
+            places = [pair[k] for pair in found]
+            twice = [place for place in places if places.count(place) > 1]
+            if twice:
+                raise InputError(f"Position {twice[0]} of {name} stands twice in pairs.")
+        return type(self)(self.a, self.b, by_hand(self.alignment, found))
+
+    def difference(self, layer: int, head: int = 0, quantity: Quantity = "weights") -> MatrixChange:
+        """A matrix in both runs, between matched tokens.
+
+        Parameters
+        ----------
+        layer, head : int
+            Of A; B's are the same, or those of the matched head where the models differ in shape.
+        quantity : str
+            ``"weights"``, ``"scores"``, ``"norms"``; ``"mixing"``, ``"alti"`` and ``"value_zeroing"``
+            are of a layer, whatever the head.
+
+        Returns
+        -------
+        MatrixChange
+            ``a``, ``b`` and ``difference = b - a``, float32 [m, m]; nothing is renormalized.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            A head or quantity that is not there; no token is matched; a head without partner.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "she sat", tagger=None, progress=False)
+        >>> c.difference(0, 1).difference.shape
+        (3, 3)
+        """
+        check_choice(quantity, "quantity", QUANTITIES)
+        layer = index_in(layer, self.a.n_layers, "layer")
+        head = index_in(head, self.a.n_heads, "head")
+        of_a, of_b = self._positions()
+        partner = (layer, head) if self.same_shape else self._partner()[layer, head].tolist()
+        if partner[0] < 0:
+            raise NotAvailableError(f"Layer {layer}, head {head} of A has no partner in B.")
+        whole_a = _matrix(self.a, layer, head, quantity)
+        whole_b = _matrix(self.b, partner[0], partner[1], quantity)
+        return MatrixChange(
+            whole_a[of_a[:, None], of_a],
+            whole_b[of_b[:, None], of_b],
+            tuple(of_a.tolist()),
+            tuple(of_b.tolist()),
+        )
+
+    def distances(self) -> HeadDistances:
+        """Jensen-Shannon distance of every head's rows, over matched queries and keys.
+
+        Returns
+        -------
+        HeadDistances
+            ``distances`` float64 [L, H]. Where the models differ in shape, from the head that `matching`
+            gives; NaN without one.
+
+        Raises
+        ------
+        NotAvailableError
+            No token is matched.
+
+        References
+        ----------
+        Lin (1991), "Divergence measures based on the Shannon entropy"; Endres & Schindelin (2003).
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "she sat", tagger=None, progress=False)
+        >>> c.distances().distances.shape
+        (6, 12)
+        """
+        if "distances" not in self._known:
+            self._known["distances"] = self._distances()
+        return self._known["distances"]
+
+    def matching(self) -> HeadMatching:
+        """One head of B for each head of A, with the least total distance.
+
+        Returns
+        -------
+        HeadMatching
+
+        Raises
+        ------
+        NotAvailableError
+            No token is matched.
+
+        References
+        ----------
+        Crouse (2016), "On implementing 2D rectangular assignment algorithms".
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "he sat", tagger=None, progress=False)
+        >>> c.matching().partner[2, 3].tolist()
+        [2, 3]
+        """
+        if "matching" not in self._known:
+            self._positions()
+            costs = js.every_distance(
+                [rows for rows, _ in self._rows(0)], [rows for rows, _ in self._rows(1)]
+            )
+            shapes = self._shape(self.a), self._shape(self.b)
+            self._known["matching"] = js.match_heads(costs, *shapes)
+        return self._known["matching"]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {self.a.n_tokens} and {self.b.n_tokens} positions, "
+            f"{len(self.alignment.tokens)} matched>"
+        )
+
+    def _positions(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Matched positions of A and of B."""
+        if not self.alignment.tokens:
+            raise NotAvailableError(
+                "The two runs have no token in common.", "Match some by hand: c.align([(i, j)])."
+            )
+        pairs = np.array(self.alignment.tokens, dtype=np.intp)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _rows(self, side: int) -> Iterable[tuple[Float64, Float64]]:
+        """`restricted` rows of every layer of A (0) or B (1)."""
+        run, positions = (self.a, self.b)[side], self._positions()[side]
+        for layer in range(run.n_layers):
+            yield js.restricted(run.trace.layer_weights(layer), positions)
+
+    def _partner(self) -> NDArray[np.int64]:
+        if not self.same_shape:
+            return self.matching().partner
+        return np.moveaxis(np.indices(self._shape(self.a)), 0, -1).astype(np.int64)
+
+    def _distances(self) -> HeadDistances:
+        n_queries = len(self._positions()[0])
+        partner = self._partner()
+        if self.same_shape:
+            found: Sequence[Any] = [
+                (js.mean_distance(a, b), dropped_a, dropped_b)
+                for (a, dropped_a), (b, dropped_b) in zip(self._rows(0), self._rows(1), strict=True)
+            ]
+            distances, dropped_a, dropped_b = map(np.stack, zip(*found, strict=True))
+        else:
+            there = partner[..., 0] >= 0
+            distances = self.matching().distances
+            dropped_a = np.stack([dropped for _, dropped in self._rows(0)])
+            every_b = np.stack([dropped for _, dropped in self._rows(1)])
+            dropped_b = np.where(there, every_b[partner[..., 0], partner[..., 1]], np.nan)
+        return js.HeadDistances(distances, dropped_a, dropped_b, partner, n_queries)
+
+    @staticmethod
+    def _shape(run: Analysis) -> tuple[int, int]:
+        return run.n_layers, run.n_heads
+
+
+def _matrix(run: Analysis, layer: int, head: int, quantity: str) -> Float32:
+    if quantity == "weights":
+        return run.attention(layer, head)
+    if quantity == "scores":
+        return run.scores(layer, head)
+    if quantity == "norms":
+        return run.mixing("norms", layer, head)
+    return run.mixing(quantity, layer)  # pyright: ignore[reportArgumentType]

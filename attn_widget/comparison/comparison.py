@@ -1,0 +1,237 @@
+"""Comparison: two runs side by side, and the difference of every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.analysis import Analysis
+from attn_widget.checks import check_callable, check_choice, check_count
+from attn_widget.comparison.base import Change, ComparisonBase
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float32
+from attn_widget.host.frames import dataframe
+
+if TYPE_CHECKING:
+    from attn_widget.comparison.patching import Recovery, RecoveryOf
+    from attn_widget.influence.targets import Target
+    from attn_widget.trace.forward import Progress
+
+
+class Comparison(ComparisonBase):
+    """Two runs side by side. `compare` makes it.
+
+    Parameters
+    ----------
+    a, b : Analysis
+    alignment : Alignment, optional
+        By default found from the words of the two texts.
+
+    Attributes
+    ----------
+    alignment : Alignment
+        Matched words and tokens, and what is unmatched.
+    """
+
+    def metrics(self) -> dict[str, Change]:
+        """Every metric of every head in both runs: key to `Change` of arrays [L, H].
+
+        Heads of B are those of `matching` where the models differ in shape.
+        """
+        of_a, of_b = self.a.metrics.as_dict(), self.b.metrics.as_dict()
+        if self.same_shape:
+            return {key: Change(of_a[key], of_b[key]) for key in of_a if key in of_b}
+        partner = self._partner()
+        there = partner[..., 0] >= 0
+        return {
+            key: Change(
+                of_a[key],
+                np.where(there, of_b[key][partner[..., 0], partner[..., 1]], np.nan),
+            )
+            for key in of_a
+            if key in of_b
+        }
+
+    def predictions(self, top_k: int = 5) -> list[dict[str, Any]]:
+        """What the masked-LM heads say at matched tokens, before and after.
+
+        Parameters
+        ----------
+        top_k : int
+            The best entries of either run.
+
+        Returns
+        -------
+        list of dict
+            ``position_a, position_b, token, before, after, log_odds``: probabilities in A and in B, and
+            ``logit(after) - logit(before)``. Entries that one vocabulary has not are left out.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            ``top_k`` out of range.
+        NotAvailableError
+            A model without a masked-LM head.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he [MASK] it", "she [MASK] it", tagger=None, progress=False)
+        >>> sorted(c.predictions(1)[0])
+        ['after', 'before', 'log_odds', 'position_a', 'position_b', 'token']
+        """
+        from attn_widget.comparison.outputs import predictions
+
+        sizes = [run.vocab_size for run in (self.a, self.b)]
+        return predictions(
+            self.a, self.b, self.alignment.tokens, check_count(top_k, "top_k", 1, min(sizes))
+        )
+
+    def classes(self) -> list[dict[str, Any]]:
+        """What the classifiers say, before and after: ``label, before, after, log_odds``.
+
+        Raises
+        ------
+        NotAvailableError
+            No classifier of texts, or classifiers with other labels.
+        """
+        from attn_widget.comparison.outputs import classes
+
+        return classes(self.a, self.b)
+
+    def states(self) -> Float32:
+        """Cosine of the two hidden states of every matched token, float32 [L + 1, m].
+
+        Raises
+        ------
+        NotAvailableError
+            Models of another depth or width, no hidden states, or no matched token.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> compare("he sat", "she sat", tagger=None, progress=False).states().shape
+        (7, 3)
+        """
+        of_a, of_b = self._positions()
+        a, b = self.a.hidden_states, self.b.hidden_states
+        if a.shape[2] != b.shape[2]:
+            raise NotAvailableError(
+                f"A's hidden states are {a.shape[2]} wide and B's {b.shape[2]}, so they have no cosine."
+            )
+        if len(a) != len(b):
+            raise NotAvailableError(
+                f"A has {len(a) - 1} layers and B {len(b) - 1}, so no layer stands for another."
+            )
+        a, b = a[:, of_a].astype(np.float64), b[:, of_b].astype(np.float64)
+        norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+        dots = (a * b).sum(axis=-1)
+        found = np.divide(dots, norms, out=np.full(dots.shape, np.nan), where=norms > 0)
+        return found.astype(np.float32)
+
+    def patch(self, sites: Iterable[Any], *, progress: Progress | None = None) -> Analysis:
+        """B run again with parts of A's run in place of its own.
+
+        Parameters
+        ----------
+        sites : iterable of tuple
+            ``("head", layer, head)`` or ``("head", layer, head, position)``: what the head hands on,
+            ``A v``. ``("attention", layer, position)``, ``("mlp", layer, position)``: what the block adds
+            to the residual stream. ``("state", layer, position)``: the hidden state that enters the
+            layer, or with ``layer == L`` leaves the last. Positions are B's; without one, every matched
+            token. ``[]`` is B itself.
+        progress : callable, optional
+            Called with ``(layers done, n_layers)``.
+
+        Returns
+        -------
+        Analysis
+            The patched run of B's text.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Something else than sites; a site out of range, given twice, or at an unmatched token.
+        NotAvailableError
+            Tensors from outside, a view, or models of different shape.
+
+        References
+        ----------
+        Vig et al. (2020), "Investigating Gender Bias in Language Models Using Causal Mediation Analysis".
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "she sat", tagger=None, progress=False).align([(1, 1)])
+        >>> c.patch([("head", 2, 3), ("state", 1, 1)])
+        <Analysis of 4 positions, 6 layers of 12 heads>
+        """
+        from attn_widget.comparison.patching import patch
+
+        check_callable(progress, "progress")
+        return patch(self, sites, progress)
+
+    def recovery(
+        self, target: Target, of: RecoveryOf = "heads", *, progress: Progress | None = None
+    ) -> Recovery:
+        """How much of A's target each part of A's run brings back in B.
+
+        ``(s_patched - s_B) / (s_A - s_B)``: 0 is nothing, 1 all of it; below and beyond are shown as they are.
+
+        Parameters
+        ----------
+        target : Target
+            `attn_widget.target` makes it; a position is B's, and A's is the matched one.
+        of : {"heads", "states", "attention", "mlp"}
+        progress : callable, optional
+            Called with ``(done, all)``; an exception that it raises cancels the work.
+
+        Returns
+        -------
+        Recovery
+            ``values`` float64 [L, H], or [L, n] of B's positions with NaN at unmatched ones.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No target, an unmatched position, or a target that is the same in both runs.
+        NotAvailableError
+            As in `patch`; a model without the target's head.
+
+        Examples
+        --------
+        >>> from attn_widget import compare, target
+        >>> c = compare("The keys are here.", "The key are here.", tagger=None, progress=False)
+        >>> number = target(position=3, token="are", against="is", masked=True)
+        >>> c.recovery(number, "heads").values.shape
+        (6, 12)
+        """
+        from attn_widget.comparison.patching import RECOVERED, recovery
+
+        check_choice(of, "of", RECOVERED)
+        check_callable(progress, "progress")
+        return recovery(self, target, of, progress)
+
+    def to_dataframe(self) -> Any:
+        """One row for each head: its distance, and every metric's two values (needs pandas).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns as in `HeadDistances.to_records`, then ``KEY_a`` and ``KEY_b`` of every metric.
+
+        Raises
+        ------
+        NotAvailableError
+            pandas is not installed, or no token is matched.
+        """
+        metrics: Mapping[str, Change] = self.metrics()
+        rows: list[dict[str, Any]] = []
+        for record in self.distances().to_records():
+            at = record["layer"], record["head"]
+            for key, change in metrics.items():
+                record[f"{key}_a"], record[f"{key}_b"] = float(change.a[at]), float(change.b[at])
+            rows.append(record)
+        return dataframe(rows)

@@ -1,0 +1,103 @@
+"""compare(): two analyses, texts or models in, a Comparison out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.texts import analyze
+from attn_widget.checks import check_flag, check_several, shown
+from attn_widget.comparison.comparison import Comparison
+from attn_widget.errors import InputError, InputTypeError
+
+EXAMPLE = 'compare("He is here.", "She is here.") or compare(text, models=[m1, m2]).'
+
+
+def compare(
+    a: Analysis | str | tuple[str, str],
+    b: Analysis | str | tuple[str, str] | None = None,
+    *,
+    models: Any = None,
+    model: Any = None,
+    tagger: Any = "auto",
+    truncation: bool = False,
+    progress: bool = True,
+) -> Comparison:
+    """Compare two runs: two texts, or one text in two models.
+
+    Parameters
+    ----------
+    a, b : Analysis, str or (str, str)
+        The two runs, or the texts (or pairs of texts) to run. With ``models``, ``b`` may be left out:
+        both models read ``a``.
+    models : list of two, optional
+        A model for each of the two texts; each as in `analyze`.
+    model : optional
+        One model for both texts.
+    tagger, truncation, progress
+        As in `analyze`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Something else than analyses and texts, a missing ``b``, or not two models; a text as in `analyze`.
+    TooLongError, ModelLoadError
+        As in `analyze`.
+
+    Examples
+    --------
+    >>> c = compare("the cat sat", "the old cat sat", tagger=None, progress=False)
+    >>> c.alignment
+    <Alignment: 3 words, 5 tokens; unmatched tokens: 0 of A, 1 of B>
+    """
+    check_flag(truncation, "truncation")
+    check_flag(progress, "progress")
+    chosen = [model, model]
+    if models is not None:
+        chosen = check_several(models, "models", "models")
+        if len(chosen) != 2:
+            raise InputError(f"models holds {len(chosen)}, expected 2.", f"For example {EXAMPLE}")
+        if model is not None:
+            raise InputError("Both model and models are given.", "Leave one of them out.")
+        b = a if b is None else b
+        if isinstance(a, Analysis) or isinstance(b, Analysis):
+            raise InputTypeError(
+                "models are given with an Analysis, which has a model.", f"For example {EXAMPLE}"
+            )
+    if b is None:
+        raise InputError("b is missing, so there is nothing to compare with.", EXAMPLE)
+    texts = [check_text(a, "a"), check_text(b, "b")]
+    runs = [
+        given
+        if isinstance(given, Analysis)
+        else analyze(*given, model=one, tagger=tagger, truncation=truncation, progress=progress)
+        for given, one in zip(texts, chosen, strict=True)
+    ]
+    return Comparison(runs[0], runs[1])
+
+
+def check_text(given: Any, name: str) -> Analysis | tuple[str, str | None]:
+    """An analysis as it is; a text, or a pair of texts, as (text, text_pair).
+
+    Raises
+    ------
+    InputTypeError
+        Something else.
+    """
+    if isinstance(given, Analysis):
+        return given
+    pair = (given, None) if isinstance(given, str) else given
+    if (
+        not isinstance(pair, (tuple, list))
+        or len(pair) != 2
+        or not isinstance(pair[0], str)
+        or not isinstance(pair[1], (str, type(None)))
+    ):
+        raise InputTypeError(
+            f"{name} is {shown(given)}, expected an Analysis, a text or a pair of texts.", EXAMPLE
+        )
+    return pair[0], pair[1]

@@ -1,0 +1,93 @@
+"""Predictions and classes of two runs: before, after, and the change in log-odds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis import Analysis
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float64
+
+SMALLEST = 1e-300  # a probability below has no odds that float64 can hold
+
+
+def log_odds(probability: NDArray[Any] | float) -> Float64:
+    """``ln(p / (1 - p))``.
+
+    Examples
+    --------
+    >>> log_odds(np.array([0.5, 0.9])).round(4).tolist()
+    [0.0, 2.1972]
+    """
+    p = np.asarray(probability, dtype=np.float64)
+    return np.log(np.maximum(p, SMALLEST)) - np.log(np.maximum(1 - p, SMALLEST))
+
+
+def predictions(
+    a: Analysis, b: Analysis, tokens: tuple[tuple[int, int], ...], top_k: int
+) -> list[dict[str, Any]]:
+    """See `Comparison.predictions`."""
+    runs = [run.run for run in (a, b)]
+    for run, name in zip(runs, "AB", strict=True):
+        if run is None or not run.encoder.has_mlm:
+            raise NotAvailableError(f"{name} has no masked-LM head, so it predicts no tokens.")
+    pairs = [(i, j) for i, j in tokens if not a.trace.tokens[i].special]
+    if not pairs:
+        return []
+    chances = [_probabilities(run, [pair[side] for pair in pairs]) for side, run in enumerate(runs)]
+    orders = [np.argsort(-chance, axis=-1, kind="stable")[:, :top_k] for chance in chances]
+    readers: list[Any] = [run.encoder.reader for run in runs if run is not None]
+    vocabularies = [reader.backend_tokenizer.get_vocab() for reader in readers]
+    records: list[dict[str, Any]] = []
+    for row, (i, j) in enumerate(pairs):
+        names: dict[str, None] = {}
+        for reader, order in zip(readers, orders, strict=True):
+            names.update(dict.fromkeys(reader.convert_ids_to_tokens(order[row].tolist())))
+        for name in names:
+            ids = [vocabulary.get(name) for vocabulary in vocabularies]
+            if None in ids or any(k >= c.shape[1] for k, c in zip(ids, chances, strict=True)):
+                continue
+            before, after = (float(chance[row, k]) for chance, k in zip(chances, ids, strict=True))
+            records.append(
+                {
+                    "position_a": i,
+                    "position_b": j,
+                    "token": name,
+                    "before": before,
+                    "after": after,
+                    "log_odds": float(log_odds(after) - log_odds(before)),
+                }
+            )
+    return records
+
+
+def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
+    """See `Comparison.classes`."""
+    found = a.classification, b.classification
+    for one, name in zip(found, "AB", strict=True):
+        if one is None or one.task != "sequence":
+            raise NotAvailableError(f"{name} has no classifier of texts.")
+    first, second = found
+    assert first is not None and second is not None
+    if first.labels != second.labels:
+        raise NotAvailableError(
+            f"A tells {', '.join(first.labels[:5])} apart and B {', '.join(second.labels[:5])}: their "
+            "classes cannot be compared."
+        )
+    rows = zip(first.labels, first.probabilities, second.probabilities, strict=True)
+    return [
+        {
+            "label": label,
+            "before": float(before),
+            "after": float(after),
+            "log_odds": float(log_odds(after) - log_odds(before)),
+        }
+        for label, before, after in rows
+    ]
+
+
+def _probabilities(run: Any, positions: list[int]) -> Float64:
+    return run.trace.logits_tensor(positions).double().softmax(dim=-1).cpu().numpy()

@@ -1,0 +1,266 @@
+"""Patching: parts of one run put into another, and how much of a target they bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import Origin
+from attn_widget.checks import check_choice, check_several, index_in, shown
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.figures.arrays import Float64
+from attn_widget.host.frames import dataframe
+from attn_widget.influence.bound_target import BoundTarget, bind
+from attn_widget.influence.effects import known_below, layer_outputs
+from attn_widget.influence.passes import TOKENS_AT_ONCE, finite, value_of
+from attn_widget.influence.targets import Target, check_target
+from attn_widget.trace.capture import capture
+from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.heads_off import Piece, PieceKind, carrying, visiting
+from attn_widget.trace.run import Run
+
+if TYPE_CHECKING:
+    from attn_widget.comparison.base import ComparisonBase
+    from attn_widget.trace.forward import Progress
+
+RecoveryOf = Literal["heads", "states", "attention", "mlp"]
+RECOVERED: dict[str, PieceKind] = {
+    "heads": "head",
+    "states": "state",
+    "attention": "attention",
+    "mlp": "mlp",
+}
+KINDS = tuple(RECOVERED.values())
+SMALLEST_GAP = (
+    1e-6  # of s_A and s_B, relative to the larger: below, float32 noise is divided by noise
+)
+EXAMPLE = 'c.patch([("head", 3, 5), ("state", 2, 4)])'
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How much of a target each part of A brings back in B.
+
+    Attributes
+    ----------
+    target : Target
+    of : {"heads", "states", "attention", "mlp"}
+    source, value : float
+        The target's value in A and in B.
+    patched : float64 [L, H] or [L, n]
+        The target's value with the part of A put in; NaN at an unmatched token.
+    values : float64 [L, H] or [L, n]
+        ``(patched - value) / (source - value)``.
+    """
+
+    target: Target
+    of: str
+    source: float
+    value: float
+    patched: Float64
+    values: Float64
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One record a cell: ``layer``, ``head`` or ``position``, ``patched, recovery``."""
+        name = "head" if self.of == "heads" else "position"
+        return [
+            {
+                "layer": row,
+                name: column,
+                "patched": float(self.patched[row, column]),
+                "recovery": float(self.values[row, column]),
+            }
+            for row, column in np.ndindex(*self.values.shape)
+        ]
+
+    def to_dataframe(self) -> Any:
+        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
+        return dataframe(self.to_records())
+
+    def __repr__(self) -> str:
+        row, column = np.unravel_index(np.nanargmax(self.values), self.values.shape)
+        what = "head" if self.of == "heads" else "position"
+        return (
+            f"<Recovery of {self.target} by {self.of}: {self.value:.4f} in B, {self.source:.4f} in A; "
+            f"most {self.values[row, column]:.3f} by layer {row}, {what} {column}>"
+        )
+
+
+def patch(c: ComparisonBase, sites: Iterable[Any], progress: Progress | None) -> Analysis:
+    """See `attn_widget.Comparison.patch`."""
+    source, run = _runs(c)
+    partner = {b: a for a, b in c.alignment.tokens}
+    chosen: list[tuple[PieceKind, int, int | None, int | None]] = []
+    for site in check_several(sites, "sites", "sites"):
+        checked = _site(site, run, partner)
+        if checked in chosen:
+            raise InputError(f"The site {shown(site)} stands twice in sites.")
+        chosen.append(checked)
+    if not chosen:
+        return c.b
+    parts = parts_of(source)
+    pieces = [
+        piece_of(parts, kind, layer, head, partner, position)
+        for kind, layer, head, position in chosen
+    ]
+    encoder = carrying(run.encoder, run.trace.n_tokens, pieces)
+    trace = capture(encoder, run.encoding, progress=progress)
+    origin = Origin(find_language=lambda: c.b.language)
+    return Analysis(trace, run=Run(encoder, run.encoding, trace), origin=origin)
+
+
+def recovery(c: ComparisonBase, target: Target, of: str, progress: Progress | None) -> Recovery:
+    """See `attn_widget.Comparison.recovery`; layers below the patched one are not run again."""
+    _runs(c)
+    kind, partner = RECOVERED[of], {b: a for a, b in c.alignment.tokens}
+    target = check_target(target)
+    target_a = target
+    if target.position is not None:
+        position = index_in(target.position, c.b.n_tokens, "position")
+        if position not in partner:
+            raise InputError(
+                f"The target's position {position} of B is matched with no token of A.",
+                f"Match it by hand: c.align([(i, {position})]).",
+            )
+        target_a = replace(target, position=partner[position])
+    source, bound_a = _where(c.a, target_a)
+    run, bound = _where(c.b, target)
+    value_a, value_b = value_of(source, bound_a), value_of(run, bound)
+    if abs(value_a - value_b) <= SMALLEST_GAP * max(abs(value_a), abs(value_b), 1e-6):
+        raise InputError(
+            f"The {target} is {value_b:.6g} in both runs, so there is nothing to recover.",
+            "Choose another target, or texts that it tells apart.",
+        )
+    parts = parts_of(source)
+    encoder, n = run.encoder, run.trace.n_tokens
+    columns = [*range(encoder.n_heads)] if kind == "head" else sorted(partner)
+    shape = (encoder.n_layers, encoder.n_heads if kind == "head" else n)
+    patched = np.full(shape, np.nan)
+    size = max(1, TOKENS_AT_ONCE // n)
+    outputs = layer_outputs(run)
+    for layer in range(encoder.n_layers):
+        for start in range(0, len(columns), size):
+            batch = columns[start : start + size]
+            pieces = [
+                piece_of(parts, kind, layer, one, partner, None)
+                if kind == "head"
+                else piece_of(parts, kind, layer, None, partner, one)
+                for one in batch
+            ]
+            patched[layer, batch] = _with_pieces(run, bound, outputs, pieces)
+            if progress is not None:
+                done = layer * len(columns) + start + len(batch)
+                progress(done, encoder.n_layers * len(columns))
+    values = (patched - value_b) / (value_a - value_b)
+    return Recovery(target, of, value_a, value_b, patched, values)
+
+
+def parts_of(run: Run) -> dict[tuple[PieceKind, int], Any]:
+    """Every part of a run that `Piece` names: tensor [n, d], or [n, H, head_dim] of heads."""
+    parts: dict[tuple[PieceKind, int], Any] = {}
+
+    def keep(kind: PieceKind, layer: int, tensor: Any) -> None:
+        parts[kind, layer] = tensor[0].clone()
+
+    with inference_mode(run.encoder), visiting(run.encoder, keep):
+        run.encoder.network.base_model(**on_device(run.encoder, run.encoding.inputs))
+    return parts
+
+
+def piece_of(
+    parts: dict[tuple[PieceKind, int], Any],
+    kind: PieceKind,
+    layer: int,
+    head: int | None,
+    partner: dict[int, int],
+    position: int | None,
+) -> Piece:
+    """A part of A at the partner of ``position``, or of every matched token, to be put into B."""
+    positions = sorted(partner) if position is None else [position]
+    values = parts[kind, layer][[partner[one] for one in positions]]
+    return Piece(kind, layer, head, positions, values if head is None else values[:, head])
+
+
+def _with_pieces(run: Run, bound: BoundTarget, outputs: list[Any], pieces: list[Piece]) -> Float64:
+    """The target's value with each piece alone, float64 [pieces]; all are of one layer."""
+    encoder, layer = run.encoder, pieces[0].layer
+
+    def visit(kind: PieceKind, where: int, tensor: Any) -> None:
+        if (kind, where) == (pieces[0].kind, layer):
+            for copy, piece in enumerate(pieces):
+                piece.put(tensor[copy])
+
+    inputs = {name: given.expand(len(pieces), -1) for name, given in run.encoding.inputs.items()}
+    with inference_mode(encoder), known_below(run, layer, outputs), visiting(encoder, visit):
+        return finite(run, bound.of(bound.logits(encoder, inputs)))
+
+
+def _runs(c: ComparisonBase) -> tuple[Run, Run]:
+    """The runs of A and B, where one can be patched with the other."""
+    for run, name in ((c.a, "A"), (c.b, "B")):
+        if run.run is None or run.base is not None:
+            what = "was made of tensors" if run.run is None else "is a view of another analysis"
+            raise NotAvailableError(
+                f"{name} {what}, so no part of it can be patched.",
+                "Compare analyze() of two texts.",
+            )
+    source, run = c.a.run, c.b.run
+    assert source is not None and run is not None
+    shapes = [
+        (one.n_layers, one.n_heads, one.head_dim, one.hidden_size, one.family.name)
+        for one in (source.encoder, run.encoder)
+    ]
+    if shapes[0] != shapes[1]:
+        raise NotAvailableError(
+            "The two models differ in shape (layers, heads, width of a head, width, family): "
+            f"{shapes[0]} and {shapes[1]}, so parts of one do not fit into the other."
+        )
+    return source, run
+
+
+def _site(
+    site: Any, run: Run, partner: dict[int, int]
+) -> tuple[PieceKind, int, int | None, int | None]:
+    """A site as (kind, layer, head, position)."""
+    if not isinstance(site, (tuple, list)) or not 2 <= len(site) <= 4:
+        raise InputTypeError(
+            f"An entry of sites is {shown(site)}, expected a kind, a layer and a place.", EXAMPLE
+        )
+    kind: Any = check_choice(site[0], "the kind of a site", KINDS)
+    encoder = run.encoder
+    layer = index_in(site[1], encoder.n_layers + (kind == "state"), "layer")
+    rest, head = [*site[2:]], None
+    if kind == "head":
+        if not rest:
+            raise InputError(f"The site {shown(site)} names no head.", EXAMPLE)
+        head = index_in(rest.pop(0), encoder.n_heads, "head")
+    if len(rest) > 1:
+        raise InputError(f"The site {shown(site)} has an entry too many.", EXAMPLE)
+    if not rest or rest[0] is None:
+        if not partner:
+            raise InputError("No token of B is matched, so nothing can be patched.")
+        return kind, layer, head, None
+    position = index_in(rest[0], run.trace.n_tokens, "position")
+    if position not in partner:
+        raise InputError(
+            f"Position {position} of B, {shown(run.trace.tokens[position].text)}, is matched with no "
+            "token of A.",
+            f"Match it by hand: c.align([(i, {position})]).",
+        )
+    return kind, layer, head, position
+
+
+def _where(analysis: Analysis, target: Target) -> tuple[Run, BoundTarget]:
+    """The run that a target is of, its position masked where it says so."""
+    run = analysis.run
+    assert run is not None  # `_runs` has refused others
+    bound = bind(run, target)
+    masked = [hidden.token for hidden in analysis.masked]
+    if target.masked and target.position is not None and target.position not in masked:
+        run = analysis.mask([*masked, target.position]).run
+        assert run is not None
+    return run, bound

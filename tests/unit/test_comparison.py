@@ -1,0 +1,259 @@
+"""Comparisons: distances against scipy, matching against brute force, differences against numpy."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import jensenshannon
+
+import attn_widget as aw
+from attn_widget.comparison import distances as js
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from tests.unit import tiny_models
+
+A, B = "The cat sat on the mat.", "The old dog sat on the mat, and ran."
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Any:
+    return aw.load(tiny_models.build("bert"))
+
+
+@pytest.fixture(scope="module")
+def c(tiny: Any) -> Any:
+    return aw.compare(A, B, model=tiny, tagger=None, progress=False)
+
+
+def by_scipy(a: Any, b: Any, pairs: Any, layers: Any, heads: Any) -> float:
+    """Mean of scipy's distances over matched rows."""
+    of_a, of_b = [i for i, _ in pairs], [j for _, j in pairs]
+    first = a.attention(layers[0], heads[0])[np.ix_(of_a, of_a)].astype(np.float64)
+    second = b.attention(layers[1], heads[1])[np.ix_(of_b, of_b)].astype(np.float64)
+    return float(np.mean([jensenshannon(p, q) for p, q in zip(first, second, strict=True)]))
+
+
+def test_distances_are_those_of_scipy(c: Any) -> None:
+    found = c.distances()
+    pairs = c.alignment.tokens
+    assert found.n_queries == len(pairs) >= 6
+    for layer, head in np.ndindex(*found.distances.shape):
+        expected = by_scipy(c.a, c.b, pairs, (layer, layer), (head, head))
+        assert found.distances[layer, head] == pytest.approx(expected, abs=1e-6)
+        of_b = [j for _, j in pairs]
+        dropped = 1 - c.b.attention(layer, head)[np.ix_(of_b, of_b)].sum(axis=1)
+        assert found.dropped_b[layer, head] == pytest.approx(dropped.mean(), abs=1e-6)
+    assert found.partner[1, 2].tolist() == [1, 2]
+    assert repr(found).startswith("<HeadDistances")
+
+
+def test_identical_texts_have_no_distance_and_say_so(tiny: Any) -> None:
+    c = aw.compare(A, A, model=tiny, tagger=None, progress=False)
+    np.testing.assert_allclose(c.distances().distances, 0, atol=1e-7)
+    np.testing.assert_allclose(c.states(), 1, atol=1e-6)
+    assert "identical" in c.notes[0] and "every difference is 0" in c.notes[1]
+    assert all(record["log_odds"] == 0 for record in c.predictions())
+
+
+def test_differences_are_those_of_numpy(c: Any) -> None:
+    of_a, of_b = (list(places) for places in zip(*c.alignment.tokens, strict=True))
+    for quantity in ("weights", "scores", "norms"):
+        found = c.difference(1, 2, quantity)
+        matrices = [
+            run.attention(1, 2)
+            if quantity == "weights"
+            else run.scores(1, 2)
+            if quantity == "scores"
+            else run.mixing("norms", 1, 2)
+            for run in (c.a, c.b)
+        ]
+        expected = matrices[1][np.ix_(of_b, of_b)] - matrices[0][np.ix_(of_a, of_a)]
+        np.testing.assert_allclose(found.difference, expected, atol=1e-6)
+        assert (list(found.positions_a), list(found.positions_b)) == (of_a, of_b)
+    assert c.difference(0, 0, "alti").a.shape == (len(of_a), len(of_a))
+    change = c.metrics()["focus_entropy"]
+    np.testing.assert_allclose(
+        change.difference, c.b.metrics.focus_entropy - c.a.metrics.focus_entropy, atol=1e-6
+    )
+
+
+def test_states_are_cosines(c: Any) -> None:
+    found = c.states()
+    for k, (i, j) in enumerate(c.alignment.tokens):
+        x, y = c.a.hidden_states[:, i], c.b.hidden_states[:, j]
+        expected = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+        np.testing.assert_allclose(found[:, k], expected, atol=1e-5)
+
+
+def test_matching_is_the_least_of_all_permutations(c: Any) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        costs = rng.random((4, 4))
+        found = js.match_heads(costs, (2, 2), (1, 4))
+        least = min(
+            sum(costs[i, j] for i, j in enumerate(order))
+            for order in itertools.permutations(range(4))
+        )
+        assert found.distances.sum() == pytest.approx(least, abs=1e-12)
+        assert sorted(map(tuple, found.partner.reshape(4, 2).tolist())) == [
+            (0, k) for k in range(4)
+        ]
+    a, b = (next(iter(rows))[0] for rows in (c._rows(0), c._rows(1)))
+    costs = js.every_distance([a], [b])  # 4 x 4 heads of the first layer
+    for i, j in itertools.product(range(4), repeat=2):
+        expected = by_scipy(c.a, c.b, c.alignment.tokens, (0, 0), (i, j))
+        assert costs[i, j] == pytest.approx(expected, abs=1e-6)
+
+
+def test_models_of_other_shape(tiny: Any) -> None:
+    small = tiny_models.build("distilbert")
+    c = aw.compare(A, models=[tiny, small], tagger=None, progress=False)
+    assert not c.same_shape and "least distance" in c.notes[-1]
+    matching, found = c.matching(), c.distances()
+    there = matching.partner[..., 0] >= 0
+    assert there.sum() == 8 and np.isnan(found.distances[~there]).all()
+    assert matching.unmatched_b == ()
+    layer, head = np.argwhere(there)[0]
+    other = matching.partner[layer, head]
+    expected = by_scipy(c.a, c.b, c.alignment.tokens, (layer, other[0]), (head, other[1]))
+    assert found.distances[layer, head] == pytest.approx(expected, abs=1e-6)
+    assert c.difference(int(layer), int(head)).b.shape[0] == len(c.alignment.tokens)
+    assert c.metrics()["focus_entropy"].b.shape == (3, 4)
+    assert len(c.to_dataframe()) == 12
+    with pytest.raises(NotAvailableError, match="layers"):
+        c.states()
+    with pytest.raises(NotAvailableError, match="differ in shape"):
+        c.patch([])
+    wide = tiny_models.build("bert", hidden_size=64)
+    with pytest.raises(NotAvailableError, match="wide"):
+        aw.compare(A, models=[tiny, wide], tagger=None, progress=False).states()
+
+
+def test_predictions_before_and_after(c: Any) -> None:
+    records = c.predictions(2)
+    assert records
+    for record in records[:20]:
+        entry = c.a.run.encoder.tokenizer.convert_tokens_to_ids(record["token"])
+        for run, position, name in (
+            (c.a, record["position_a"], "before"),
+            (c.b, record["position_b"], "after"),
+        ):
+            logits = run.trace.logits[position].astype(np.float64)
+            p = np.exp(logits - logits.max())
+            assert record[name] == pytest.approx(p[entry] / p.sum(), rel=1e-4, abs=1e-9)
+        p, q = record["before"], record["after"]
+        assert record["log_odds"] == pytest.approx(np.log(q / (1 - q) / (p / (1 - p))), abs=1e-6)
+    with pytest.raises(NotAvailableError, match="classifier"):
+        c.classes()
+
+
+def test_classes_before_and_after() -> None:
+    model = tiny_models.build("bert", "ForSequenceClassification")
+    c = aw.compare(A, B, model=model, tagger=None, progress=False)
+    found = c.classes()
+    expected = c.a.classification
+    assert expected is not None
+    before = [record["before"] for record in found]
+    assert before == pytest.approx(expected.probabilities.tolist())
+    other = tiny_models.build("bert", "ForSequenceClassification", id2label={0: "no", 1: "yes"})
+    with pytest.raises(NotAvailableError, match="classes cannot be compared"):
+        aw.compare(A, models=[model, other], tagger=None, progress=False).classes()
+
+
+def test_alignment_by_hand(c: Any) -> None:
+    before = dict(c.alignment.tokens)
+    by_hand = c.align([(2, 3)])
+    assert dict(by_hand.alignment.tokens) == {**before, 2: 3} and by_hand.alignment.by_hand
+    moved = c.align([(1, 2)]).alignment  # "The" has another partner now
+    assert (1, 2) in moved.tokens and 1 in moved.unmatched_b
+    for bad, error in (
+        ([(1, 2), (1, 3)], InputError),
+        ([(1, 2), (3, 2)], InputError),
+        ([(99, 0)], InputError),
+        ([(0, -1)], InputError),
+        ([(1, "a")], InputError),
+        ([1, 2], InputTypeError),
+        ("no", InputTypeError),
+    ):
+        with pytest.raises(error):
+            c.align(bad)
+
+
+def test_bad_input(tiny: Any) -> None:
+    wrong: list[Any] = [(1, "a"), ("a", 1), ("a", ("b", 2)), (("a", "b", "c"), "a")]
+    for given in wrong:
+        with pytest.raises(InputTypeError):
+            aw.compare(*given, model=tiny)
+    with pytest.raises(InputError, match="b is missing"):
+        aw.compare(A)
+    with pytest.raises(InputError, match="empty"):
+        aw.compare(A, "", model=tiny, progress=False)
+    with pytest.raises(InputError, match="expected 2"):
+        aw.compare(A, models=[tiny])
+    with pytest.raises(InputError, match="Both"):
+        aw.compare(A, B, models=[tiny, tiny], model=tiny)
+    nothing = aw.compare("cats purr", "dogs bark", model=tiny, tagger=None, progress=False)
+    assert "no word in common" in nothing.notes[0] and len(nothing.alignment.tokens) == 2
+    outside = [
+        aw.from_attentions(np.full((1, 1, 2, 2), 0.5), tokens, tagger=None)
+        for tokens in (["a", "b"], ["c", "d"])
+    ]
+    c = aw.compare(*outside)
+    for call in (c.distances, c.matching, lambda: c.difference(0, 0)):
+        with pytest.raises(NotAvailableError, match="no token in common"):
+            call()
+    assert c.align([(0, 1)]).distances().distances.tolist() == [[0]]
+    with pytest.raises(NotAvailableError):
+        c.patch([("head", 0, 0)])
+
+
+PAIRS = [("he sat", "she sat"), ("he ran", "she ran"), (("a cat", "it ran"), ("a dog", "it ran"))]
+
+
+def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
+    many = aw.compare_many(PAIRS, model=tiny, progress=False)
+    each = [
+        aw.compare(a, b, model=tiny, tagger=None, progress=False).distances().distances
+        for a, b in PAIRS
+    ]
+    np.testing.assert_allclose(many.mean, np.mean(each, axis=0), atol=1e-6)
+    low, high = many.interval
+    assert (low <= many.mean).all() and (many.mean <= high).all()
+    assert many.heads()[0] == divmod(int(np.mean(each, axis=0).argmax()), 4)
+    table = many.to_dataframe()
+    assert table["distance"].is_monotonic_decreasing and table["count"].tolist() == [3] * 12
+
+    class StopError(Exception):
+        pass
+
+    def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+        import attn_widget.comparison.many as module
+
+        whole: Any = vars(module)["_figures"]
+        calls = itertools.count()
+
+        def figures(*runs: Any) -> Any:
+            if next(calls) == 2:
+                raise StopError
+            return whole(*runs)
+
+        monkeypatch.setattr(module, "_figures", figures)
+        with pytest.raises(StopError):
+            aw.compare_many(PAIRS, model=tiny, progress=False, resume=tmp_path)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        interrupted(monkeypatch)
+    assert len(list(tmp_path.glob("part-*"))) == 1
+    resumed = aw.compare_many(PAIRS, model=tiny, progress=False, resume=tmp_path)
+    np.testing.assert_array_equal(resumed.distances, many.distances)
+    with pytest.raises(InputError, match="not of this run"):
+        aw.compare_many(PAIRS[:2], model=tiny, progress=False, resume=tmp_path)
+    with pytest.raises(InputError, match="Pair 1"):
+        aw.compare_many([("a", "b"), ("a", "")], model=tiny, progress=False)
+    with pytest.raises(InputTypeError, match="Pair 0"):
+        aw.compare_many(["ab"], model=tiny)
+    with pytest.raises(InputError, match="empty"):
+        aw.compare_many([], model=tiny)
