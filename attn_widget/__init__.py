@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attn_widget.api import show
     from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.corpus import Profile, profile
+    from attn_widget.corpus.trust import agreement, faithfulness
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
     from attn_widget.influence.targets import Target, target
@@ -32,11 +33,13 @@ _HOMES = {
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
     "Target": "attn_widget.influence.targets",
+    "agreement": "attn_widget.corpus.trust",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
     "compare": "attn_widget.comparison",
     "compare_many": "attn_widget.comparison",
+    "faithfulness": "attn_widget.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
     "load": "attn_widget.model.loading",
     "profile": "attn_widget.corpus",
@@ -57,11 +60,13 @@ __all__ = [
     "Profile",
     "Target",
     "__version__",
+    "agreement",
     "analyze",
     "as_html",
     "close_all",
     "compare",
     "compare_many",
+    "faithfulness",
     "from_attentions",
     "load",
     "profile",

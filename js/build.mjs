@@ -56,7 +56,7 @@ const lazyViews = [
 const isLazy = (name) => lazyViews.some((folder) => name.startsWith(folder));
 const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
 if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
-/** What comes first, what comes later, and what wins over both. */
+/** Styles that come first, that come later, and that win over both. */
 const isLast = (name) => !name.startsWith("views/") && LAYERS.indexOf("views/") < layerOf(name);
 const layerOf = (name) => LAYERS.findIndex((layer) => name.startsWith(layer));
 const styles = [

@@ -55,7 +55,7 @@ class Comparison(ComparisonBase):
         }
 
     def predictions(self, top_k: int = 5) -> list[dict[str, Any]]:
-        """What the masked-LM heads say at matched tokens, before and after.
+        """Predictions of the masked-LM heads at matched tokens, before and after.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Comparison(ComparisonBase):
         )
 
     def classes(self) -> list[dict[str, Any]]:
-        """What the classifiers say, before and after: ``label, before, after, log_odds``.
+        """Answers of the classifiers, before and after: ``label, before, after, log_odds``.
 
         Raises
         ------

@@ -75,7 +75,7 @@ class Profile:
 
     @property
     def failed(self) -> list[dict[str, str]]:
-        """What of the files could not be read: ``source`` (file and place) and ``reason``."""
+        """Parts of the files that could not be read: ``source`` (file and place) and ``reason``."""
         return self.meta.get("failed", [])
 
     @property

@@ -1,4 +1,4 @@
-"""What attention carries, in a saved page: matrices in the code of weights, and how far they are off."""
+"""Mixing quantities in a saved page: matrices in the code of weights, and how far they are off."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
 
 
 def why_slices(analysis: Analysis, targets: Sequence[Target], *, whole: bool) -> Iterator[Answered]:
-    """What the view Why shows of `targets`, and the list of them; nothing without any.
+    """Answers that the view Why shows of `targets`, and the list of them; nothing without any.
 
     ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
     """

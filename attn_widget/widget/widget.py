@@ -126,7 +126,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
     target: Any = t.Instance(dict, allow_none=True).tag(sync=True)
-    """What the view Why explains: None (default; the text's own proposal), or what `attn_widget.target` gives.
+    """Number that the view Why explains: None (default; the text's own proposal), or what `attn_widget.target` gives.
     It is kept as a dict of its fields by ids, of which ``target(**w.target)`` makes a target again."""
     method = t.Enum(METHODS, "decomposition").tag(sync=True)
     """Method of the contributions that paint the text in Why; see `Analysis.contributions`."""

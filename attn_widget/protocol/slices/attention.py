@@ -87,7 +87,7 @@ def predictions(analysis: Analysis, request: Request) -> Answer:
 
 @answers("intact")
 def intact(analysis: Analysis, _request: Request) -> Answer:
-    """What the model said with all of its heads: first choices with what is left of each, and classes."""
+    """The model's answer with all of its heads: first choices with what is left of each, and classes."""
     data: dict[str, Any] = {"vocabulary": {}, "classes": None}
     arrays: dict[str, NDArray[Any]] = {}
     classes, run = analysis.intact.classification, analysis.run

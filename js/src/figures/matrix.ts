@@ -41,7 +41,7 @@ export interface Matrix {
   readonly error?: (value: number, terms?: number) => number;
   /** The same of a score. */
   readonly scoreError?: number;
-  /** Of the quantity `mixing`: the share of each token's output that comes from others, `[n]` tokens. */
+  /** For the quantity `mixing`: the share of each token's output that comes from others, `[n]` tokens. */
   readonly ratio?: Float32Array;
   /** The unit of a token, -1 when it is not shown. */
   unitOf(token: number | null): number;
@@ -73,7 +73,7 @@ function errorsOf(
   return {
     error: (value, terms = 1) => {
       if (typeof longest === "number" && longest > 0) {
-        // Of a weight times a length: the bound of a weight is concave, so the largest length will do.
+        // For a weight times a length: the bound of a weight is concave, so the largest length will do.
         return longest * precision.weight(value / longest, pieces * terms);
       }
       const off = quantity === "rollout" ? precision.rollout : precision.mixing?.[quantity];

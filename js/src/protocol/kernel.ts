@@ -265,7 +265,7 @@ export class KernelSource implements Source {
     }
   }
 
-  /** Tell the kernel to leave what nobody waits for. */
+  /** Tell the kernel to leave work whose answer is not awaited. */
   #cancel(request: SliceRequest): void {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     this.#invoke("slice", { kind: "drop", of: request }, { signal }).catch(() => undefined);

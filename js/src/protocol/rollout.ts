@@ -1,4 +1,4 @@
-/** What attention carries in a saved page, and rollout (Abnar & Zuidema 2020), as `attn_widget/figures` has it. */
+/** Mixing quantities in a saved page, and rollout (Abnar & Zuidema 2020), as `attn_widget/figures` has it. */
 
 import { squaresOf } from "./decode";
 import { arrayOf } from "./required";

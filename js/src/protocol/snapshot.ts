@@ -220,7 +220,7 @@ export class SnapshotSource implements Source {
     return made;
   }
 
-  /** Of the mean heads, or of a quantity that holds the residual already (all but `norms`). */
+  /** Rollout of the mean heads, or of a quantity that holds the residual already (all but `norms`). */
   #rollout(layer: number, quantity: Mixing | null): Promise<Float64Array> {
     const key = `${quantity} ${layer}`;
     const known = this.#rollouts.get(key);

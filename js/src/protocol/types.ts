@@ -116,7 +116,7 @@ type Rows = { readonly rows?: Window | null };
 type OfHead = { readonly layer: number; readonly head: number };
 type OfHeadOrMean = { readonly layer: number; readonly head: HeadIndex };
 type OfMode = { readonly mode?: "as_is" | "masked" };
-/** What attention carries (docs/influence.md, section 1). */
+/** Mixing quantities (docs/influence.md, section 1). */
 export type Mixing = "norms" | "mixing" | "alti" | "value_zeroing";
 type OfMixing = { readonly quantity: Mixing; readonly layer: number };
 type Block = {

@@ -24,7 +24,7 @@ export interface Selection {
   readonly special: boolean;
   readonly words: boolean;
   readonly scale: Scale;
-  /** What the view Why explains; null: what the text proposes. */
+  /** Number that the view Why explains; null: the proposal of the text. */
   readonly target: Target | null;
   /** Method of the contributions that are painted. */
   readonly method: string;

@@ -29,7 +29,7 @@ export interface ViewContext extends RunContext {
 /** Signed numbers, one a token, that a view paints the text with. */
 export interface TextPaint {
   readonly values: ArrayLike<number>;
-  /** What a number is, before it: `contributes`. */
+  /** Verb before a number: `contributes`. */
   readonly verb: string;
 }
 
@@ -108,7 +108,7 @@ export interface GridCells {
   readonly step: number;
 }
 
-/** What each token gives in every layer, for a quantity that has no heads. */
+/** The amount that each token gives in every layer, for a quantity that has no heads. */
 export interface LayerStrips {
   paint(context: CanvasRenderingContext2D, cells: GridCells): void;
   stop(): void;

@@ -5,7 +5,7 @@ import type { Source, Target } from "../../protocol/types";
 import type { State } from "../../state/selection";
 import { h } from "../dom";
 
-/** Null where nobody could answer: a saved page that was not made to explain this. */
+/** Null without an answer: a saved page that was not made to explain this. */
 export function whyButton(
   { source, state }: { readonly source: Source; readonly state: State },
   target: Target,

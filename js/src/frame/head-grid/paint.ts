@@ -20,7 +20,7 @@ const WAITING: Readonly<Record<string, string>> = {
   effect: "switching off each head …",
 };
 
-/** What the kernel does for a shade that is not here yet. */
+/** The kernel's work for a shade that is not here yet. */
 export const waitingFor = (metric: string): string => WAITING[metric] ?? "tagging the words …";
 
 const place = (index: number, { heads, step }: GridCells): readonly [x: number, y: number] => [
@@ -128,7 +128,7 @@ export function paintRoles(
   });
 }
 
-/** What the letters stand for. */
+/** Roles by their letters. */
 export const roleItems = (names: readonly string[], mode: Mode): HTMLElement[] =>
   names.map((name, role) => {
     const { letter, rgb } = category(role);

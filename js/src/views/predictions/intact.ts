@@ -1,4 +1,4 @@
-/** What the model said before heads were switched off: first choices that changed, with what is left of them. */
+/** The model's answer before heads were switched off: first choices that changed, with what is left of them. */
 
 import { h } from "../../draw/dom";
 import { exact, formatCount, formatPercent, visible } from "../../figures/format";
@@ -16,7 +16,7 @@ export interface Changed {
   readonly position: number;
   readonly before: string;
   readonly probability: number;
-  /** Of the earlier first choice, now. */
+  /** Probability of the earlier first choice, now. */
   readonly left: number;
   /** Whether another one is first now. */
   readonly changed: boolean;

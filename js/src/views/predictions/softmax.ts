@@ -60,7 +60,7 @@ export function drawSoftmax(
   );
 }
 
-/** The way to the reasons for an entry; null at special tokens, which nobody predicts. */
+/** The way to the reasons for an entry; null at special tokens, which are not predicted. */
 export function whyOf(
   context: RunContext,
   { softmax, chosen }: Omit<Opened, "originalId">,

@@ -1,4 +1,4 @@
-/** What can be explained: words that the model would put at a position, classes, the next sentence. */
+/** Answers that can be explained: words that the model would put at a position, classes, the next sentence. */
 
 import { CLASSIFICATION, slicedClasses } from "../../figures/classes";
 import { arrayOf, itemAt } from "../../protocol/required";

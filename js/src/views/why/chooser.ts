@@ -144,7 +144,7 @@ export function createChooser(
     const minus = same ? (target.against ?? null) : null;
     const names = new Map(choices.map(({ id, name }) => [id as number | string, name]));
     const known = [...choices];
-    // What is chosen stands among the choices, however unlikely.
+    // The chosen entry stands among the choices, however unlikely.
     [plus, minus].forEach((id, i) => {
       if (typeof id === "number" && !names.has(id) && chosen !== null) {
         known.push({ id, name: chosen.names[i] ?? String(id), probability: Number.NaN });

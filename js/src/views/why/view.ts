@@ -290,7 +290,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
       await explainTarget(of);
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
-      // What was explained before stays on screen.
+      // The earlier explanation stays on screen.
       const { message, hint } = explain(error);
       report(message, hint);
       if (shown !== null) state.set({ target: shown.target });

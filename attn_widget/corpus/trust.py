@@ -1,0 +1,300 @@
+"""agreement() and faithfulness() of methods over many texts, each with a target of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget._version import __version__
+from attn_widget.analysis.texts import run_text
+from attn_widget.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_kind,
+    check_path,
+    check_seed,
+    check_several,
+    shown,
+)
+from attn_widget.corpus.run import KEEP_EVERY, fingerprint
+from attn_widget.corpus.storage import Parts, Rows, join
+from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.influence.methods import METHODS
+from attn_widget.influence.targets import Target
+from attn_widget.language.taggers import TaggerLike, resolve
+from attn_widget.model.tokenizing import check_text
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.model.encoder import Encoder
+
+Figures = NDArray[np.float32]
+Chooser = Callable[["Analysis"], Target]
+EXAMPLE = 'agreement(["The cat [MASK]."], target=lambda a: target(position=3, token="sat"))'
+
+
+def agreement(
+    texts: Iterable[str],
+    *,
+    target: Target | Sequence[Target] | Chooser,
+    methods: Sequence[str] | None = None,
+    model: Any = None,
+    seed: int = 0,
+    tagger: TaggerLike = "auto",
+    progress: bool = True,
+    resume: str | Path | None = None,
+) -> ManyAgreements:
+    """Whether methods agree on the words that matter: Spearman's rho of every two, over many texts.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    target : Target, sequence of Target, or callable
+        One for all texts, one for each, or a function that gets an `Analysis` and returns one.
+    methods : sequence of str, optional
+        Two or more; by default all ten. See `Analysis.contributions`.
+    model : optional
+        As for `analyze`.
+    seed : int
+        Of the bootstrap.
+    tagger : {"auto"}, None, spacy.language.Language or callable
+        As for `analyze`: its words are what is ranked.
+    progress : bool
+        Show a progress bar.
+    resume : str or path, optional
+        A folder that finished work is kept in and taken from: the same call goes on where it was
+        interrupted. Needs pyarrow.
+
+    Returns
+    -------
+    ManyAgreements
+
+    Raises
+    ------
+    InputError
+        No text, fewer than two methods, another number of targets than of texts, a ``resume`` folder
+        of other work, or no text that has its target.
+    InputTypeError
+        Texts, targets or options of another type.
+
+    Examples
+    --------
+    >>> from attn_widget import target
+    >>> texts = ["The cat sat on the mat.", "The dogs ran to the house."]
+    >>> many = agreement(texts, target=target(position=3, token="sat", masked=True),
+    ...                  methods=["decomposition", "weights"], tagger=None, progress=False)
+    >>> many.mean.shape
+    (2, 2)
+    """
+    names = _methods(methods)
+    if len(names) < 2:
+        raise InputError("methods holds one, and agreement is between two.", "Name two or more.")
+
+    def figures(analysis: Analysis, chosen: Target) -> Figures:
+        return analysis.agreement(chosen, names).rho[None].astype(np.float32)
+
+    meta = {"work": "agreement", "keys": ["rho"], "methods": names}
+    rows, about = _many(texts, target, figures, meta, model, tagger, progress, resume)
+    return ManyAgreements(rows, about, check_seed(seed))
+
+
+def faithfulness(
+    texts: Iterable[str],
+    *,
+    target: Target | Sequence[Target] | Chooser,
+    methods: Sequence[str] | None = None,
+    n_random: int = 20,
+    model: Any = None,
+    seed: int = 0,
+    tagger: TaggerLike = "auto",
+    progress: bool = True,
+    resume: str | Path | None = None,
+) -> ManyFaithfulness:
+    """Whether masking words in a method's order beats random orders, over many texts.
+
+    Parameters
+    ----------
+    texts, target, model, tagger, progress, resume
+        As in `agreement`.
+    methods : sequence of str, optional
+        By default all ten. See `Analysis.contributions`.
+    n_random : int
+        Random orders of each text, 2 to 1000.
+    seed : int
+        Of the random orders and of the bootstrap.
+
+    Returns
+    -------
+    ManyFaithfulness
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As in `agreement`.
+
+    Examples
+    --------
+    >>> from attn_widget import target
+    >>> texts = ["The cat sat on the mat.", "The dogs ran to the house."]
+    >>> many = faithfulness(texts, target=target(position=3, token="sat", masked=True),
+    ...                     methods=["decomposition"], n_random=4, tagger=None, progress=False)
+    >>> many.comprehensiveness.shape  # a column for each method, the last one for random orders
+    (2, 2)
+    """
+    names = _methods(methods)
+    n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
+
+    def figures(analysis: Analysis, chosen: Target) -> Figures:
+        found = analysis.faithfulness(chosen, names, n_random=n_random, seed=seed)
+        better = found.better_than_random
+        rows = [
+            [*(one.comprehensiveness for one in found.curves.values()), found.band()[0]],
+            [*(one.sufficiency for one in found.curves.values()), found.band("sufficiency")[0]],
+            [*(float(better[name]) for name in names), np.nan],
+        ]
+        return np.array(rows, np.float32)[:, None]
+
+    meta = {
+        "work": "faithfulness",
+        "keys": list(FAITHFULNESS),
+        "methods": names,
+        "n_random": n_random,
+        "seed": seed,
+    }
+    rows, about = _many(texts, target, figures, meta, model, tagger, progress, resume)
+    return ManyFaithfulness(rows, about, seed)
+
+
+def _methods(methods: Sequence[str] | None) -> list[str]:
+    if methods is None:
+        return list(METHODS)
+    found = [
+        check_choice(m, "methods", METHODS) for m in check_several(methods, "methods", "names")
+    ]
+    if not found or len(set(found)) < len(found):
+        raise InputError(f"methods is {shown(methods)}.", "Name each method once.")
+    return found
+
+
+def _many(
+    texts: Iterable[str],
+    target: object,
+    figures: Callable[[Analysis, Target], Figures],
+    meta: dict[str, Any],
+    model: Any,
+    tagger: TaggerLike,
+    progress: bool,
+    resume: str | Path | None,
+) -> tuple[Rows, dict[str, Any]]:
+    """Figures of every text that has its target; the others are listed in ``meta["failed"]``."""
+    progress = check_flag(progress, "progress")
+    folder = None if resume is None else check_path(resume, "resume")
+    given = [
+        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
+    ]
+    if not given:
+        raise InputError("texts is empty.", f"For example {EXAMPLE}")
+    choose = _chooser(target, len(given))
+    tag_with, _ = resolve(tagger)
+    from attn_widget.model.loading import load
+
+    encoder = load(model, progress=progress)
+    identity = {**meta, **_identity(encoder, given, target)}
+    identity["tagger"] = None if tag_with is None else tag_with.name
+    parts = None if folder is None else Parts(folder, identity)
+    done: list[Rows] = [] if parts is None else list(parts.done)
+    finished = {int(k) for rows in done for k in rows.index}
+    fresh: list[tuple[int, int, Figures]] = []
+    failed: list[dict[str, Any]] = []
+
+    def keep() -> None:
+        if fresh:
+            index, n_tokens, found = zip(*fresh, strict=True)
+            rows = Rows(np.array(index), np.array(n_tokens), np.stack(found))
+            fresh.clear()
+            done.append(rows)
+            if parts is not None:
+                parts.add(rows, identity)
+
+    from tqdm.auto import tqdm
+
+    kept = time.monotonic()
+    bar = tqdm(total=len(given), initial=len(finished), desc=meta["work"], disable=not progress)
+    try:
+        for k, text in enumerate(given):
+            if k in finished:
+                continue
+            try:
+                analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
+                fresh.append((k, analysis.n_tokens, figures(analysis, choose(analysis, k))))
+            except InputTypeError:  # the caller's own function gives no target
+                raise
+            except AttnWidgetError as error:
+                failed.append({"index": k, "reason": str(error)})
+            bar.update(1)
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep()
+                kept = time.monotonic()
+    finally:
+        bar.close()
+        keep()
+    if not done:
+        raise InputError(
+            f"No text has its target. Text {failed[0]['index']}: {failed[0]['reason']}"
+        )
+    return join(done), {**identity, "failed": failed}
+
+
+def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
+    if isinstance(target, Target):
+        return lambda _analysis, _k: target
+    if callable(target):
+
+        def ask(analysis: Analysis, _k: int) -> Target:
+            found: object = target(analysis)
+            check_kind(found, Target, "what target(analysis) returns", "target(...) makes one.")
+            assert isinstance(found, Target)
+            return found
+
+        return ask
+    targets = check_several(target, "target", "targets")
+    for one in targets:
+        check_kind(one, Target, "an entry of target", "target(...) makes one.")
+    if len(targets) != n_texts:
+        raise InputError(
+            f"target holds {len(targets)}, and there are {n_texts} texts.",
+            "Give one for each text.",
+        )
+    return lambda _analysis, k: targets[k]
+
+
+def _identity(encoder: Encoder, texts: list[str], target: object) -> dict[str, Any]:
+    """What the work depends on; a function is known by its name alone."""
+    if isinstance(target, Target):
+        named = str(target)
+    elif callable(target):
+        named = getattr(target, "__qualname__", type(target).__name__)
+    else:
+        named = "; ".join(map(str, _iterated(target)))
+    return {
+        "model": encoder.name,
+        "revision": encoder.revision,
+        "weights": fingerprint(encoder.network),
+        "n_texts": len(texts),
+        "texts": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
+        "target": hashlib.sha256(named.encode()).hexdigest(),
+        "attn_widget": __version__,
+    }
+
+
+def _iterated(target: object) -> Iterator[object]:
+    return iter(check_several(target, "target", "targets"))

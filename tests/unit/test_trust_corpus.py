@@ -1,0 +1,123 @@
+"""agreement() and faithfulness() over many texts: figures of each, failures, resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attn_widget as aw
+from attn_widget.analysis import Analysis
+from attn_widget.corpus import statistics
+from attn_widget.errors import InputError, InputTypeError
+
+TEXTS = ["The keys to the cabinet are here.", "The dogs near the house are old.", "The cat sat."]
+METHODS = ["decomposition", "weights", "alti"]
+
+
+def verb(analysis: Analysis) -> aw.Target:
+    """*are* against *is*, where the text has it."""
+    place = next((i for i, token in enumerate(analysis.tokens) if token.text == "are"), 99)
+    return aw.target(position=place, token="are", against="is", masked=True)
+
+
+def ask(name: str, texts: list[str] = TEXTS, **options: Any) -> Any:
+    given = {"target": verb, "methods": METHODS, "tagger": None, "progress": False, **options}
+    return getattr(aw, name)(texts, **given)
+
+
+def single(text: str) -> Analysis:
+    return aw.analyze(text, tagger=None, progress=False)
+
+
+def test_agreement_is_that_of_each_text_and_failures_are_listed() -> None:
+    many = ask("agreement")
+    assert many.index.tolist() == [0, 1] and many.methods == tuple(METHODS)
+    assert [one["index"] for one in many.failed] == [2] and "99" in many.failed[0]["reason"]
+    own = [single(text).agreement(verb(single(text)), METHODS).rho for text in TEXTS[:2]]
+    np.testing.assert_allclose(many.rho, own, atol=1e-6)
+    np.testing.assert_allclose(many.mean, np.mean(own, axis=0), atol=1e-6)
+    table = many.to_dataframe()
+    assert len(table) == 3 and (table["texts"] == 2).all()
+    low, high = many.interval
+    assert (low <= many.mean + 1e-6).all() and (many.mean <= high + 1e-6).all()
+    assert "2 texts" in repr(many)
+
+
+def test_faithfulness_is_that_of_each_text() -> None:
+    many = ask("faithfulness", TEXTS[:2], n_random=4, seed=3)
+    for k, text in enumerate(TEXTS[:2]):
+        a = single(text)
+        own = a.faithfulness(verb(a), METHODS, n_random=4, seed=3)
+        expected = [*(one.comprehensiveness for one in own.curves.values()), own.band()[0]]
+        np.testing.assert_allclose(many.comprehensiveness[k], expected, rtol=1e-5)
+        lasts = [*(one.sufficiency for one in own.curves.values()), own.band("sufficiency")[0]]
+        np.testing.assert_allclose(many.sufficiency[k], lasts, rtol=1e-5)
+    gain, low, high = many.gain
+    beyond = many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
+    np.testing.assert_allclose(gain, beyond.mean(axis=0), atol=1e-6)
+    np.testing.assert_array_equal(low, statistics.bootstrap(beyond, 3)[0])
+    assert (low <= high).all()
+    table = many.to_dataframe()
+    assert table["method"].tolist() == [*METHODS, "random"]
+    assert table["better_than_random"][:3].between(0, 1).all() and "2 texts" in repr(many)
+
+
+@pytest.mark.parametrize("name", ["agreement", "faithfulness"])
+def test_work_that_was_interrupted_goes_on(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    whole = ask(name)
+    calls: list[int] = []
+
+    def verb_twice(analysis: Analysis) -> aw.Target:
+        calls.append(analysis.n_tokens)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return verb(analysis)
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(name, target=verb_twice, resume=tmp_path)
+    resumed = ask(name, target=verb_twice, resume=tmp_path)
+    np.testing.assert_array_equal(resumed._figures, whole._figures)
+    assert len(calls) == 4  # the first text once
+    with pytest.raises(InputError, match="not of this run"):
+        ask(name, TEXTS[:2], target=verb_twice, resume=tmp_path)
+
+
+def test_a_target_for_each_text() -> None:
+    targets = [verb(single(text)) for text in TEXTS[:2]]
+    one = ask("agreement", TEXTS[:2], target=targets)
+    np.testing.assert_array_equal(one.rho, ask("agreement", TEXTS[:2]).rho)
+
+
+@pytest.mark.parametrize("name", ["agreement", "faithfulness"])
+def test_pictures_have_every_method(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    figure = ask(name, TEXTS[:2]).plot()
+    (axes,) = figure.axes
+    assert sorted(label.get_text() for label in axes.get_yticklabels()) == sorted(METHODS)
+    data, size = figure._repr_png_()
+    assert data[:4] == b"\x89PNG" and size["width"] > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"texts": []}, InputError, "empty"),
+        ({"texts": "a text"}, InputTypeError, "texts"),
+        ({"texts": [3]}, InputTypeError, "text 0"),
+        ({"methods": ["decomposition"]}, InputError, "two"),
+        ({"methods": ["magic", "weights"]}, InputError, "magic"),
+        ({"methods": ["weights", "weights"]}, InputError, "once"),
+        ({"target": "are"}, InputTypeError, "target"),
+        ({"target": [aw.target(label=0)]}, InputError, "there are 3 texts"),
+        ({"target": lambda _a: 3}, InputTypeError, "target"),
+        ({"target": aw.target(label=0)}, InputError, "No text has its target"),
+    ],
+)
+def test_what_cannot_be_is_said(options: dict[str, Any], error: type[Exception], said: str) -> None:
+    given = dict(options)
+    with pytest.raises(error, match=said):
+        ask("agreement", given.pop("texts", TEXTS), **given)
