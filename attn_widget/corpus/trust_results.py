@@ -1,4 +1,4 @@
-"""What agreement() and faithfulness() return: figures of many texts, as tables and pictures."""
+"""Figures that agreement() and faithfulness() return: of many texts, as tables and pictures."""
 
 from __future__ import annotations
 

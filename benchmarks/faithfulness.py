@@ -1,0 +1,183 @@
+"""Are the methods right: areas over the deletion curve of each, and whether the subject outweighs the attractor.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.faithfulness`` (again to go on; ``--only-table`` prints what is
+there). Three parts, on the embedded model:
+
+- ``masked``: sentences of film reviews, one word of each masked; its own logit is the target;
+- ``classifier``: a sentiment classifier fitted on the Amazon sentences (linear head, defaults); the logit of the
+  likeliest class of its test sentences, against the next one;
+- ``subject``: the agreement pairs of ``training/prompts`` with a second noun before the verb; the right verb form
+  against the wrong one. A method is right where the subject contributes more than the other noun.
+
+Results go to ``benchmarks/results/faithfulness.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+import attn_widget as aw
+from attn_widget import tasks
+from attn_widget.influence.agreement import word_scores
+from attn_widget.influence.contributions import pieces_of_words
+from attn_widget.influence.methods import METHODS, Method
+from attn_widget.tasks.data.rated import rated_sentences
+from training.cloze import read_prompts
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).with_name("results") / "faithfulness.json"
+KEPT = ROOT / "build" / "faithfulness"
+WORDS = range(8, 21)  # words of a sentence
+GROUPS = ("across a prepositional phrase", "across a relative clause")
+
+
+def film_sentences(count: int) -> list[str]:
+    """Sentences of everyday length that begin with a capital, spread over the whole source."""
+    every = [
+        text
+        for text in rated_sentences("films").texts
+        if len(text.split()) in WORDS and text[:1].isupper() and text.isascii()
+    ]
+    chosen = np.random.default_rng(0).permutation(len(every))[:count]
+    return [every[int(i)] for i in sorted(chosen)]
+
+
+def hidden_word(analysis: aw.Analysis) -> aw.Target:
+    """The word of four letters or more that is nearest to the middle, masked: its own logit."""
+    middle = analysis.n_tokens / 2
+    places = [
+        i
+        for i, token in enumerate(analysis.tokens)
+        if token.text.isalpha() and len(token.text) > 3 and not token.special
+    ]
+    if not places:
+        raise aw.AttnWidgetError("No word to mask.")
+    position = min(places, key=lambda i: abs(i - middle))
+    return aw.target(position=position, token=analysis.tokens[position].id, masked=True)
+
+
+def best_class(analysis: aw.Analysis) -> aw.Target:
+    found = analysis.classification
+    assert found is not None
+    first, second = np.argsort(-found.logits).ravel()[:2].tolist()
+    return aw.target(label=first, against=second)
+
+
+def subject_over_attractor() -> dict[str, Any]:
+    """For each method the share of pairs in which the subject contributes more than the other noun."""
+    right: dict[str, list[bool]] = {method: [] for method in METHODS}
+    for group in GROUPS:
+        for pair in read_prompts("pairs")[group]:
+            analysis = aw.analyze(pair["text"], progress=False)
+            mask = next(i for i, token in enumerate(analysis.tokens) if token.text == "[MASK]")
+            target = aw.target(position=mask, token=pair["good"], against=pair["bad"])
+            words = list(pieces_of_words(analysis.language.tokens).values())
+            nouns = [
+                k
+                for k, pieces in enumerate(words)
+                if pieces[0] < mask and analysis.language.tokens[pieces[0]].pos in ("NOUN", "PROPN")
+            ]
+            if len(nouns) < 2:
+                continue
+            for method in METHODS:
+                scores = word_scores(analysis.contributions(target, cast("Method", method)))
+                right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
+    return {
+        "texts": len(right["decomposition"]),
+        "share": {method: float(np.mean(found)) for method, found in right.items()},
+    }
+
+
+def measured(found: Any) -> dict[str, Any]:
+    gain, low, high = found.gain
+    first = found.comprehensiveness.mean(axis=0)
+    return {
+        "texts": len(found.index),
+        "failed": len(found.failed),
+        "random": float(first[-1]),
+        "methods": {
+            method: {
+                "comprehensiveness": float(first[i]),
+                "gain": float(gain[i]),
+                "low": float(low[i]),
+                "high": float(high[i]),
+                "better_than_random": float(found.better_than_random[i]),
+            }
+            for i, method in enumerate(found.methods)
+        },
+    }
+
+
+def run(part: str, count: int) -> dict[str, Any]:
+    if part == "subject":
+        return subject_over_attractor()
+    if part == "masked":
+        texts = film_sentences(count)
+        found = aw.faithfulness(texts, target=hidden_word, resume=KEPT / f"masked-{count}")
+        return measured(found)
+    data = tasks.load_amazon(classes=3)
+    fitted = tasks.fit_classifier(
+        None,
+        data.train.texts,
+        data.train.labels,
+        validation=(data.validation.texts, data.validation.labels),
+        classes=data.classes,
+        checkpoint=KEPT / "classifier",
+    )
+    texts = [text for text in data.test.texts if len(text.split()) in WORDS][:count]
+    found = aw.faithfulness(
+        texts,
+        target=best_class,
+        model=(fitted.model, fitted.tokenizer),
+        resume=KEPT / f"classifier-{count}",
+    )
+    return measured(found)
+
+
+def table(results: dict[str, Any]) -> str:
+    """Markdown, the methods in the order of the masked words' gain."""
+    masked = results.get("masked", {}).get("methods", {})
+    order = sorted(METHODS, key=lambda m: -masked.get(m, {}).get("gain", 0.0))
+
+    def cells(part: str, method: str) -> list[str]:
+        found = results.get(part, {}).get("methods", {}).get(method)
+        if found is None:
+            return ["", ""]
+        gain = f"{found['gain']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
+        return [gain, f"{found['better_than_random']:.0%}"]
+
+    share = results.get("subject", {}).get("share", {})
+    rows = [
+        "| method | masked word: gain | better | sentiment: gain | better | subject over attractor |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for method in order:
+        subject = f"{share[method]:.0%}" if method in share else ""
+        row = [f"`{method}`", *cells("masked", method), *cells("classifier", method), subject]
+        rows.append(f"| {' | '.join(row)} |")
+    sizes = {part: found["texts"] for part, found in results.items()}
+    return "\n".join([*rows, "", f"Texts: {sizes}"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faithfulness", description=__doc__)
+    parser.add_argument("--texts", type=int, default=200)
+    parser.add_argument("--only-table", action="store_true")
+    parser.add_argument("--part", choices=("subject", "masked", "classifier"), action="append")
+    options = parser.parse_args()
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if not options.only_table:
+        for part in options.part or ("subject", "masked", "classifier"):
+            results[part] = run(part, options.texts)
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
