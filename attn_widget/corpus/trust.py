@@ -278,7 +278,7 @@ def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
 
 
 def _identity(encoder: Encoder, texts: list[str], target: object) -> dict[str, Any]:
-    """What the work depends on; a function is known by its name alone."""
+    """Everything that the work depends on; a function is known by its name alone."""
     if isinstance(target, Target):
         named = str(target)
     elif callable(target):
