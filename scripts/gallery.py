@@ -6,6 +6,7 @@ Every view in light and dark, narrow and wide, and over texts that are short, lo
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from dataclasses import dataclass
 from io import BytesIO
@@ -24,6 +25,7 @@ OUT = ROOT / "build" / "gallery"
 COLOURS = (
     200  # of the palette: flat drawings lose nothing, and a picture takes a third of the bytes
 )
+SAID = re.compile("beats? random|trust none|takes seconds")
 HOSTS = {"lab": "doc/tree", "notebook": "notebooks"}  # the address of a notebook in each
 MARGINS = 320  # px beside a widget in JupyterLab
 LAB_HEIGHT = 3600  # px of its window: what lies below would be cut off
@@ -99,6 +101,10 @@ def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: 
         if view == "heads":  # the map of roles is asked for when it is looked at
             root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
             root.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
+        if view == "why":  # one method after the other; the test comes last, or is offered
+            expect(panel.locator('[data-aw-part="why-said"]')).to_contain_text(
+                SAID, timeout=STEP_MS
+            )
         expect(panel).not_to_have_attribute("aria-busy", "true", timeout=STEP_MS)
         expect(panel.locator("[aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
         page.wait_for_timeout(SETTLE_MS)
