@@ -91,11 +91,18 @@ def predictions(root: Locator) -> None:
     root.locator('[data-mode="as_is"]').click()
 
 
+def why(root: Locator) -> None:
+    """Wait for the last answer: the methods come one after the other."""
+    expect(root.locator('[data-aw-part="why-heads"]')).to_be_visible()
+    expect(root.locator('[data-aw-part="why-said"]')).to_contain_text("random")
+
+
 STEPS: dict[str, Callable[[Locator], None]] = {
     "attention": attention,
     "heads": heads,
     "inside": inside,
     "predictions": predictions,
+    "why": why,
 }
 
 
