@@ -264,7 +264,7 @@ def why_table(analysis: Analysis, selection: Selection) -> Table:
     found = analysis.contributions(target, cast("Method", selection.method))
     rows: list[Row] = [
         (i, token.text, cell(float(value)))
-        for i, (token, value) in enumerate(zip(found.tokens, found.values, strict=True))
+        for i, (token, value) in enumerate(zip(analysis.tokens, found.values, strict=True))
     ]
     return Table(("position", "token", "contribution"), rows)
 

@@ -59,7 +59,7 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     choose(page, "why")
     check_numbers(page, widget.analysis)
     # The ribbon has the same numbers.
-    ribbon = page.locator(".aw-ribbon-token")
+    ribbon = page.locator(".aw-ribbon-token[data-aw-value]")
     values = widget.analysis.contributions(TARGET).values
     agree(ribbon, values, rtol=1e-6)
 
@@ -69,7 +69,7 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     assert widget.method == "occlusion"
 
     page.get_by_text("Shade the grid of heads by this").click()
-    heads = page.locator(".aw-grid-head")
+    heads = page.locator(".aw-grid-head[data-aw-value]")
     agree(heads, widget.analysis.head_effects(TARGET).effects, rtol=1e-6)
     assert widget.metric == "effect"
 

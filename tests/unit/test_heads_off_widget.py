@@ -54,8 +54,8 @@ def test_the_trait_runs_the_text_without_these_heads_and_with_them_again() -> No
         ([[9, 0]], "9"),
         ([[1, 1], [1, 1]], "twice"),
         ([[layer, head] for layer in range(6) for head in range(12)], "all"),
-        ([[1]], ""),
-        ([1, 2], ""),
+        ([[1]], "heads_off"),
+        ([1, 2], "heads_off"),
     ],
 )
 def test_what_cannot_be_switched_off_leaves_the_picture(heads: Any, said: str) -> None:
