@@ -34,6 +34,7 @@ STYLES = """root => {
     const kindOf = element => `${element.localName}.${element.getAttribute('class') ?? ''}`;
     const found = {};
     for (const element of [root, ...root.querySelectorAll('*')]) {
+        if (!element.checkVisibility()) continue;  // a bar that waits may have begun in one page alone
         const kind = `${kindOf(element.parentElement)} > ${kindOf(element)}`;
         if (kind in found) continue;
         const style = getComputedStyle(element);
