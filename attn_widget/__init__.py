@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from attn_widget.api import show
     from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.corpus import Profile, profile
+    from attn_widget.corpus.head_means import head_means
     from attn_widget.corpus.trust import agreement, faithfulness
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
     from attn_widget.influence.targets import Target, target
-    from attn_widget.model.encoder import Encoder
+    from attn_widget.model.encoder import Encoder, HeadMeans
     from attn_widget.model.loading import load, unload
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
@@ -30,6 +31,7 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Comparison": "attn_widget.comparison",
     "Encoder": "attn_widget.model.encoder",
+    "HeadMeans": "attn_widget.model.encoder",
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
     "Target": "attn_widget.influence.targets",
@@ -41,6 +43,7 @@ _HOMES = {
     "compare_many": "attn_widget.comparison",
     "faithfulness": "attn_widget.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
+    "head_means": "attn_widget.corpus.head_means",
     "load": "attn_widget.model.loading",
     "profile": "attn_widget.corpus",
     "report": "attn_widget.export.report",
@@ -56,6 +59,7 @@ __all__ = [
     "AttnWidgetError",
     "Comparison",
     "Encoder",
+    "HeadMeans",
     "ManyComparisons",
     "Profile",
     "Target",
@@ -68,6 +72,7 @@ __all__ = [
     "compare_many",
     "faithfulness",
     "from_attentions",
+    "head_means",
     "load",
     "profile",
     "report",

@@ -193,6 +193,10 @@ class World:
         return tiny_models.build("bert")
 
     @cached_property
+    def means(self) -> aw.HeadMeans:
+        return aw.head_means(["Cats purr."], model=self.tiny, progress=False)
+
+    @cached_property
     def broken(self) -> tuple[Any, Any]:
         """A model with NaN in its second layer."""
         model, tokenizer = tiny_models.build("bert")
@@ -426,7 +430,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "n_random": one_of(2, 3),
     "ablate.heads": one_of([(0, 1)], []),
     "without.heads": one_of([(0, 1)], []),
-    "ablation": one_of("zero", "mean"),
+    "ablation": lambda w: ["zero", "mean", w.means],
     "per_head": one_of(False, True),
     "query": one_of(0, 1),
     "special": one_of(True, False),

@@ -143,14 +143,15 @@ class Analysis(TrustFigures, ModelFigures):
     ) -> Analysis:
         """The same text run again with these heads switched off: an intervention.
 
-        What a head hands to the output projection, ``A v``, becomes zero or its mean over the positions
-        of the text. Its own weights stay in sight; every later layer, and what the model says, change.
+        What a head hands to the output projection, ``A v``, becomes zero, its mean over the positions of
+        the text, or its mean over many texts. Its own weights stay in sight; every later layer, and what the model says, change.
 
         Parameters
         ----------
         heads : iterable of (int, int)
             Layer and head, whatever is switched off here already; ``[]`` switches all on again.
-        ablation : {"zero", "mean"}
+        ablation : {"zero", "mean"} or HeadMeans
+            `attn_widget.head_means` gives means over many texts.
         progress : callable, optional
             Called with ``(layers done, n_layers)``; an exception that it raises cancels the run.
 
@@ -162,7 +163,7 @@ class Analysis(TrustFigures, ModelFigures):
         Raises
         ------
         InputError, InputTypeError
-            A head that is not there or stands twice, or all of them.
+            A head that is not there or stands twice, all of them, or means of another model.
         NotAvailableError
             Tensors from outside, a family whose layers are not known, or a view.
         NotFiniteError

@@ -188,6 +188,14 @@ class MergedTrace(Trace):
         merged = merge_weights(weights, self._groups, renormalize=self._renormalize)
         return merged[rows or slice(None), cols or slice(None)]
 
+    def merged(self, matrices: Float32, *, lengths: bool) -> Float32:
+        """What is carried between tokens [..., n, n], between the groups [..., m, m].
+
+        Lengths are no shares, and are not scaled where groups were left out.
+        """
+        renormalize = self._renormalize and not lengths
+        return merge_weights(matrices, self._groups, renormalize=renormalize)
+
     def layer_scores(self, layer: int) -> Float32:
         reason = self._why_no_scores()
         if reason is not None:

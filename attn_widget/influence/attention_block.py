@@ -11,6 +11,7 @@ from torch import nn
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import AttentionBlock
+from attn_widget.model.encoder import HeadMeans
 from attn_widget.model.families import layer_modules, submodule
 from attn_widget.trace.forward import inference_mode
 
@@ -42,7 +43,7 @@ def attention_block(run: Run, layer: int) -> AttentionBlock:
         weights=weights,
         values=values,
         projection=projection,
-        bias=_array(output.bias, np.zeros(width, np.float32)),
+        bias=_array(output.bias, np.zeros(width, np.float32)) + _constant(run, layer, projection),
         residual=_residual(run, module, states[layer]),
         gain=gain,
         shift=shift,
@@ -103,14 +104,28 @@ def layer_of(run: Run, layer: int) -> Any:
 
 
 def _working(run: Run, layer: int) -> Float32:
-    """Weights [H, n, n] as the output sees them: 0, or each row the mean row, where a head is off."""
+    """Weights [H, n, n] as the output sees them: 0, or each row the mean row, where a head is off.
+
+    They are 0 where means over other texts take a head's place: no token of this one gives them.
+    """
     weights = run.trace.layer_weights(layer)
     off = [head for where, head in run.encoder.heads_off if where == layer]
     if off:
         weights = weights.copy()
-        zero = run.encoder.ablation == "zero"
-        weights[off] = 0 if zero else weights[off].mean(axis=1, keepdims=True)
+        own_mean = run.encoder.ablation == "mean"
+        weights[off] = weights[off].mean(axis=1, keepdims=True) if own_mean else 0
     return weights
+
+
+def _constant(run: Run, layer: int, projection: Float32) -> Float32:
+    """What heads add whose place means over other texts have taken, float32 [d]."""
+    means = run.encoder.ablation
+    added = np.zeros(projection.shape[-1], np.float32)
+    if isinstance(means, HeadMeans):
+        for where, head in run.encoder.heads_off:
+            if where == layer:
+                added += means.values[layer, head] @ projection[head]
+    return added
 
 
 def _residual(run: Run, module: Any, state: Float32) -> Float32:

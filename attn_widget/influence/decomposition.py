@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from attn_widget.figures.arrays import Float64
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.influence.passes import differentiable, entering, fast_attention, first_vectors
+from attn_widget.model.encoder import HeadMeans
 from attn_widget.trace.class_gradients import SOFTMAX
 
 if TYPE_CHECKING:
@@ -47,10 +48,15 @@ def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
     encoder = run.encoder
     vectors = first_vectors(run).requires_grad_()
     attention = fast_attention(encoder)
-    with differentiable(encoder, attention, biases=True), entering(run, vectors):
-        with _held_activations(run), _Linearized():
+    biases = _biases(encoder)
+    with _with_gradients(biases):
+        with (
+            differentiable(encoder, attention, biases=True),
+            entering(run, vectors),
+            _held_activations(run),
+            _Linearized(),
+        ):
             value = bound.value(encoder, run.encoding.inputs)[0]
-        biases = _biases(encoder)
         slopes: Any = torch.autograd.grad(value, [vectors, *biases], allow_unused=True)
     own = (slopes[0].double() * vectors.detach().double()).sum(dim=-1)[0]
     bias = sum(
@@ -62,7 +68,22 @@ def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
 
 
 def _biases(encoder: Encoder) -> list[Any]:
-    return [p for name, p in encoder.network.named_parameters() if name.endswith("bias")]
+    """Everything that adds to the target and comes from no token."""
+    found = [p for name, p in encoder.network.named_parameters() if name.endswith("bias")]
+    means = encoder.ablation
+    return [*found, means.tensor] if encoder.heads_off and isinstance(means, HeadMeans) else found
+
+
+@contextmanager
+def _with_gradients(tensors: list[Any]) -> Generator[None]:
+    before = [tensor.requires_grad for tensor in tensors]
+    try:
+        for tensor in tensors:
+            tensor.requires_grad_()
+        yield
+    finally:
+        for tensor, had in zip(tensors, before, strict=True):
+            tensor.requires_grad_(had)
 
 
 class _Linearized(TorchFunctionMode):

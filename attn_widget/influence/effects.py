@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from attn_widget.influence.bound_target import BoundTarget
     from attn_widget.influence.targets import Target
+    from attn_widget.model.encoder import Ablation
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
 
@@ -34,7 +35,7 @@ class HeadEffects:
     Attributes
     ----------
     target : Target
-    ablation : {"zero", "mean"}
+    ablation : {"zero", "mean"} or HeadMeans
     value : float
         ``s``, the target's value with all heads.
     effects : float32 [L, H]
@@ -46,7 +47,7 @@ class HeadEffects:
     """
 
     target: Target
-    ablation: str
+    ablation: Ablation
     value: float
     effects: Float32
     divergence: Float32
@@ -90,7 +91,7 @@ def head_effects(
     run: Run,
     target: Target,
     bound: BoundTarget,
-    ablation: str,
+    ablation: Ablation,
     progress: Progress | None = None,
 ) -> HeadEffects:
     """Switch off each head in turn, in batches; layers below the head are not run again.
@@ -124,7 +125,7 @@ def head_effects(
             def change(where: int, given: Any, layer: int = layer, chosen: range = chosen) -> None:
                 if where == layer:
                     for copy, head in enumerate(chosen):
-                        switch_off(given[copy, :, head], ablation)
+                        switch_off(given[copy, :, head], ablation, layer, head)
 
             inputs = {
                 name: tensor.expand(len(chosen), -1) for name, tensor in run.encoding.inputs.items()

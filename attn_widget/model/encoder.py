@@ -6,7 +6,12 @@ import inspect
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.checks import (
     check_choice,
@@ -32,7 +37,36 @@ if TYPE_CHECKING:
 
 
 Classifier = Literal["sequence", "token", "question_answering"]
-Ablation = Literal["zero", "mean"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeans:
+    """What each head of a model gives on average over many texts. `attn_widget.head_means` makes it.
+
+    Attributes
+    ----------
+    values : float32 [L, H, head_dim]
+        Means of ``A v`` over all positions of all texts, special tokens included.
+    texts, tokens : int
+        How many there were.
+    """
+
+    values: NDArray[np.float32]
+    texts: int
+    tokens: int
+
+    @cached_property
+    def tensor(self) -> torch.Tensor:
+        """``values`` as a tensor of torch."""
+        import torch
+
+        return torch.from_numpy(self.values.copy())
+
+    def __repr__(self) -> str:
+        return f"HeadMeans(texts={self.texts:,}, tokens={self.tokens:,})"
+
+
+Ablation = Literal["zero", "mean"] | HeadMeans
 LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
@@ -64,7 +98,7 @@ class Encoder(NotPickled):
         The classifier's label names; empty without one.
     heads_off : tuple of (int, int)
         Heads that do not work, as (layer, head); see `without`.
-    ablation : {"zero", "mean"}
+    ablation : {"zero", "mean"} or HeadMeans
         What they give instead.
     patch : tuple or None
         Pieces of another run that take the place of its own; see `Comparison.patch`.
@@ -202,13 +236,15 @@ class Encoder(NotPickled):
         ----------
         heads : iterable of (int, int)
             Layer and head, 0-based.
-        ablation : {"zero", "mean"}
-            What the head's ``A v`` becomes: 0, or its mean over the positions of the text.
+        ablation : {"zero", "mean"} or HeadMeans
+            What the head's ``A v`` becomes: 0, its mean over the positions of the text, or its mean over
+            many texts.
 
         Raises
         ------
         InputError, InputTypeError
-            Something else than pairs, a head that is not there or stands twice, or all heads.
+            Something else than pairs, a head that is not there or stands twice, all heads, or means of
+            another model.
 
         Examples
         --------
@@ -216,12 +252,25 @@ class Encoder(NotPickled):
         >>> load(progress=False).without([(5, 2), (0, 1)]).heads_off
         ((0, 1), (5, 2))
         """
-        check_choice(ablation, "ablation", ("zero", "mean"))
+        self.check_ablation(ablation)
         chosen = check_heads(heads, self.n_layers, self.n_heads)
         found = object.__new__(type(self))
         found.__dict__.update(self.__dict__)
         found.heads_off, found.ablation = chosen, ablation
         return found
+
+    def check_ablation(self, ablation: object) -> None:
+        """Raise what `without` raises."""
+        if not isinstance(ablation, HeadMeans):
+            check_choice(ablation, "ablation", ("zero", "mean"))
+            return
+        wanted = (self.n_layers, self.n_heads, self.head_dim)
+        if ablation.values.shape != wanted:
+            raise InputError(
+                f"ablation holds means [layers, heads, head_dim] of {list(ablation.values.shape)}, and "
+                f"{self.name} has {list(wanted)}.",
+                "head_means(texts, model=...) of this model gives them.",
+            )
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
         """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.encoder import HeadMeans
 from attn_widget.model.families import layer_modules
 
 if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+    from attn_widget.model.encoder import Ablation, Encoder
 
 # (layer, what all heads hand on [B, n, H, head_dim], which may be changed in place) -> nothing
 Change = Callable[[int, Any], None]
@@ -179,15 +180,17 @@ def heads_off(encoder: Encoder) -> Generator[None]:
 
     def change(layer: int, given: Any) -> None:
         for head in heads_of.get(layer, ()):
-            switch_off(given[:, :, head], encoder.ablation)
+            switch_off(given[:, :, head], encoder.ablation, layer, head)
 
     with changing_heads(encoder, change):
         yield
 
 
-def switch_off(handed: Any, ablation: str) -> None:
+def switch_off(handed: Any, ablation: Ablation, layer: int, head: int) -> None:
     """Change a head's ``A v`` [..., n, head_dim] in place."""
-    if ablation == "zero":
+    if isinstance(ablation, HeadMeans):
+        handed.copy_(ablation.tensor[layer, head].to(handed.device).expand_as(handed))
+    elif ablation == "zero":
         handed.zero_()
     else:
         handed.copy_(handed.mean(dim=-2, keepdim=True).expand_as(handed))

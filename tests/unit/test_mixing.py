@@ -265,7 +265,28 @@ def test_what_cannot_be_asked_is_refused_in_words() -> None:
     with pytest.raises(InputError, match="query is 99"):
         a.decompose_output(0, 99)
     with pytest.raises(NotAvailableError, match="this view changes them"):
-        a.view(words=True).mixing("norms", 0)
+        a.view(words=True).mixing_ratio(0)
     outside = aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None)
     with pytest.raises(NotAvailableError, match="no model to ask"):
         outside.mixing("norms", 0)
+
+
+def test_a_view_merges_what_is_carried_as_it_merges_weights() -> None:
+    a = aw.analyze("The unbelievably tatterdemalion cat sat.", tagger=None, progress=False)
+    words = a.view(words=True)
+    pieces = [list(range(*word.tokens)) for word in a.language.words]
+    groups = [[0], *pieces, [a.n_tokens - 1]]
+    assert words.n_tokens == len(groups) < a.n_tokens
+    for kind in ("norms", "mixing", "alti", "value_zeroing"):
+        matrix = a.mixing(kind, 2)
+        expected = [
+            [np.mean([sum(matrix[i, j] for j in keys) for i in queries]) for keys in groups]
+            for queries in groups
+        ]
+        np.testing.assert_allclose(words.mixing(kind, 2), expected, rtol=1e-5, atol=1e-6)
+    alone = a.view(special=False, words=True)
+    assert alone.mixing("alti", 2).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    whole = words.mixing("norms", 2, head=1)
+    np.testing.assert_allclose(alone.mixing("norms", 2, head=1), whole[1:-1, 1:-1], rtol=1e-6)
+    assert words.mixing_rollout("alti").sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert words.mixing_matrices("norms", per_head=True).shape == (6, 12, 8, 8)

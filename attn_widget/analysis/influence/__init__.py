@@ -61,7 +61,13 @@ class InfluenceFigures(AttentionFigures):
         InputError, InputTypeError
             No such kind, layer or head; a head where the quantity is of a layer.
         NotAvailableError
-            Only attention is known, the family's layers are not, or positions are words.
+            Only attention is known, or the family's layers are not.
+
+        Notes
+        -----
+        In a view rows of a word's pieces are averaged and columns added, as weights are. Lengths
+        (``norms``, ``mixing``) are then a sum of lengths, and are not scaled where special tokens are
+        left out.
 
         Examples
         --------
@@ -70,6 +76,8 @@ class InfluenceFigures(AttentionFigures):
         >>> a.mixing("norms", 2).shape, a.mixing("alti", 2).sum(axis=1).round(5).tolist()
         ((5, 5), [1.0, 1.0, 1.0, 1.0, 1.0])
         """
+        if self.base is not None:
+            return self._merged(kind, self.base.mixing(kind, layer, head, progress=progress))
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
         layer = index_in(layer, self.n_layers, "layer")
@@ -102,6 +110,9 @@ class InfluenceFigures(AttentionFigures):
         InputError, InputTypeError, NotAvailableError
             As in `mixing`.
         """
+        if self.base is not None:
+            found = self.base.mixing_matrices(kind, per_head=per_head, progress=progress)
+            return self._merged(kind, found)
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
         if not check_flag(per_head, "per_head"):
@@ -149,7 +160,7 @@ class InfluenceFigures(AttentionFigures):
     ) -> Float32:
         """Rollout of a mixing quantity after a layer (the last one by default), float32 [n, n].
 
-        Row-normalized matrices are multiplied without an identity, because ``mixing``, ``alti`` and
+        In a view it is the rollout of the tokens, merged. Row-normalized matrices are multiplied without an identity, because ``mixing``, ``alti`` and
         ``value_zeroing`` hold the residual already; ``norms`` get it as weights do in `rollout`.
 
         Raises
@@ -159,6 +170,8 @@ class InfluenceFigures(AttentionFigures):
         """
         from attn_widget.figures.mixing import mixing_rollout
 
+        if self.base is not None:
+            return self._merged("rollout", self.base.mixing_rollout(kind, layer, progress=progress))
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
         last = self.n_layers - 1 if layer is None else index_in(layer, self.n_layers, "layer")
@@ -258,8 +271,9 @@ class InfluenceFigures(AttentionFigures):
         Parameters
         ----------
         target : Target
-        ablation : {"zero", "mean"}
-            What the head's ``A v`` becomes: 0, or its mean over the positions of the text.
+        ablation : {"zero", "mean"} or HeadMeans
+            What the head's ``A v`` becomes: 0, its mean over the positions of the text, or its mean over
+            many texts (`attn_widget.head_means`).
         progress : callable, optional
             Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
 
@@ -282,9 +296,9 @@ class InfluenceFigures(AttentionFigures):
         """
         from attn_widget.influence.effects import head_effects
 
-        check_choice(ablation, "ablation", ("zero", "mean"))
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
+        run.encoder.check_ablation(ablation)
         found = where._freely(
             ("head_effects", bound.as_target(target), ablation),
             lambda: head_effects(run, target, bound, ablation, progress),
@@ -353,6 +367,13 @@ class InfluenceFigures(AttentionFigures):
         if quantity == "weights":
             return self.rollout()
         return self.mixing_rollout(quantity, progress=progress)  # pyright: ignore[reportArgumentType]
+
+    def _merged(self, kind: str, matrices: Float32) -> Float32:
+        """A quantity of the base [..., n, n] over the positions of this view, [..., m, m]."""
+        from attn_widget.analysis.merge import MergedTrace
+
+        assert isinstance(self.trace, MergedTrace)
+        return self.trace.merged(matrices, lengths=kind in ("norms", "mixing"))
 
     def _mixing(self, kind: object) -> tuple[Mixing, Run]:
         """``kind``, if it is one, and the run that it is computed from."""

@@ -1,0 +1,83 @@
+"""head_means(): what every head gives on average, to put in its place when it is switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from attn_widget.checks import check_flag, check_several
+from attn_widget.errors import InputError
+from attn_widget.model.encoder import HeadMeans
+from attn_widget.model.tokenizing import check_text
+from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.heads_off import changing_heads
+
+
+def head_means(
+    texts: Iterable[str], *, model: Any = None, truncation: bool = False, progress: bool = True
+) -> HeadMeans:
+    """Means of what the heads hand on, ``A v``, over the positions of many texts.
+
+    A head whose output is replaced by its mean over a corpus tells nothing of this text, but later layers
+    still get what they are used to. With zero they do not.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    model : optional
+        As for `analyze`.
+    truncation : bool
+        Cut texts that are longer than the model allows instead of refusing them.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    HeadMeans
+        ``values`` float32 [L, H, head_dim]; for `Analysis.ablate` and `Analysis.head_effects`.
+
+    Raises
+    ------
+    InputError
+        No text, or one that the model cannot read.
+    InputTypeError
+        Something else than str.
+    NotAvailableError
+        A family whose layers are not known.
+    TooLongError
+        A text with too many tokens, without `truncation`.
+
+    Examples
+    --------
+    >>> from attn_widget import analyze
+    >>> means = head_means(["The cat sat.", "Dogs run in the park."], progress=False)
+    >>> means.values.shape, means
+    ((6, 12, 32), HeadMeans(texts=2, tokens=14))
+    >>> analyze("the cat sat", progress=False).ablate([(2, 1)], means).heads_off
+    ((2, 1),)
+    """
+    given = [
+        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
+    ]
+    if not given:
+        raise InputError("texts is empty.", 'For example head_means(["The cat sat.", "Dogs run."])')
+    truncation, progress = check_flag(truncation, "truncation"), check_flag(progress, "progress")
+    from tqdm.auto import tqdm
+
+    from attn_widget.model.loading import load
+
+    encoder = load(model, progress=progress)
+    sums = np.zeros((encoder.n_layers, encoder.n_heads, encoder.head_dim))
+    tokens = 0
+
+    def add(layer: int, given: Any) -> None:
+        sums[layer] += given[0].double().sum(dim=0).cpu().numpy()
+
+    for text in tqdm(given, desc="head means", disable=not progress):
+        encoding = encoder.encode(text, truncation=truncation)
+        with inference_mode(encoder), changing_heads(encoder, add):
+            encoder.network.base_model(**on_device(encoder, encoding.inputs))
+        tokens += len(encoding.tokens)
+    return HeadMeans((sums / tokens).astype(np.float32), len(given), tokens)

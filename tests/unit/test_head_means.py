@@ -1,0 +1,99 @@
+"""Heads replaced by their mean over many texts: equal to plain runs with that mean in the output's bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError
+from tests.unit import tiny_models
+from tests.unit.test_head_effects import CLOSE, analysis, unshared
+
+TEXTS = ["The cat sat on the mat.", "Dogs ran.", "Dr. Smith's naïve dog sat, and the cat ran."]
+HEADS = [(0, 1), (1, 3)]
+
+
+@pytest.fixture(scope="module", params=tuple(tiny_models.FAMILIES))
+def run(request: pytest.FixtureRequest) -> Any:
+    return analysis(request.param)
+
+
+def means_of(a: Any) -> aw.HeadMeans:
+    encoder = a.run.encoder
+    return aw.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
+
+
+def test_means_are_those_of_every_position_of_every_text(run: Any) -> None:
+    if not run.trace.has_qkv:
+        pytest.skip("the outputs of its heads are not kept in a trace")
+    encoder = run.run.encoder
+    traces = [
+        aw.analyze(
+            text, model=(encoder.model, encoder.tokenizer), tagger=None, progress=False
+        ).trace
+        for text in TEXTS
+    ]
+    means = means_of(run)
+    for layer, head in [*HEADS, (1, 0)]:
+        every = np.concatenate([trace.head_output(layer, head) for trace in traces])
+        np.testing.assert_allclose(means.values[layer, head], every.mean(axis=0), **CLOSE)
+    assert (means.texts, means.tokens) == (3, sum(trace.n_tokens for trace in traces))
+
+
+def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
+    means = means_of(run)
+    off = run.ablate(HEADS, means)
+    encoder, dim = run.run.encoder, run.trace.head_dim
+    model, layers = unshared(encoder)
+    with torch.no_grad():
+        for layer, head in HEADS:
+            output = layers[layer].get_submodule(encoder.family.block.attention_output)
+            columns = output.weight[:, head * dim : (head + 1) * dim]
+            added = columns @ means.tensor[layer, head]
+            if output.bias is None:
+                output.bias = torch.nn.Parameter(added.clone())
+            else:
+                output.bias += added
+            columns.zero_()
+        inputs = {name: tensor.clone() for name, tensor in run.run.encoding.inputs.items()}
+        expected = model(**inputs).logits[0].numpy()
+    np.testing.assert_allclose(off.trace.logits, expected, rtol=1e-5, atol=5e-5)
+    assert off.ablate(HEADS, means) is off and off.ablate(HEADS) is not off
+    assert off.ablate([]) is run
+    target = aw.target(position=3, token=17, masked=True)
+    assert off.contributions(target).gap <= 1e-3
+    if run.trace.has_qkv:
+        parts = off.inside(1)
+        y = parts.attention_sum if encoder.family.block.pre_norm else parts.attention_norm
+        whole = off.decompose_output(1, 4)
+        np.testing.assert_allclose(whole.output, y[4], **CLOSE)
+        assert whole.gap <= 1e-4
+    effects = run.head_effects(target, means)
+    again = run.ablate([(1, 3)], means).contributions(target).value
+    assert effects.effects[1, 3] == pytest.approx(effects.value - again, abs=1e-4)
+
+
+def test_the_mean_over_texts_is_neither_zero_nor_the_mean_of_this_text() -> None:
+    a = analysis("bert")
+    means = means_of(a)
+    target = aw.target(position=3, token=17, masked=True)
+    found = [a.head_effects(target, how).effects for how in ("zero", "mean", means)]
+    assert np.abs(found[2] - found[0]).max() > 1e-5 < np.abs(found[2] - found[1]).max()
+    assert a.head_effects(target, means).ablation is means
+
+
+def test_what_means_cannot_be_taken_of_is_said() -> None:
+    a = analysis("bert")
+    with pytest.raises(InputError, match="texts is empty"):
+        aw.head_means([])
+    with pytest.raises(InputTypeError, match="text 1"):
+        aw.head_means(["cats", 3], progress=False)  # pyright: ignore[reportArgumentType]
+    other = aw.head_means(["The cat sat."], progress=False)
+    with pytest.raises(InputError, match=r"\[6, 12, 32\], and .* has \[3, 4, "):
+        a.ablate(HEADS, other)
+    with pytest.raises(InputError, match="of this model gives them"):
+        a.head_effects(aw.target(position=3, token=17), other)
