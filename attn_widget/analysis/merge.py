@@ -189,7 +189,7 @@ class MergedTrace(Trace):
         return merged[rows or slice(None), cols or slice(None)]
 
     def merged(self, matrices: Float32, *, lengths: bool) -> Float32:
-        """What is carried between tokens [..., n, n], between the groups [..., m, m].
+        """A quantity between tokens [..., n, n] as one between the groups [..., m, m].
 
         Lengths are no shares, and are not scaled where groups were left out.
         """

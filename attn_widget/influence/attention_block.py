@@ -118,7 +118,7 @@ def _working(run: Run, layer: int) -> Float32:
 
 
 def _constant(run: Run, layer: int, projection: Float32) -> Float32:
-    """What heads add whose place means over other texts have taken, float32 [d]."""
+    """Sum of the means that take the place of heads, float32 [d]."""
     means = run.encoder.ablation
     added = np.zeros(projection.shape[-1], np.float32)
     if isinstance(means, HeadMeans):

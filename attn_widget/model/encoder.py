@@ -41,7 +41,7 @@ Classifier = Literal["sequence", "token", "question_answering"]
 
 @dataclass(frozen=True, eq=False)
 class HeadMeans:
-    """What each head of a model gives on average over many texts. `attn_widget.head_means` makes it.
+    """Mean output of every head of a model over many texts. `attn_widget.head_means` makes it.
 
     Attributes
     ----------
