@@ -40,6 +40,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "attention": ("quantity", "words", "special", "scale", "token", "pair", "group"),
     "heads": ("metric",),
     "tree": ("quantity", "token", "top_k", "depth", "words", "special"),
+    "sentences": ("quantity",),
     "predictions": ("special",),
     "inside": ("token",),
     "why": ("target", "method"),
@@ -57,13 +58,18 @@ OF_A_SELECTED_HEAD = (*OF_A_HEAD, "heads")
 
 def definition_of(view: str, quantity: str) -> str:
     """Definition of a view's numbers."""
-    if view in OF_A_HEAD and quantity == "rollout":
-        return ROLLOUT
-    kind = quantity.removesuffix("_rollout")
-    if view in OF_A_HEAD and kind in MIXING:
-        return (ROLLED_MIXING if kind != quantity else "") + MIXING[kind]
+    carried = _carried(quantity) if view in (*OF_A_HEAD, "sentences") else None
+    if carried is not None:
+        return f"{DEFINITIONS[view]} {carried}" if view == "sentences" else carried
     scores = SCORES if view == "attention" and quantity == "scores" else ""
     return DEFINITIONS[view] + scores
+
+
+def _carried(quantity: str) -> str | None:
+    if quantity == "rollout":
+        return ROLLOUT
+    kind = quantity.removesuffix("_rollout")
+    return (ROLLED_MIXING if kind != quantity else "") + MIXING[kind] if kind in MIXING else None
 
 
 def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[str, Any]:
@@ -87,6 +93,8 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
     selected = view in OF_A_SELECTED_HEAD
     chosen = {name: plain(getattr(selection, name)) for name in OPTIONS.get(view, ())}
     own = OWN.get(view, {})
+    if view == "sentences" and _carried(quantity) is not None:
+        own = {**own, "over": _place(selection)}
     if view == "predictions" and meta["predictions"] is not None:
         own = {"mode": meta["predictions"]["opens"]}
     return {
@@ -104,6 +112,17 @@ def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[st
         "options": {**chosen, **own},
         "versions": meta["versions"],
     }
+
+
+def _place(selection: Selection) -> str:
+    """``ALTI · L3``, ``norms · L3 · H5``, ``rollout of ALTI to L3``: the matrix that sentences are gathered from."""
+    quantity, head = selection.quantity, selection.head
+    kind = quantity.removesuffix("_rollout")
+    called = {"alti": "ALTI", "value_zeroing": "value zeroing"}.get(kind, kind)
+    if quantity.endswith("rollout"):
+        return f"{'rollout' if kind == quantity else f'rollout of {called}'} to L{selection.layer}"
+    of_head = quantity in HEADED and head != "mean"
+    return f"{called} · L{selection.layer}" + (f" · H{head}" if of_head else "")
 
 
 def plain(value: Any) -> Any:

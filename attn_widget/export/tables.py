@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.matrix import shown_matrix
+from attn_widget.export.matrix import matrix_of, shown_matrix
 from attn_widget.export.text import Cell, Table
 from attn_widget.export.units import Unit
 from attn_widget.figures.arrays import Float32
@@ -175,10 +175,14 @@ def root_of(units: list[Unit], token: int | None) -> int:
     return next(iter(named or plain), 0)
 
 
-def sentences_table(analysis: Analysis, _selection: Selection) -> Table:
+def sentences_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
     found = analysis.sentences
-    values = found.matrix("mass").astype(np.float64).tolist()
+    if selection.quantity in ("weights", "scores"):
+        mass = found.matrix("mass")
+    else:
+        mass = found.gather(matrix_of(analysis, selection))
+    values = mass.astype(np.float64).tolist()
     rows: list[Row] = [
         (a, b, first, second, cell(values[a][b]))
         for a, first in enumerate(found.texts)

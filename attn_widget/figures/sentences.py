@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attn_widget.checks import check_choice, index_in
+from attn_widget.checks import as_array, check_choice, index_in
 from attn_widget.errors import InputError, NotPickled
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
@@ -221,6 +221,43 @@ class SentenceAttention(NotPickled):
         """
         weights = self._weights(kind, layer, head)
         return (isa_mass if kind == "mass" else isa_max)(weights, self.tokens)
+
+    def gather(self, matrix: Float32, kind: Aggregation = "mass") -> Float32:
+        """The same between sentences for any matrix of tokens, float32 [S, S].
+
+        Parameters
+        ----------
+        matrix : float [n, n]
+            No entry below 0: `Analysis.mixing`, a rollout.
+        kind : {"mass", "max"}
+            The share of a row sentence's sum that the column sentence has, mean over its tokens (rows are
+            divided by their sums first), or the largest entry.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A matrix of another shape, with NaN, or with an entry below 0; no such kind.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> a = analyze("The cat sat. It slept.", progress=False)
+        >>> a.sentences.gather(a.mixing("alti", 2)).shape
+        (2, 2)
+        """
+        kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
+        n = self._trace.n_tokens
+        given = as_array(matrix, "matrix", np.float32)
+        if given.shape != (n, n) or not (given >= 0).all():
+            raise InputError(
+                f"matrix has the shape {list(given.shape)}, or an entry that is no number from 0 up; the "
+                f"text has {n} tokens.",
+                "Pass what mixing() or rollout() gives.",
+            )
+        if kind == "max":
+            return isa_max(given, self.tokens)
+        sums = given.sum(axis=1, keepdims=True, dtype=np.float64)
+        return isa_mass((given / np.where(sums > 0, sums, 1)).astype(np.float32), self.tokens)
 
     def elsewhere(self, *, layer: int | None = None, head: int | None = None) -> Float32:
         """Share of each sentence's attention on tokens in no sentence (special ones), float32 [S].

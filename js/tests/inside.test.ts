@@ -68,9 +68,11 @@ function answer(request: SliceRequest): Slice {
     layer = 0,
     rows = [0, N],
     cols,
+    target,
   } = request as unknown as {
     kind: string;
     name: string;
+    target?: { position?: number; token?: number };
     layer?: number;
     rows?: [number, number];
     cols?: [number, number];
@@ -153,6 +155,25 @@ function answer(request: SliceRequest): Slice {
         ),
         explained: f32([0.4, 0.2], 2),
       });
+    case "targets":
+      return reply(
+        {},
+        {
+          targets: [
+            { target: { label: 1 }, of: "class", names: ["good"] },
+            { target: { position: 2, token: 7 }, of: "token", names: ["mat"] },
+          ],
+        },
+      );
+    case "logit_lens":
+      if (target?.position === undefined) throw new SliceFailure("No word piece.");
+      return reply(
+        {
+          probabilities: f32([0.01, 0.2, 0.3, 0.5, 0.7], LAYERS + 1),
+          ranks: f32([900, 40, 4, 2, 1], LAYERS + 1),
+        },
+        { names: [`word ${target.token}`] },
+      );
     case "weights":
       return reply({ weights: grid([0, N], () => 1 / N) });
     case "scores":
@@ -299,6 +320,30 @@ describe("the map", () => {
     expect(stage("segment").classList.contains("is-absent")).toBe(true);
     await open("segment");
     expect(one("[data-aw-part=stage-panel]").textContent).toContain("No segment embeddings.");
+  });
+});
+
+describe("the target by layer", () => {
+  const lens = (): HTMLElement =>
+    element.querySelector("[data-aw-part='inside-lens']") as HTMLElement;
+
+  it("is that of the first word that the text proposes, with the chosen layer marked", async () => {
+    const state = await draw({ layer: 1 });
+    expect(lens().querySelector("caption")?.textContent).toMatch(/^Rank of word 7 at .* 2 as each/);
+    expect(lens().textContent).toContain("900");
+    expect(lens().querySelector(".is-marked")?.textContent).toBe("L1");
+    state.set({ layer: 3 });
+    await settled();
+    expect(lens().querySelector(".is-marked")?.textContent).toBe("L3");
+  });
+
+  it("follows the target of the view Why, and goes where there is none to read", async () => {
+    const state = await draw({ target: { position: 3, token: 9 } });
+    expect(lens().textContent).toContain("word 9");
+    state.set({ target: { label: 1 } });
+    await settled();
+    expect(lens().hidden).toBe(true);
+    expect(reports).toEqual([]);
   });
 });
 

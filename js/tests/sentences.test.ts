@@ -37,6 +37,9 @@ const ALL = Array.from({ length: LAYERS }, (_, l) =>
   Array.from({ length: HEADS }, (_, k) => attention(l, k)),
 );
 
+/** Lengths: rows of different sums. */
+const CARRIED = TOKENS.map((_, i) => TOKENS.map((_, j) => (1 + ((i * 5 + j * 7) % 11)) * (i + 1)));
+
 interface Of {
   layer?: number | null;
   head?: number | null;
@@ -173,6 +176,9 @@ async function draw(
       async slice(request: SliceRequest) {
         asked.push(request);
         if (broken) throw new SliceFailure("The kernel cannot be reached.", "Run the cell again.");
+        if (request.kind === "mixing" || request.kind === "rollout") {
+          return { data: {}, arrays: new Map([["weights", array(CARRIED.flat(), N, N)]]) };
+        }
         if (request.kind === "weights" && mask !== null) {
           return { data: {}, arrays: new Map([["allowed", { data: mask, shape: [N, N] }]]) };
         }
@@ -254,6 +260,61 @@ describe("matrix", () => {
     expect(element.querySelector("[data-scope='layer']")?.getAttribute("aria-pressed")).toBe(
       "true",
     );
+  });
+
+  it("gathers another quantity from its own matrix, rows as shares of their sums", async () => {
+    await draw({ layer: 1, head: 2, quantity: "norms" });
+    const share = (i: number, j: number): number => {
+      const row = itemAt(CARRIED, i);
+      return itemAt(row, j) / row.reduce((a, b) => a + b);
+    };
+    for (let a = 0; a < 3; a++) {
+      for (let b = 0; b < 3; b++) {
+        const [queries, keys] = [itemAt(GROUPS, a), itemAt(GROUPS, b)];
+        const expected =
+          queries.reduce((sum, i) => sum + keys.reduce((part, j) => part + share(i, j), 0), 0) /
+          queries.length;
+        expect(value(a, b)).toBeCloseTo(expected, 6);
+      }
+    }
+    expect(asked).toContainEqual({ kind: "mixing", quantity: "norms", layer: 1, head: 2 });
+    expect(part("carried").textContent).toContain("norms · L1 · H2");
+    expect(part("scope").hidden).toBe(true);
+    expect(part("meaning").textContent).toContain("Kobayashi");
+    expect(part("strongest").textContent).toMatch(/takes most from S\d/);
+    expect(drawn?.options?.()).toEqual({ aggregation: "mass", over: "norms · L1 · H2" });
+    cell(0, 1).click();
+    await settled();
+    expect(part("drill-sum").textContent).toContain("takes from S1");
+    await choose("[data-aggregation='max']");
+    const largestOf = (a: number, b: number): number =>
+      Math.max(
+        ...itemAt(GROUPS, a).flatMap((i) =>
+          itemAt(GROUPS, b).map((j) => itemAt(itemAt(CARRIED, i), j)),
+        ),
+      );
+    expect(value(1, 2)).toBe(largestOf(1, 2));
+    await choose("[data-aw-part='to-weights']");
+    expect(state.get().quantity).toBe("weights");
+    expect(part("carried").hidden).toBe(true);
+  });
+
+  it("names no head for what a layer carries", async () => {
+    await draw({ layer: 1, head: 2, quantity: "rollout" });
+    await choose("[data-aggregation='max']");
+    cell(0, 1).click();
+    await settled();
+    expect(part("witness").hidden).toBe(true);
+    expect(part("carried").textContent).toContain("rollout to L1");
+  });
+
+  it("keeps the last picture where another quantity cannot be had", async () => {
+    await draw({ layer: 1 });
+    broken = true;
+    state.set({ quantity: "alti" });
+    await settled();
+    expectMass({});
+    expect(reports).toHaveLength(1);
   });
 
   it("asks nothing when the head changes and the scope is all of them", async () => {

@@ -166,7 +166,7 @@ describe("the view", () => {
     expect(part("why-sum").textContent).toContain("bias +0.500");
     expect(part("why-sum").textContent).toContain("= 2.50");
     expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
-    expect(part("why-lens").textContent).toContain("900");
+    expect(part("lens").textContent).toContain("900");
     expect(paint.get()?.values[2]).toBe(3);
     const table = await view.table();
     expect(table?.rows[2]).toEqual([2, "keys", 3]);

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from attn_widget.errors import InputError
+import attn_widget as aw
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures.sentences import SentenceAttention, mean_weights
 from attn_widget.trace import WeightsTrace
 from tests.reference import naive_attention as naive
@@ -124,3 +127,25 @@ def test_a_table_has_a_row_for_each_pair() -> None:
     table = found.to_dataframe("max", layer=0)
     assert table.columns.tolist() == ["from", "to", "from_text", "to_text", "max"]
     assert table["max"].tolist() == pytest.approx(found.matrix("max", layer=0).ravel().tolist())
+
+
+def test_any_matrix_is_gathered_between_sentences() -> None:
+    a = aw.analyze("The cat sat on the mat. It was tired. She slept.", progress=False)
+    groups = a.sentences.tokens
+    for matrix in (a.mixing("norms", 3, 5), a.mixing("alti", 1), a.mixing_rollout("mixing")):
+        shares = matrix / matrix.sum(axis=1, keepdims=True)
+        mass = [[np.mean([shares[i, list(b)].sum() for i in g]) for b in groups] for g in groups]
+        np.testing.assert_allclose(a.sentences.gather(matrix), mass, atol=1e-6)
+        largest = [[max(matrix[i, j] for i in g for j in b) for b in groups] for g in groups]
+        np.testing.assert_allclose(a.sentences.gather(matrix, "max"), largest)
+    mean = a.attention(2, "mean")
+    np.testing.assert_allclose(
+        a.sentences.gather(mean), a.sentences.matrix("mass", layer=2), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("matrix", [np.ones((2, 2)), np.full((9, 9), np.nan), "a", None])
+def test_a_matrix_that_is_none_is_refused(matrix: Any) -> None:
+    a = aw.analyze("The cat sat. It slept.", tagger=None, progress=False)
+    with pytest.raises((InputError, InputTypeError), match="matrix"):
+        a.sentences.gather(matrix)

@@ -138,10 +138,11 @@ def head_effects(analysis: Analysis, request: Request, progress: Progress | None
 
 @answers("logit_lens")
 def logit_lens(analysis: Analysis, request: Request) -> Answer:
-    found = analysis.logit_lens(target_of(request))
+    target = target_of(request)
+    found = analysis.logit_lens(target)
     arrays = {
         "values": found.values,
         "probabilities": found.probabilities,
         "ranks": found.ranks,
     }
-    return {}, arrays
+    return described(analysis, target), arrays

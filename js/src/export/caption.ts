@@ -40,6 +40,10 @@ function definitionOf(view: CaptionedView, { quantity }: Selection): string {
   if (view.head === "shown" && quantity === "rollout") return ROLLOUT;
   const mixing = view.head === "shown" ? mixingDefinition(quantity) : null;
   if (mixing !== null) return mixing;
+  if (view.head === null && view.options.includes("quantity")) {
+    const carried = quantity === "rollout" ? ROLLOUT : mixingDefinition(quantity);
+    if (carried !== null) return `${view.definition} ${carried}`;
+  }
   return view.scores && quantity === "scores" ? view.definition + SCORES : view.definition;
 }
 

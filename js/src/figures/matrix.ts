@@ -61,7 +61,7 @@ export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
   matrix.error?.(value, terms) ?? 0;
 
 /** Errors of a matrix of these units: a unit of several tokens is a sum over keys. */
-function errorsOf(
+export function errorsOf(
   { precision }: Source,
   quantity: Matrix["quantity"],
   units: readonly Unit[],

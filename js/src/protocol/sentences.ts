@@ -7,7 +7,7 @@ import type { NdArray, Slice } from "./types";
 export type Aggregation = "mass" | "max";
 
 /** Rows `[start, stop)` of the weights that an aggregation goes by; with `max`, which head has each. */
-interface Gathered {
+export interface Gathered {
   readonly start: number;
   readonly n: number;
   readonly weights: Float32Array;

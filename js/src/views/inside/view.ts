@@ -30,6 +30,7 @@ import { type Shared, StagePanel } from "./panel/panel";
 import { type Absence, absence } from "./saved";
 import { savedOnly } from "./stages/attention";
 import { CONTENTS } from "./stages/stages";
+import { targetLens } from "./target-lens";
 
 const LATE_MS = 120;
 const FIRST: StageId = "token";
@@ -108,6 +109,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     signal,
   );
   let parameters: ReturnType<typeof parameterBar> | null = null;
+  const lens = targetLens(stage);
 
   function setLayer(layer: number): void {
     state.set({ layer: Math.min(Math.max(layer, 0), layers - 1) });
@@ -326,6 +328,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       words,
       ...(arch.notes.length === 0 ? [] : [h("p", { class: "aw-view-note" }, arch.notes.join(" "))]),
       panel.element,
+      lens.element,
     );
     onResize(
       root,
@@ -368,6 +371,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     dispose() {
       stop();
       asking?.abort();
+      lens.dispose();
       root.remove();
     },
     table() {

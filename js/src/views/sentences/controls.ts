@@ -1,13 +1,22 @@
 /** Which weights the matrix of sentences gathers, and how: two choices above it. */
 
 import { h } from "../../draw/dom";
+import { mixingDefinition } from "../../figures/quantities";
 import type { Selection } from "../../state/selection";
+import { askedOf, carriedName, carriedOf } from "./carried";
 import type { Aggregation, Scope } from "./data";
 
 const MEANING: Record<Aggregation, string> = {
   mass: "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
   max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only says whether any link is strong.",
 };
+
+const CARRIED: Record<Aggregation, string> = {
+  mass: "Mass: the share of what a row sentence takes that comes from each column sentence; mean over its tokens.",
+  max: "Max: the largest single entry between two sentences.",
+};
+const ROLLOUT =
+  "Attention rollout: the layers up to this one multiplied, half of each the identity.";
 
 export interface Choice {
   readonly aggregation: Aggregation;
@@ -19,7 +28,7 @@ export interface SentenceControls {
   /** Meaning of the aggregation. */
   readonly meaning: HTMLElement;
   /** Write the controls as `wanted` has them. */
-  show(wanted: Choice, selection: Pick<Selection, "layer" | "head">): void;
+  show(wanted: Choice, selection: Pick<Selection, "layer" | "head" | "quantity">): void;
 }
 
 function segmented<T extends string>(
@@ -52,6 +61,7 @@ function segmented<T extends string>(
 
 export function sentenceControls(
   choose: (part: Partial<Choice>) => void,
+  toWeights: () => void,
   signal: AbortSignal,
 ): SentenceControls {
   const kinds = segmented<Aggregation>(
@@ -68,11 +78,31 @@ export function sentenceControls(
     (scope) => choose({ scope }),
     signal,
   );
+  const carriedPlace = h("strong", {});
+  const back = h("button", { class: "aw-plain-button", "data-aw-part": "to-weights" });
+  back.textContent = "Attention weights instead";
+  back.addEventListener("click", toWeights, { signal });
+  const carried = h(
+    "div",
+    { class: "aw-isa-carried", "data-aw-part": "carried", hidden: true },
+    carriedPlace,
+    back,
+  );
   const meaning = h("p", { class: "aw-view-note", "data-aw-part": "meaning" });
   return {
-    elements: [kinds.element, scopes.element],
+    elements: [kinds.element, scopes.element, carried],
     meaning,
-    show(wanted, { layer, head }) {
+    show(wanted, selection) {
+      const { layer, head } = selection;
+      const quantity = carriedOf(selection);
+      carried.hidden = quantity === null;
+      scopes.element.hidden = quantity !== null;
+      if (quantity !== null) {
+        kinds.set(wanted.aggregation, { mass: "Mass", max: "Max" });
+        carriedPlace.textContent = carriedName(askedOf(wanted.aggregation, quantity, selection));
+        meaning.textContent = `${CARRIED[wanted.aggregation]} ${mixingDefinition(quantity) ?? ROLLOUT}`;
+        return;
+      }
       const scope = wanted.scope === "head" && head === "mean" ? "layer" : wanted.scope;
       kinds.set(wanted.aggregation, { mass: "Mass", max: "Max" });
       scopes.set(scope, {

@@ -2,18 +2,22 @@
 
 import { largest, maximum } from "../../figures/derive/matrix";
 import { held, shown } from "../../figures/format";
+import type { Measure } from "../../figures/quantities";
 import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
 import type { HeadIndex, Meta, Precision, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export type Aggregation = "mass" | "max";
 export type Scope = "all" | "layer" | "head";
+export type Carried = Exclude<Measure, "weights">;
 
 /** Which weights are gathered: of all layers and heads, of one layer, or of one head. */
 export interface Asked {
   readonly aggregation: Aggregation;
   readonly layer: number | null;
   readonly head: number | null;
+  /** Null for attention weights; others are of a layer, or of a head. */
+  readonly quantity: Carried | null;
 }
 
 /** Layer, head and tokens of a maximum. */
@@ -77,16 +81,19 @@ export function asked(
     aggregation,
     layer: scope === "all" ? null : layer,
     head: scope === "head" && head !== "mean" ? head : null,
+    quantity: null,
   };
 }
 
-export const matrixRequest = (of: Asked): SliceRequest => ({ kind: "sentences", ...of });
-export const drillRequest = (of: Asked, a: number, b: number): SliceRequest => ({
-  kind: "drill",
-  ...of,
-  a,
-  b,
+export const matrixRequest = ({ aggregation, layer, head }: Asked): SliceRequest => ({
+  kind: "sentences",
+  ...{ aggregation, layer, head },
 });
+export const drillRequest = (
+  { aggregation, layer, head }: Asked,
+  a: number,
+  b: number,
+): SliceRequest => ({ kind: "drill", ...{ aggregation, layer, head, a, b } });
 
 /**
  * The question whose answer holds the mask of these weights; null where the model's mask forbids nothing.
@@ -104,12 +111,15 @@ export function maskRequest(of: Asked, { arrays, meta }: Source): SliceRequest |
   return { kind: "weights", layer, head: of.head ?? "mean" };
 }
 
+/** How far a value, or a sum of `terms` entries of a matrix of tokens, may be off. */
+type Bound = (value: number, terms?: number) => number;
+
 export function slicedMatrix(
   of: Asked,
   { data, arrays }: Slice,
   meta: Meta,
   mask: Slice | null,
-  precision?: Precision,
+  error: Bound,
 ): SentenceMatrix {
   const texts = data.texts as readonly string[];
   const tokens = data.tokens as readonly (readonly number[])[];
@@ -134,7 +144,7 @@ export function slicedMatrix(
     segments: tokens.map(([first = -1]) => meta.tokens.segment[first] ?? 0),
     note: (data.note as string | null) ?? null,
     // A cell is a mean of sums over the keys of a sentence.
-    error: (value) => errorIn(data, of, precision)(value, of.aggregation === "mass" ? n : 1),
+    error: (value) => error(value, of.aggregation === "mass" ? n : 1),
     values,
     raw,
     allowed,
@@ -154,18 +164,18 @@ export function slicedMatrix(
 }
 
 /** Errors of figures computed from a saved page's encodings; answers of a kernel have none. */
-const errorIn =
-  ({ coded }: Slice["data"], of: Asked, precision: Precision | undefined) =>
-  (value: number, terms = 1): number => {
+export const errorIn =
+  ({ coded }: Slice["data"], of: Asked, precision: Precision | undefined): Bound =>
+  (value, terms = 1) => {
     const meanHead = of.aggregation === "mass" && of.head == null;
     return coded === true && precision !== undefined ? precision.weight(value, terms, meanHead) : 0;
   };
 
 export function slicedBlock(
-  { data, arrays }: Slice,
-  { allowed, asked }: SentenceMatrix,
+  { arrays }: Slice,
+  { allowed }: SentenceMatrix,
   n: number,
-  precision?: Precision,
+  error: Bound,
 ): TokenBlock {
   const queries = Array.from(arrays.get("queries")?.data ?? []);
   const keys = Array.from(arrays.get("keys")?.data ?? []);
@@ -173,7 +183,7 @@ export function slicedBlock(
   return {
     queries,
     keys,
-    error: errorIn(data, asked, precision),
+    error,
     weights:
       allowed === null
         ? weights

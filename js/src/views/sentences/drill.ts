@@ -150,7 +150,8 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
     if (shownMatrix.asked.aggregation === "mass") {
       const { total, mean, digits } = massSum({ queries, keys, weights });
       derivation.replaceChildren(
-        `Mean over the ${count(queries.length)} of ${sentenceName(a)} of what each gives to ` +
+        `Mean over the ${count(queries.length)} of ${sentenceName(a)} of what each ` +
+          `${shownMatrix.asked.quantity === null ? "gives to" : "takes from"} ` +
           `${sentenceName(b)}: all cells sum to `,
         number(total, digits, error(total, weights.length)),
         ` ÷ ${formatCount(queries.length)} = `,
@@ -187,7 +188,7 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
           head,
           token: query,
           pair: [query, key],
-          quantity: "weights",
+          quantity: matrix?.asked.quantity ?? "weights",
           view: "attention",
         });
         tab?.focus({ preventScroll: true });

@@ -74,6 +74,7 @@ export class SentenceGrid {
       this.#matrix === null ||
       this.#built?.length !== key.length ||
       (this.#matrix.elsewhere !== null) !== mass ||
+      (this.#matrix.asked.quantity === null) !== (matrix.asked.quantity === null) ||
       key.some((text, i) => text !== this.#built?.[i]);
     this.#matrix = matrix;
     if (rebuilt) this.#build(matrix);
@@ -81,7 +82,7 @@ export class SentenceGrid {
     this.paint(scale);
   }
 
-  #build({ size, texts, segments, elsewhere }: SentenceMatrix): void {
+  #build({ size, texts, segments, elsewhere, asked }: SentenceMatrix): void {
     const hadFocus = this.element.contains(document.activeElement);
     this.#built = texts;
     this.#cells = [];
@@ -99,7 +100,11 @@ export class SentenceGrid {
         sentenceName(i),
         letter(i) === "" ? null : h("span", { class: "aw-isa-segment" }, letter(i)),
       );
-    const corner = h("div", { role: "columnheader", class: "aw-isa-corner" }, "looks at →");
+    const corner = h(
+      "div",
+      { role: "columnheader", class: "aw-isa-corner" },
+      asked.quantity === null ? "looks at →" : "takes from →",
+    );
     const head = h(
       "div",
       { role: "row", class: "aw-isa-row aw-isa-head" },

@@ -6,7 +6,7 @@ export const sentences = {
   name: "sentences",
   label: "Sentences",
   definition: "Attention between sentences: mean share (mass) or largest weight (max).",
-  options: [],
+  options: ["quantity"],
   head: null,
   available: ofOneRun,
   draw: null,

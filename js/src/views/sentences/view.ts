@@ -10,20 +10,10 @@ import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext, ViewHandle } from "../contract";
+import { type Answer, ask } from "./ask";
+import { askedOf, carriedName, carriedOf } from "./carried";
 import { type Choice, sentenceControls } from "./controls";
-import {
-  type Asked,
-  asked,
-  drillRequest,
-  maskRequest,
-  matrixRequest,
-  matrixTable,
-  type SentenceMatrix,
-  sentenceOf,
-  slicedBlock,
-  slicedMatrix,
-  strongestOther,
-} from "./data";
+import { type Asked, asked, matrixTable, sentenceOf, strongestOther } from "./data";
 import { createDrill, type Drill, placeOfPair } from "./drill";
 import { oneLine, type Place, SentenceGrid, sentenceName } from "./grid";
 
@@ -34,18 +24,25 @@ const QUIET = 120;
 const choices = new WeakMap<State, Choice>();
 
 const sameAsked = (one: Asked, other: Asked): boolean =>
-  one.aggregation === other.aggregation && one.layer === other.layer && one.head === other.head;
+  one.aggregation === other.aggregation &&
+  one.layer === other.layer &&
+  one.head === other.head &&
+  one.quantity === other.quantity;
 
 export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, state, signal, report, announce } = stage;
   const { meta } = source;
   let choice: Choice = choices.get(state) ?? { aggregation: "mass", scope: "all" };
-  let matrix: SentenceMatrix | null = null;
+  let answered: Answer | null = null;
   let drill: Drill | null = null;
   let loading: AbortController | null = null;
   let drilling: AbortController | null = null;
 
-  const controls = sentenceControls((part) => choose({ ...choice, ...part }), signal);
+  const controls = sentenceControls(
+    (part) => choose({ ...choice, ...part }),
+    () => state.set({ quantity: "weights" }),
+    signal,
+  );
   const legend = weightLegend();
   const note = h("p", { class: "aw-isa-note", "data-aw-part": "note", hidden: true });
   const answer = h("p", { class: "aw-isa-answer", "data-aw-part": "strongest" });
@@ -106,9 +103,13 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   async function load(): Promise<void> {
     const { layer, head } = state.get();
-    const of = asked(choice.aggregation, choice.scope, layer, head);
+    const quantity = carriedOf(state.get());
+    const of =
+      quantity === null
+        ? asked(choice.aggregation, choice.scope, layer, head)
+        : askedOf(choice.aggregation, quantity, { layer, head });
     controls.show(choice, state.get());
-    if (matrix !== null && sameAsked(matrix.asked, of)) {
+    if (answered !== null && sameAsked(answered.matrix.asked, of)) {
       loading?.abort();
       root.removeAttribute("aria-busy");
       return;
@@ -118,18 +119,14 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     loading = mine;
     const late = setTimeout(() => {
       root.setAttribute("aria-busy", "true");
-      waiting.hidden = matrix !== null;
+      waiting.hidden = answered !== null;
     }, QUIET);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
-      const masked = maskRequest(of, source);
-      const [found, mask] = await Promise.all([
-        source.slice(matrixRequest(of), { signal: wait }),
-        masked && source.slice(masked, { signal: wait }),
-      ]);
+      const found = await ask(of, source, { signal: wait });
       if (wait.aborted) return;
-      const first = matrix === null;
-      matrix = slicedMatrix(of, found, meta, mask, source.precision);
+      const first = answered === null;
+      answered = found;
       show(first);
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
@@ -148,19 +145,21 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   /** The last good picture stays, and the controls say what it is. */
   function refuse(message: string, hint: string): void {
-    if (matrix === null) {
+    if (answered === null) {
       note.hidden = false;
       note.textContent = `${message} ${hint}`.trim();
       return;
     }
-    const { aggregation, layer, head } = matrix.asked;
+    const { aggregation, layer, head, quantity } = answered.matrix.asked;
+    if (quantity !== null || carriedOf(state.get()) !== null) return;
     choice = { aggregation, scope: layer === null ? "all" : head === null ? "layer" : "head" };
     choices.set(state, choice);
     controls.show(choice, state.get());
   }
 
   function show(first: boolean): void {
-    if (matrix === null) return;
+    if (answered === null) return;
+    const { matrix } = answered;
     const { scale, token } = state.get();
     note.hidden = matrix.note === null;
     note.textContent = matrix.note ?? "";
@@ -191,13 +190,14 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   );
 
   function light(): void {
-    if (matrix === null) return;
+    if (answered === null) return;
+    const { matrix } = answered;
     if (drill === null) below.replaceChildren(hint);
     grid.light(drill?.place ?? null, placeOfPair(matrix, state.get().pair));
   }
 
   const number = (value: number): HTMLElement => {
-    const error = matrix?.error(value) ?? 0;
+    const error = answered?.matrix.error(value) ?? 0;
     return h(
       "span",
       { class: "aw-number", "data-aw-value": exact(value, error), title: exact(value, error) },
@@ -207,19 +207,25 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   /** The answer for the row one stands on, and the cell that is pointed at or stood on. */
   function tell(pointed: Place | null): void {
-    if (matrix === null || matrix.size === 0) return;
+    if (answered === null || answered.matrix.size === 0) return;
+    const { matrix } = answered;
     const { a, b } = pointed ?? grid.place;
     const { size, values, texts, elsewhere, asked: of } = matrix;
+    const weights = of.quantity === null;
     const row = grid.place.a;
     const best = strongestOther(matrix, row);
     if (size === 1) answer.textContent = "";
     else if (best === null) {
-      answer.textContent = `${sentenceName(row)} cannot look at any other sentence: the model's mask forbids it.`;
+      answer.textContent = `${sentenceName(row)} cannot ${weights ? "look at" : "take from"} any other sentence: the model's mask forbids it.`;
     } else {
       const own = itemAt(values, row * size + row);
       answer.replaceChildren(
         h("strong", {}, sentenceName(row)),
-        of.aggregation === "mass" ? " looks most at " : " has its strongest link to another in ",
+        of.aggregation === "max"
+          ? " has its strongest link to another in "
+          : weights
+            ? " looks most at "
+            : " takes most from ",
         h("strong", {}, sentenceName(best)),
         " (",
         number(itemAt(values, row * size + best)),
@@ -227,7 +233,11 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
         number(own),
         ...(elsewhere === null
           ? [")."]
-          : ["); ", number(itemAt(elsewhere, row)), " lands on special tokens."]),
+          : [
+              "); ",
+              number(itemAt(elsewhere, row)),
+              weights ? " lands on special tokens." : " comes from special tokens.",
+            ]),
       );
     }
     const quote = (i: number): Node =>
@@ -278,8 +288,8 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   /** `unasked`: a failure is not reported. */
   async function fill(into: Drill, unasked = false): Promise<void> {
-    if (matrix === null) return;
-    const of = matrix;
+    if (answered === null) return;
+    const { matrix: of, block } = answered;
     const { a, b } = into.place;
     drilling?.abort();
     const mine = new AbortController();
@@ -287,11 +297,11 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     const late = setTimeout(() => into.element.setAttribute("aria-busy", "true"), QUIET);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
-      const found = await source.slice(drillRequest(of.asked, a, b), { signal: wait });
+      const found = await block(a, b, { signal: wait });
       if (wait.aborted || drill !== into) return;
       const fresh = into.element.parentElement === null;
       if (fresh) below.replaceChildren(into.element);
-      into.show(of, slicedBlock(found, of, meta.tokens.text.length, source.precision));
+      into.show(of, found);
       if (fresh && of.size > 1) {
         announce(`Tokens of ${sentenceName(a)} and ${sentenceName(b)} are open below.`);
       }
@@ -307,7 +317,8 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   }
 
   function recolor(): void {
-    if (matrix === null || matrix.size === 0) return;
+    if (answered === null || answered.matrix.size === 0) return;
+    const { matrix } = answered;
     const { scale } = state.get();
     legend.show(matrix.max, scale, matrix.error(matrix.max));
     grid.paint(scale);
@@ -316,7 +327,8 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   /** The row of the focus token's sentence is the one that is read. */
   function follow(): void {
-    if (matrix === null || matrix.size === 0) return;
+    if (answered === null || answered.matrix.size === 0) return;
+    const { matrix } = answered;
     const { token, pair } = state.get();
     const a = sentenceOf(matrix, token);
     const place = placeOfPair(matrix, pair);
@@ -329,7 +341,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   }
 
   const stops = [
-    state.on(["layer", "head"], () => void load()),
+    state.on(["layer", "head", "quantity"], () => void load()),
     state.on(["token", "pair"], follow),
     state.on(["scale"], recolor),
   ];
@@ -342,9 +354,12 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
       drill?.dispose();
       root.remove();
     },
-    table: () => (matrix === null || matrix.size === 0 ? null : matrixTable(matrix)),
+    table: () =>
+      answered === null || answered.matrix.size === 0 ? null : matrixTable(answered.matrix),
     options() {
-      const { layer, head, aggregation } = matrix?.asked ?? { ...choice, layer: null, head: null };
+      const of = answered?.matrix.asked ?? asked(choice.aggregation, "all", 0, "mean");
+      const { layer, head, aggregation, quantity } = of;
+      if (quantity !== null) return { aggregation, over: carriedName(of) };
       if (layer === null) return { aggregation, over: "all layers and heads" };
       const over = head === null ? `L${layer}, all heads` : `L${layer} H${head}`;
       return { aggregation, over };

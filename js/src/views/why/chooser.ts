@@ -2,11 +2,11 @@
 
 import { h } from "../../draw/dom";
 import { formatPercent, visible } from "../../figures/format";
+import { type Described, nameOf } from "../../figures/targets";
 import { explain, isAbort } from "../../protocol/failure";
 import type { Target } from "../../protocol/types";
 import type { ViewContext } from "../contract";
 import { askChoices, type Choice, type Question, questionOf, targetFrom } from "./choices";
-import { type Described, nameOf } from "./data";
 
 export interface Chooser {
   readonly element: HTMLElement;

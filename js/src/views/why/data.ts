@@ -1,14 +1,8 @@
 /** Questions of the view Why and their answers, typed. */
 
+import type { Described } from "../../figures/targets";
 import { arrayOf } from "../../protocol/required";
 import type { NdArray, Slice, SliceOptions, Source, Target } from "../../protocol/types";
-
-/** A target with its words: `names[0]`, against `names[1]` where there is one. */
-export interface Described {
-  readonly target: Target;
-  readonly of: "token" | "class" | "next_sentence";
-  readonly names: readonly string[];
-}
 
 export interface Contributions extends Described {
   readonly method: string;
@@ -43,11 +37,6 @@ export interface Trust {
 export interface Effects {
   readonly effects: Float32Array;
   readonly correlation: number | null;
-}
-
-export interface Lens {
-  readonly probabilities: Float32Array;
-  readonly ranks: Int32Array;
 }
 
 /** A method of contributions: its name, and how it works in a line. */
@@ -123,14 +112,6 @@ export const METHODS: readonly Method[] = [
 
 const described = (data: Slice["data"]): Described => data as unknown as Described;
 
-export async function askTargets(
-  source: Source,
-  signal: AbortSignal,
-): Promise<readonly Described[]> {
-  const { data } = await source.slice({ kind: "targets" }, { signal });
-  return data.targets as readonly Described[];
-}
-
 export async function askContributions(
   source: Source,
   target: Target,
@@ -170,20 +151,6 @@ export async function askEffects(
     effects: arrayOf(slice, "effects").data as Float32Array,
     correlation: slice.data.correlation as number | null,
   };
-}
-
-export async function askLens(source: Source, target: Target, signal: AbortSignal): Promise<Lens> {
-  const slice = await source.slice({ kind: "logit_lens", target }, { signal });
-  return {
-    probabilities: arrayOf(slice, "probabilities").data as Float32Array,
-    ranks: arrayOf(slice, "ranks").data as Int32Array,
-  };
-}
-
-/** `are rather than is`, `positive`. */
-export function nameOf({ names }: Described): string {
-  const [first = "", second] = names;
-  return second === undefined ? first : `${first} rather than ${second}`;
 }
 
 /** The value at `share` (0 to 1) of sorted numbers, between neighbors where it falls between two. */

@@ -2,11 +2,12 @@
 
 import type { Mode } from "../../draw/color/ramp";
 import { h } from "../../draw/dom";
+import { lensTable } from "../../draw/lens/lens";
 import { fillWhenAnswered } from "../../draw/wait";
+import { askLens, type Described } from "../../figures/targets";
 import type { ViewContext } from "../contract";
-import { askEffects, askLens, type Described, type Trust } from "./data";
+import { askEffects, type Trust } from "./data";
 import { headList } from "./heads";
-import { lensTable } from "./lens";
 import { agreement, curve, curveLegend } from "./trust";
 
 export interface Panels {
@@ -77,7 +78,7 @@ export function createPanels(context: ViewContext, mode: () => Mode): Panels {
       askLens(source, of.target, signal)
         .then((found) => {
           if (signal.aborted) return;
-          lens.replaceChildren(title("Layer by layer"), lensTable(found, of.names[0] ?? ""));
+          lens.replaceChildren(title("Layer by layer"), lensTable(found, ""));
         })
         .catch(() => undefined); // some heads cannot be taken by themselves: that says nothing of the target
     },

@@ -6,20 +6,12 @@ import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { copyExactValues, exact, formatNumber, tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
+import { askTargets, type Described, nameOf } from "../../figures/targets";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { DrawView, ViewContext } from "../contract";
 import { createChooser } from "./chooser";
-import {
-  askContributions,
-  askTargets,
-  askTrust,
-  type Contributions,
-  type Described,
-  METHODS,
-  nameOf,
-  type Trust,
-} from "./data";
+import { askContributions, askTrust, type Contributions, METHODS, type Trust } from "./data";
 import { createMethodRow, type MethodRow } from "./method-row";
 import { createPanels } from "./panels";
 import { header } from "./strips";

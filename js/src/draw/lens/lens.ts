@@ -1,27 +1,50 @@
 /** The target by layer: rank and probability of its word in each layer's hidden state. */
 
-import { h } from "../../draw/dom";
 import { exact, formatCount, formatPercent } from "../../figures/format";
+import type { Lens } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
-import type { Lens } from "./data";
+import { h } from "../dom";
 
-export function lensTable({ ranks, probabilities }: Lens, word: string): HTMLElement {
+/** `place` is the word's position in the text, `[MASK] 6`; `layer` is marked. */
+export function lensTable(
+  { word, ranks, probabilities }: Lens,
+  place: string,
+  layer?: number,
+): HTMLElement {
   const cell = (tag: "th" | "td", text: string, value?: number): HTMLElement =>
     h(tag, value === undefined ? {} : { "data-aw-value": exact(value), title: exact(value) }, text);
   const columns = Array.from(ranks, (rank, i) => {
     const share = itemAt(probabilities, i);
-    const bar = h("i", { class: "aw-why-level", "aria-hidden": "true" });
+    const bar = h("i", { class: "aw-lens-level", "aria-hidden": "true" });
     bar.style.blockSize = `${100 * share}%`;
-    return { rank, share, bar, name: i === 0 ? "emb." : `L${i - 1}` };
+    const marked = layer !== undefined && i === layer + 1;
+    return { rank, share, bar, marked, name: i === 0 ? "emb." : `L${i - 1}` };
   });
   const table = h(
     "table",
-    { class: "aw-why-lens aw-number", "data-aw-part": "why-lens" },
-    h("caption", {}, "Rank of ", h("bdi", {}, word), " as each layer's state would have it"),
-    h("tr", {}, cell("th", "after"), ...columns.map(({ name }) => cell("th", name))),
+    { class: "aw-lens aw-number", "data-aw-part": "lens" },
+    h(
+      "caption",
+      {},
+      "Rank of ",
+      h("strong", {}, h("bdi", {}, word)),
+      place === "" ? "" : " at ",
+      h("bdi", {}, place),
+      " as each layer's state would have it",
+    ),
     h(
       "tr",
-      { class: "aw-why-levels" },
+      {},
+      cell("th", "after"),
+      ...columns.map(({ name, marked }) => {
+        const made = cell("th", name);
+        made.classList.toggle("is-marked", marked);
+        return made;
+      }),
+    ),
+    h(
+      "tr",
+      { class: "aw-lens-levels" },
       cell("th", "p"),
       ...columns.map(({ share, bar }) => {
         const made = cell("td", "", share);
@@ -38,7 +61,7 @@ export function lensTable({ ranks, probabilities }: Lens, word: string): HTMLEle
   );
   return h(
     "div",
-    { class: "aw-why-scroll" },
+    { class: "aw-lens-frame" },
     table,
     h(
       "p",
