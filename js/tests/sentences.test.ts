@@ -278,7 +278,7 @@ describe("matrix", () => {
       }
     }
     expect(asked).toContainEqual({ kind: "mixing", quantity: "norms", layer: 1, head: 2 });
-    expect(part("carried").textContent).toContain("norms · L1 · H2");
+    expect(part("sentences-carried").textContent).toContain("norms · L1 · H2");
     expect(part("scope").hidden).toBe(true);
     expect(part("meaning").textContent).toContain("Kobayashi");
     expect(part("strongest").textContent).toMatch(/takes most from S\d/);
@@ -296,7 +296,7 @@ describe("matrix", () => {
     expect(value(1, 2)).toBe(largestOf(1, 2));
     await choose("[data-aw-part='to-weights']");
     expect(state.get().quantity).toBe("weights");
-    expect(part("carried").hidden).toBe(true);
+    expect(part("sentences-carried").hidden).toBe(true);
   });
 
   it("names no head for what a layer carries", async () => {
@@ -305,7 +305,7 @@ describe("matrix", () => {
     cell(0, 1).click();
     await settled();
     expect(part("witness").hidden).toBe(true);
-    expect(part("carried").textContent).toContain("rollout to L1");
+    expect(part("sentences-carried").textContent).toContain("rollout to L1");
   });
 
   it("keeps the last picture where another quantity cannot be had", async () => {

@@ -103,3 +103,20 @@ def test_a_model_that_has_none_says_why_and_keeps_its_picture(
         expect(part(one.page, "error")).to_be_visible()
         one.page.locator('[data-quantity="weights"]').click()
         expect(part(one.page, "missing")).to_be_hidden()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_sentences_gather_what_is_carried(browser: Browser, tmp_path: Path, source: str) -> None:
+    text = "The cat sat on the mat. It was tired because it ran. She slept."
+    widget = aw.show(text, layer=3, head=5, quantity="norms", view="sentences", progress=False)
+    analysis = widget.analysis
+    with opened(browser, widget, source, tmp_path) as one:
+        cells = choose(one.page, "sentences").locator(".aw-isa-cell[data-aw-value]")
+        of_head = analysis.mixing("norms", 3, 5)
+        one.agree(cells, analysis.sentences.gather(of_head), 1e-5)
+        expect(part(one.page, "sentences-carried")).to_contain_text("norms · L3 · H5")
+        one.page.locator('[data-aggregation="max"]').click()
+        one.agree(cells, analysis.sentences.gather(of_head, "max"), 1e-5)
+        one.page.locator('[data-aggregation="mass"]').click()
+        part(one.page, "to-weights").click()
+        one.agree(cells, analysis.sentences.matrix("mass"), 1e-5)

@@ -1,4 +1,4 @@
-/** What sentences take from one another by another quantity than weights: gathered here, from the matrix of a layer. */
+/** Quantities other than weights between sentences: gathered here, from the matrix of a layer. */
 
 import { errorsOf, matrixRequest } from "../../figures/matrix";
 import { placeName } from "../../figures/names";

@@ -84,7 +84,7 @@ export function sentenceControls(
   back.addEventListener("click", toWeights, { signal });
   const carried = h(
     "div",
-    { class: "aw-isa-carried", "data-aw-part": "carried", hidden: true },
+    { class: "aw-isa-carried", "data-aw-part": "sentences-carried", hidden: true },
     carriedPlace,
     back,
   );
