@@ -1,0 +1,75 @@
+"""From the click on a prediction to the text painted with contributions, in JupyterLab.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.why`` (embedded model, warm). Each wait is of another position:
+its run with the word masked, the decomposition, the answer and the picture are in it. The plain pass of the same
+text, in the same process, is what it is measured against.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+import attn_widget as aw
+from benchmarks.shapes import median_ms, table, text_of
+from scripts.lab import Lab, chromium, jupyterlab
+
+CLICK = """() => new Promise(done => {
+  const text = () => [...document.querySelectorAll('.aw-ribbon-token')]
+    .map(one => one.dataset.awValue).join(' ');
+  const before = text();
+  const start = performance.now();
+  document.querySelector('[data-aw-part="why-button"]').click();
+  const look = () => {
+    const now = text();
+    if (now === before || !now.trim() || now.includes('undefined')) return requestAnimationFrame(look);
+    requestAnimationFrame(() => done(performance.now() - start));
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+def waits_ms(lab: Lab, n: int, positions: list[int]) -> list[float]:
+    """One wait for each position, ms."""
+    cell = (
+        "import attn_widget as aw\n"
+        f"w = aw.show({text_of(n)!r}, token=1, progress=False)"
+    )
+    with chromium() as browser:
+        notebook = lab.open(browser, lab.write(f"why_{n}.ipynb", [cell]), width=1240)
+        notebook.run_all()
+        notebook.widget(0).wait_drawn()
+        page, waits = notebook.page, list[float]()
+        for position in positions:
+            page.locator('[role="tab"][data-view="predictions"]').click()
+            page.locator(f'.aw-guess[data-position="{position}"][data-token-id]').first.click()
+            page.locator('[data-aw-part="why-button"]').wait_for()
+            page.wait_for_timeout(400)
+            waits.append(page.evaluate(CLICK))
+            # Until the slow methods and their tests are done: they would share the processor.
+            page.locator('[data-aw-part="why-heads"]').wait_for()
+        notebook.close()
+    return waits
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.why", description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[10, 20, 40])
+    options = parser.parse_args()
+    rows: list[list[str]] = []
+    with jupyterlab() as lab:
+        for n in options.lengths:
+            text = text_of(n)
+            plain = median_ms(
+                lambda text=text: aw.analyze(text, tagger=None, progress=False), 10, warm_up=3
+            )
+            first, *waits = waits_ms(lab, n, [2, 3, 4, 5, 6, 7, 2, 4])
+            figures = [first, statistics.median(waits), min(waits), max(waits), plain]
+            ratio = statistics.median(waits) / plain
+            rows.append([str(n), *(f"{one:.0f}" for one in figures), f"{ratio:.1f}"])
+    header = ["n", "first, ms", "median, ms", "least", "most", "plain pass, ms", "ratio"]
+    print(table(header, rows))
+
+
+if __name__ == "__main__":
+    main()
