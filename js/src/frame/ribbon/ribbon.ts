@@ -150,6 +150,20 @@ export function ribbon(
     if (focus !== undefined) reveal(focus);
   }
 
+  /** Other numbers: their largest among words is what the reader looks for in a long text. */
+  function repaint(): void {
+    paint();
+    const own = stage.paint?.get() ?? null;
+    if (own === null) {
+      settle();
+      return;
+    }
+    const { values } = signedOf(own, units, modeOf(element));
+    const sizes = values.map((value, i) => (units[i]?.special ? -1 : Math.abs(value) || 0));
+    const strongest = buttons[sizes.indexOf(Math.max(...sizes))];
+    if (strongest !== undefined) reveal(strongest);
+  }
+
   /** Scroll the ribbon, and never the page, to a token. */
   function reveal(button: HTMLElement): void {
     const [box, frame] = [button.getBoundingClientRect(), line.getBoundingClientRect()];
@@ -339,7 +353,7 @@ export function ribbon(
 
   const stops = [
     matrix.on(paint),
-    stage.paint?.on(paint) ?? (() => undefined),
+    stage.paint?.on(repaint) ?? (() => undefined),
     state.on(["token", "scale", "pair", "group"], paint),
     state.on(["token"], settle),
   ];
