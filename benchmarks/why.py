@@ -31,10 +31,7 @@ CLICK = """() => new Promise(done => {
 
 def waits_ms(lab: Lab, n: int, positions: list[int]) -> list[float]:
     """One wait for each position, ms."""
-    cell = (
-        "import attn_widget as aw\n"
-        f"w = aw.show({text_of(n)!r}, token=1, progress=False)"
-    )
+    cell = f"import attn_widget as aw\nw = aw.show({text_of(n)!r}, token=1, progress=False)"
     with chromium() as browser:
         notebook = lab.open(browser, lab.write(f"why_{n}.ipynb", [cell]), width=1240)
         notebook.run_all()
