@@ -9,45 +9,34 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence, Set
 from functools import cache
-from typing import NamedTuple
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import regex
 
-# Frequent function words of languages written in Latin script.
-FUNCTION_WORDS: dict[str, frozenset[str]] = {
-    code: frozenset(words.split())
-    for code, words in {
-        "en": "the of and to in is was for that it on as with his he at by from are this be had "
-        "not which or an have but were they she her its their has been one who would there "
-        "if when will all you we can more no my what so your i a do me out up about than into them",
-        "de": "der die das und ist nicht ein eine einen dem den des mit von zu für auf im ich sie "
-        "er es wir auch mich dich bin bist sich als aus bei nach wie oder aber wird sind hat war "
-        "unter über zum",
-        "fr": "le la les des et est un une du dans que qui ne pas pour sur avec il elle ce cette "
-        "au aux se son sa ses nous vous je tu mais ou où par plus sont été être très c'est",
-        "es": "el la los las de y es un una en que no por con para su se lo del al más pero como "
-        "este esta son fue muy yo ella nosotros hay sin sobre entre también porque cuando",
-        "it": "il lo la gli le di e è un una in che non per con del della dei delle al alla nel "
-        "nella si da sono come più ma anche questo questa io lei noi sul sulla dal",
-        "pt": "o a os as de e é um uma em que não por com para do da dos das no na ao se seu sua "
-        "mais mas como foi são ele ela eu nós muito também quando pelo pela",
-        "nl": "de het een en van is niet dat in op te zijn met voor aan hij zij ze er maar om ook "
-        "als bij naar uit wordt deze dit wat nog wel ik je wij geen heeft",
-        "sv": "och att det som en är på av för med den till inte han hon jag vi de ett om var sig "
-        "från men så har kan eller när vid efter ska",
-        "da": "og at det som en er på af for med den til ikke han hun jeg vi de et om var sig fra "
-        "men så har kan eller når ved efter skal",
-        "pl": "i w na z się nie do to jest że jak o co po ale od za jego jej przez są był była dla "
-        "czy tym tego który która które",
-        "tr": "ve bir bu da de için ile çok ama ne gibi daha en olarak var ben sen biz değil mi",
-        "id": "yang dan di itu dengan untuk dari tidak ini pada ke adalah akan dia juga saya kami",
-        "vi": "và của là có không được cho trong một các này đã với những người để khi từ",
-        "fi": "ja on ei se että oli hän mutta kun niin ovat myös kuin joka tai mitä sen",
-        "cs": "a je se na v že to s z do o jako ale za by pro jsou nebo který která byl jsem",
-        "ro": "și în la de pe cu nu este un o care din să mai pentru ce sunt dar au",
-        "hu": "a az és hogy nem egy is ez volt de meg csak már mint van",
-    }.items()
-}
+# Languages in Latin script whose function words are looked for.
+LATIN = (
+    *(
+        "en",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "pt",
+        "nl",
+        "sv",
+        "da",
+        "pl",
+        "tr",
+        "id",
+        "vi",
+        "fi",
+        "cs",
+        "ro",
+    ),
+    "hu",
+)
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
     "pt": "Portuguese", "nl": "Dutch", "sv": "Swedish", "da": "Danish or Norwegian",
@@ -62,7 +51,7 @@ _SCRIPTS = {
     "zh": "Han", "ja": "Han Hiragana Katakana", "ko": "Hangul Han", "he": "Hebrew",
     "ar": "Arabic", "fa": "Arabic", "ur": "Arabic", "th": "Thai", "hi": "Devanagari",
     "ta": "Tamil", "ka": "Georgian", "hy": "Armenian",
-    **dict.fromkeys(FUNCTION_WORDS, "Latin"),
+    **dict.fromkeys(LATIN, "Latin"),
 }  # fmt: skip
 _LETTER = regex.compile(r"[\p{L}--[\p{Common}\p{Inherited}]]", regex.V1)
 _LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}]*(?:'\p{Latin}[\p{Latin}\p{M}]*)*")
@@ -113,6 +102,21 @@ def _letters_of(language: str | None) -> regex.Pattern[str] | None:
     return regex.compile("[" + "".join(rf"\p{{{script}}}" for script in scripts.split()) + "]")
 
 
+@cache
+def function_words(code: str) -> Set[str]:
+    """Frequent words of a language, out of spaCy; empty without spaCy."""
+    spacy = find_spec("spacy")
+    if spacy is None or spacy.origin is None:
+        return frozenset()
+    # The list alone: the language's package would bring its tokenizer, and takes half a second.
+    path = Path(spacy.origin).parent / "lang" / code / "stop_words.py"
+    spec = spec_from_file_location(f"stop_words_{code}", path)
+    assert spec is not None and spec.loader is not None
+    found: Any = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return frozenset(found.STOP_WORDS)
+
+
 def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> Verdict:
     """Whether a tagger made for `language` can be expected to tag `text` rightly.
 
@@ -150,15 +154,18 @@ def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> 
             False,
             f"Most letters of the text are in a script that {name} is not written in; {untagged}",
         )
-    own = FUNCTION_WORDS.get(language)
+    own = function_words(language) if language in LATIN else None
     written = _LATIN_WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'"))
     if own is None or not written:
         return Verdict(True)
     words = [word.lower() for word in written]
     ours = sum(_is_in(word, own) for word in words)
     theirs, other = max(
-        (len({word for word in words if len(word) > 1 and _is_in(word, known)}), code)
-        for code, known in FUNCTION_WORDS.items()
+        (
+            len({word for word in words if len(word) > 1 and _is_in(word, function_words(code))}),
+            code,
+        )
+        for code in LATIN
         if code != language
     )
     # Names are unknown in every language: words in capitals count only where there are no others.
