@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 TAU = 0.01  # as published
 KEYS = tuple(METRICS)
+SHARED_FROM = 100_000  # cells of a layer, from which threads pay
+MOST_WORKERS = 8
 
 
 def threshold(tau: Tau, n: int) -> np.float32:
@@ -110,12 +114,30 @@ def layer_metrics(
     tau32 = threshold(tau, n)
     most = n * np.log(n) if allowed is None else _largest_entropy(allowed)
     figures = np.empty((len(KEYS), weights.shape[0]), dtype=np.float32)
-    buffer = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
-    for index, matrix in enumerate(weights):
-        head = HeadMatrix(matrix, allowed, tau32, most, buffer)
-        known = not np.isnan(head.row_max.max())
-        figures[:, index] = [METRICS[key].value(head) for key in KEYS] if known else np.nan
+
+    def fill(heads: range) -> None:
+        buffer = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
+        for index in heads:
+            head = HeadMatrix(weights[index], allowed, tau32, most, buffer)
+            known = not np.isnan(head.row_max.max())
+            figures[:, index] = [METRICS[key].value(head) for key in KEYS] if known else np.nan
+
+    workers = usable_cores() if weights.size >= SHARED_FROM else 1
+    shares = [range(first, len(weights), workers) for first in range(workers)]
+    if workers == 1:
+        fill(*shares)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for done in [pool.submit(fill, share) for share in shares]:
+                done.result()
     return dict(zip(KEYS, figures, strict=True))
+
+
+def usable_cores() -> int:
+    """Cores that this process may use, at most `MOST_WORKERS`."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = os.cpu_count() or 1 if affinity is None else len(affinity(0))
+    return min(cores, MOST_WORKERS)
 
 
 def _largest_entropy(allowed: Bool) -> float:
