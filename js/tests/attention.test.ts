@@ -13,7 +13,6 @@ import * as lazy from "../src/lazy";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Meta, NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
-import { createState } from "../src/state/state";
 import { attentionControls } from "../src/views/attention/controls";
 import { cellTable } from "../src/views/attention/export";
 import { attendedList } from "../src/views/attention/group";
@@ -23,6 +22,7 @@ import { groupStrip } from "../src/views/attention/later/group-strip";
 import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
 import type { ViewContext } from "../src/views/contract";
 import { giveParts } from "../src/views/contract";
+import { type Fake, fakeRun } from "./fake";
 import { metaOf } from "./runs";
 
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
@@ -64,8 +64,8 @@ interface Run {
   readonly said: string[];
 }
 
-let stop: AbortController;
-afterEach(() => stop.abort());
+let fake: Fake;
+afterEach(() => fake.stop());
 
 function run(
   selection: Partial<Selection> = {},
@@ -73,8 +73,6 @@ function run(
 ): Run {
   const meta = metaOf(TOKENS);
   const model = { ...meta.model, head_dim: DIM, has: { ...meta.model.has, ...change.has } };
-  const asked: SliceRequest[] = [];
-  const said: string[] = [];
   const array = (data: Float32Array, shape: number[]): NdArray => ({ data, shape });
   const answers: Record<string, () => Slice> = {
     weights: () => ({ data: {}, arrays: new Map([["weights", array(WEIGHTS, [N, N])]]) }),
@@ -97,26 +95,10 @@ function run(
     },
     language: () => ({ data: { token_word: [null, 0, 1, 1, null] }, arrays: new Map() }),
   };
-  stop = new AbortController();
-  const state = createState(selection);
-  const context = {
-    source: {
-      meta: { ...meta, model },
-      arrays: new Map(),
-      live: false,
-      slice: async (request: SliceRequest) => {
-        asked.push(request);
-        return answers[request.kind]!();
-      },
-    },
-    state,
-    act: null,
-    report: (message: string) => said.push(message),
-    announce: (message: string) => said.push(message),
-    signal: stop.signal,
-  };
-  const matrix = createMatrix(context.source, state, { ...context, busy: () => undefined });
-  return { stage: { ...context, matrix }, asked, said };
+  fake = fakeRun({ ...meta, model }, ({ kind }) => answers[kind]!(), { live: false, selection });
+  const { context, source, state } = fake;
+  const matrix = createMatrix(source, state, { ...context, busy: () => undefined });
+  return { stage: { ...context, matrix }, asked: fake.asked, said: fake.said };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
@@ -299,7 +281,7 @@ describe("the pinned pair", () => {
   test("closes by the digits that are written, from q · k to the weight, in every cell", async () => {
     const made = run();
     const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, stop.signal);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
     for (let row = 0; row < N; row++) {
       for (let column = 0; column < N; column++) {
@@ -323,7 +305,7 @@ describe("the pinned pair", () => {
     giveParts(lazy);
     const made = run();
     const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, stop.signal);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
     const link = numbers.of(matrix, 2, 1);
     const strip = linkStrip(document.body, matrix, 2, 1, TOKENS, link, FACTS, () => undefined);
@@ -341,7 +323,7 @@ describe("the pinned pair", () => {
   test("says why there is no score and no product", async () => {
     const weightsOnly = run({}, { has: { scores: false, qkv: false } });
     const matrix = await shownBy(weightsOnly);
-    const numbers = createPairNumbers(weightsOnly.stage.source, stop.signal);
+    const numbers = createPairNumbers(weightsOnly.stage.source, fake.context.signal);
     await numbers.load(matrix);
     const link = numbers.of(matrix, 1, 2);
     expect(link).toMatchObject({ score: null, product: null, pending: false });
@@ -369,7 +351,7 @@ describe("the card", () => {
   test("names both tokens with index, id and tag, and the rank in the row", async () => {
     const made = run();
     const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, stop.signal);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
     const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
     expect(text(card)).toContain("querycat2 · id 12 · NOUN");
@@ -383,7 +365,7 @@ describe("the card", () => {
   test("puts the score first where scores are shown", async () => {
     const made = run({ quantity: "scores" });
     const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, stop.signal);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
     const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
     expect(names(card).slice(0, 2)).toEqual(["scaled score", "weight"]);
@@ -393,7 +375,7 @@ describe("the card", () => {
   test("waits for a score with dots, not with a dash", async () => {
     const made = run();
     const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, stop.signal);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
     expect(text(card)).toContain("scaled score…");
   });

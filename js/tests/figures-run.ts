@@ -2,11 +2,10 @@
 
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt, required } from "../src/protocol/required";
-import type { Meta, NdArray, SliceRequest, Source } from "../src/protocol/types";
-import type { Selection, State } from "../src/state/selection";
-import { createState } from "../src/state/state";
-import type { RunContext } from "../src/views/contract";
+import type { Meta, NdArray } from "../src/protocol/types";
+import type { Selection } from "../src/state/selection";
 import type { Mode } from "../src/views/predictions/data";
+import { type Fake, fakeRun } from "./fake";
 
 export const LAYERS = 3;
 export const HEADS = 4;
@@ -378,13 +377,7 @@ function profileMeta(names: readonly string[]): Meta {
   };
 }
 
-export interface Run {
-  readonly source: Source;
-  readonly state: State;
-  readonly context: RunContext;
-  readonly asked: SliceRequest[];
-  readonly reports: string[];
-}
+export type Run = Fake;
 
 /** A source that answers from the numbers above, with a kernel or, like a saved page, without one. */
 export function run(
@@ -398,7 +391,7 @@ export function run(
     /** Kinds of slices that are refused. */
     refused?: readonly string[];
   } = {},
-): Run {
+): Fake {
   const {
     live = true,
     mlm = true,
@@ -407,8 +400,6 @@ export function run(
     profile = false,
     refused = [],
   } = options;
-  const asked: SliceRequest[] = [];
-  const reports: string[] = [];
   const ofRun: Meta = mlm
     ? META
     : { ...META, predictions: null, model: { ...META.model, has: { ...META.model.has, mlm } } };
@@ -416,12 +407,9 @@ export function run(
   const arrays = profile ? profileArrays() : new Map(painted);
   const meta: Meta = profile ? profileMeta([...arrays.keys()]) : ofRun;
   if (possible) arrays.set("possible", { data: possible, shape: [LAYERS, N] });
-  const source: Source = {
+  return fakeRun(
     meta,
-    arrays,
-    live,
-    async slice(request) {
-      asked.push(request);
+    (request) => {
       if (!live) throw new SliceFailure("There is no kernel here.", "Open the notebook.");
       const {
         kind,
@@ -460,17 +448,8 @@ export function run(
       if (kind === "roles") return roles();
       throw new SliceFailure(`Unknown kind of slice: ${kind}.`);
     },
-  };
-  const state = createState({ layer: 1, head: 2, ...selection });
-  const context: RunContext = {
-    source,
-    state,
-    act: null,
-    report: (message) => reports.push(message),
-    announce: () => undefined,
-    signal: new AbortController().signal,
-  };
-  return { source, state, context, asked, reports };
+    { arrays, live, selection: { layer: 1, head: 2, ...selection } },
+  );
 }
 
 /** Let promises and the answers behind them settle. */

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { length } from "../src/figures/derive/dimensions";
 import { held } from "../src/figures/format";
 import { SliceFailure } from "../src/protocol/failure";
-import type { NdArray, Precision, Slice, SliceRequest, Source } from "../src/protocol/types";
+import type { NdArray, Precision, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
-import { createState } from "../src/state/state";
 import type { ViewHandle } from "../src/views/contract";
 import { inside } from "../src/views/inside/view";
+import { fakeRun } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -211,34 +211,23 @@ async function draw(
     has?: (request: SliceRequest) => boolean;
   } = {},
 ): Promise<State> {
-  const { live = true } = change;
-  const source: Source = {
-    meta: META,
-    arrays: new Map(),
-    live,
-    ...(change.precision === undefined ? {} : { precision: change.precision }),
-    ...(change.has === undefined ? {} : { has: change.has }),
-    async slice(request) {
-      if (change.has?.(request) === false && request.kind === "tensor")
+  const { failing, ...of } = change;
+  const run = fakeRun(
+    META,
+    (request) => {
+      if (of.has?.(request) === false && request.kind === "tensor")
         throw new SliceFailure("This tensor is not in this saved page.");
-      if (change.failing?.(request))
+      if (failing?.(request))
         throw new SliceFailure("The kernel went away.", "Run the cell again.");
       return answer(request);
     },
-  };
-  const state = createState({ view: "inside", layer: 1, head: 2, token: 1, ...selection });
-  drawn = inside(element, {
-    source,
-    state,
-    act: null,
-    report: (message) => reports.push(message),
-    announce: () => undefined,
-    signal: new AbortController().signal,
-    matrix: { get: () => null, on: () => () => undefined },
-  });
+    { ...of, selection: { view: "inside", layer: 1, head: 2, token: 1, ...selection } },
+  );
+  reports = run.reports;
+  drawn = inside(element, run.context);
   await settled();
   await settled();
-  return state;
+  return run.state;
 }
 
 const one = (selector: string): HTMLElement => {

@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Table } from "../src/figures/table";
 import { SliceFailure } from "../src/protocol/failure";
-import type { Action, Meta, NdArray, SliceRequest, Source } from "../src/protocol/types";
+import type { Meta, NdArray, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
-import { createState } from "../src/state/state";
 import type { ViewHandle } from "../src/views/contract";
 import { predictions } from "../src/views/predictions/view";
+import { fakeRun } from "./fake";
 import { settled } from "./figures-run";
 import { fieldsOf, metaOf } from "./runs";
 
@@ -83,9 +83,6 @@ function draw(
     acts?: boolean;
   } = {},
 ) {
-  const asked: SliceRequest[] = [];
-  const acts: Action[] = [];
-  const reports: string[] = [];
   const waiting: (() => void)[] = [];
   const whole = [0, N] as const;
   const base = metaOf(TEXTS, {
@@ -93,12 +90,9 @@ function draw(
     ...options.meta,
   });
   const model = { ...base.model, has: { ...base.model.has, nsp: options.nsp ?? false } };
-  const source: Source = {
-    meta: { ...base, model },
-    arrays: answer(whole),
-    live: true,
-    async slice(request, { signal } = {}) {
-      asked.push(request);
+  const run = fakeRun(
+    { ...base, model },
+    async (request, { signal }) => {
       if (options.fails?.(request)) throw new SliceFailure("The kernel is gone.");
       if (request.kind === "next_sentence") {
         const row = (values: number[]): NdArray => ({
@@ -127,28 +121,20 @@ function draw(
         arrays: answer(rows),
       };
     },
-  };
-  const state = createState(options.selection ?? {});
+    {
+      arrays: answer(whole),
+      selection: options.selection ?? {},
+      acts: options.acts !== false,
+    },
+  );
   element = document.createElement("div");
   document.body.append(element);
-  drawn = predictions(element, {
-    source,
-    state,
-    act:
-      options.acts === false
-        ? null
-        : async (action) => {
-            acts.push(action);
-          },
-    report: (message) => reports.push(message),
-    announce: () => undefined,
-    signal: new AbortController().signal,
-  });
+  drawn = predictions(element, run.context);
   const release = async (): Promise<void> => {
     waiting.shift()!();
     await settled();
   };
-  return { asked, acts, reports, release, state };
+  return { ...run, release };
 }
 
 const one = (selector: string): HTMLElement => element.querySelector(selector) as HTMLElement;

@@ -6,10 +6,10 @@ import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
 import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
-import { createState } from "../src/state/state";
-import type { ViewContext, ViewHandle } from "../src/views/contract";
+import type { ViewHandle } from "../src/views/contract";
 import { massSum } from "../src/views/sentences/data";
 import { sentences } from "../src/views/sentences/view";
+import { fakeRun } from "./fake";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -161,40 +161,30 @@ async function draw(
   groups: number[][] = GROUPS.slice(),
   kept: State | null = null,
 ): Promise<void> {
-  asked = [];
-  reports = [];
   broken = false;
-  state = kept ?? createState(selection);
-  const stage = {
-    source: {
-      meta: metaOf(TOKENS),
-      arrays:
-        mask === null
-          ? new Map()
-          : new Map([["possible", integers(Array(LAYERS * N).fill(N - 1), LAYERS, N)]]),
-      live: true,
-      async slice(request: SliceRequest) {
-        asked.push(request);
-        if (broken) throw new SliceFailure("The kernel cannot be reached.", "Run the cell again.");
-        if (request.kind === "mixing" || request.kind === "rollout") {
-          return { data: {}, arrays: new Map([["weights", array(CARRIED.flat(), N, N)]]) };
-        }
-        if (request.kind === "weights" && mask !== null) {
-          return { data: {}, arrays: new Map([["allowed", { data: mask, shape: [N, N] }]]) };
-        }
-        return answer(request, groups);
-      },
+  const possible = integers(Array(LAYERS * N).fill(N - 1), LAYERS, N);
+  const run = fakeRun(
+    metaOf(TOKENS),
+    (request) => {
+      if (broken) throw new SliceFailure("The kernel cannot be reached.", "Run the cell again.");
+      if (request.kind === "mixing" || request.kind === "rollout") {
+        return { data: {}, arrays: new Map([["weights", array(CARRIED.flat(), N, N)]]) };
+      }
+      if (request.kind === "weights" && mask !== null) {
+        return { data: {}, arrays: new Map([["allowed", { data: mask, shape: [N, N] }]]) };
+      }
+      return answer(request, groups);
     },
-    state,
-    act: null,
-    report: (message: string) => reports.push(message),
-    announce: () => undefined,
-    signal: new AbortController().signal,
-    matrix: { get: () => null, on: () => () => undefined },
-  } satisfies ViewContext;
+    {
+      arrays: new Map(mask === null ? [] : [["possible", possible]]),
+      selection,
+      ...(kept === null ? {} : { state: kept }),
+    },
+  );
+  ({ asked, reports, state } = run);
   element = document.createElement("div");
   document.body.append(element);
-  drawn = sentences(element, stage);
+  drawn = sentences(element, run.context);
   await settled();
 }
 afterEach(() => {

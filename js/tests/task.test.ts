@@ -14,9 +14,9 @@ import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
-import { createState } from "../src/state/state";
-import type { ViewContext, ViewHandle } from "../src/views/contract";
+import type { ViewHandle } from "../src/views/contract";
 import { task } from "../src/views/task/view";
+import { fakeRun } from "./fake";
 import { settled } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -162,54 +162,42 @@ async function draw(
   selection: Partial<Selection> = {},
   change: Partial<Meta> = {},
 ): Promise<void> {
-  asked = [];
-  reports = [];
-  state = createState(selection);
-  const stage = {
-    source: {
-      meta: metaOf(TOKENS, change),
-      arrays: new Map(),
-      live: true,
-      async slice(request: SliceRequest): Promise<Slice> {
-        asked.push(request);
-        if (request.kind === "first_token") {
-          const head = request.head as number | "mean";
-          const weights = [0, 1].flatMap((layer) =>
-            TOKENS.map((_, token) => firstWeight(layer, token, head)),
-          );
-          return {
-            data: { layers: [0, 1] },
-            arrays: new Map([["weights", nd(Float32Array.from(weights), 2, N)]]),
-          };
-        }
-        if (request.kind === "language") {
-          return { data: { token_word: [null, 0, 1, 1, null] }, arrays: new Map() };
-        }
-        if (request.kind === "class_gradient") {
-          const label = request.label as number;
-          const gradient = [0, 1].flatMap((layer) =>
-            TOKENS.map((_, token) => slope(label, layer, token)),
-          );
-          return {
-            data: { layers: [0, 1] },
-            arrays: new Map([["gradient", nd(Float32Array.from(gradient), 2, N)]]),
-          };
-        }
-        if (request.kind === "beside") return BESIDE;
-        if (answer instanceof SliceFailure) throw answer;
-        return answer;
-      },
+  const run = fakeRun(
+    metaOf(TOKENS, change),
+    (request) => {
+      if (request.kind === "first_token") {
+        const head = request.head as number | "mean";
+        const weights = [0, 1].flatMap((layer) =>
+          TOKENS.map((_, token) => firstWeight(layer, token, head)),
+        );
+        return {
+          data: { layers: [0, 1] },
+          arrays: new Map([["weights", nd(Float32Array.from(weights), 2, N)]]),
+        };
+      }
+      if (request.kind === "language") {
+        return { data: { token_word: [null, 0, 1, 1, null] }, arrays: new Map() };
+      }
+      if (request.kind === "class_gradient") {
+        const label = request.label as number;
+        const gradient = [0, 1].flatMap((layer) =>
+          TOKENS.map((_, token) => slope(label, layer, token)),
+        );
+        return {
+          data: { layers: [0, 1] },
+          arrays: new Map([["gradient", nd(Float32Array.from(gradient), 2, N)]]),
+        };
+      }
+      if (request.kind === "beside") return BESIDE;
+      if (answer instanceof SliceFailure) throw answer;
+      return answer;
     },
-    state,
-    act: null,
-    report: (message: string) => reports.push(message),
-    announce: () => undefined,
-    signal: new AbortController().signal,
-    matrix: { get: () => null, on: () => () => undefined },
-  } satisfies ViewContext;
+    { selection },
+  );
+  ({ asked, reports, state } = run);
   element = document.createElement("div");
   document.body.append(element);
-  drawn = task(element, stage);
+  drawn = task(element, run.context);
   await settled();
 }
 afterEach(() => {

@@ -3,11 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMatrix } from "../src/figures/matrix";
 import type { Table } from "../src/figures/table";
 import { SliceFailure } from "../src/protocol/failure";
-import type { NdArray, SliceRequest, Source } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
-import { createState } from "../src/state/state";
 import type { ViewContext } from "../src/views/contract";
 import { tree } from "../src/views/tree/view";
+import { fakeRun } from "./fake";
 import { random } from "./figures-run";
 import { metaOf } from "./runs";
 
@@ -28,7 +27,7 @@ const WEIGHTS: Float32Array[] = (() => {
 
 let element: HTMLElement;
 let drawn: ReturnType<typeof tree>;
-let stopped: AbortController;
+let stop: () => void;
 
 function draw(
   selection: Partial<Selection> = {},
@@ -38,14 +37,9 @@ function draw(
   const n = texts.length;
   const meta = metaOf(texts);
   const has = { ...meta.model.has, scores: options.scores !== "none" };
-  const asked: SliceRequest[] = [];
-  const said: string[] = [];
-  const source: Source = {
-    meta: { ...meta, model: { ...meta.model, n_layers: LAYERS, n_heads: HEADS, has } },
-    arrays: new Map<string, NdArray>(),
-    live: false,
-    async slice(request) {
-      asked.push(request);
+  const run = fakeRun(
+    { ...meta, model: { ...meta.model, n_layers: LAYERS, n_heads: HEADS, has } },
+    (request) => {
       const { kind, layer, head } = request as unknown as {
         kind: string;
         layer: number;
@@ -65,21 +59,13 @@ function draw(
       }
       return { data: {}, arrays: new Map([["weights", { data, shape }]]) };
     },
-  };
-  const state = createState({ layer: 1, head: 2, view: "tree", ...selection });
-  stopped = new AbortController();
-  const base = {
-    source,
-    state,
-    act: null,
-    report: (message: string) => said.push(message),
-    announce: (message: string) => said.push(message),
-    signal: stopped.signal,
-  };
-  const stage: ViewContext = {
-    ...base,
-    matrix: createMatrix(source, state, { ...base, busy: () => undefined }),
-  };
+    { live: false, selection: { layer: 1, head: 2, view: "tree", ...selection } },
+  );
+  const { context, source, state, asked } = run;
+  stop = run.stop;
+  const said = run.reports;
+  const events = { ...context, busy: () => undefined };
+  const stage: ViewContext = { ...context, matrix: createMatrix(source, state, events) };
   element = document.createElement("div");
   document.body.append(element);
   drawn = tree(element, stage);
@@ -113,7 +99,7 @@ beforeEach(() => {
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(null);
 });
 afterEach(() => {
-  stopped.abort();
+  stop();
   drawn.dispose();
   element.remove();
   vi.unstubAllGlobals();

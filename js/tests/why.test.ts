@@ -8,14 +8,13 @@ import { createPaint, signedOf } from "../src/frame/ribbon/paint";
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
 import type { NdArray, Slice, SliceRequest, Target } from "../src/protocol/types";
-import { createState } from "../src/state/state";
-import type { ViewContext } from "../src/views/contract";
 import { questionOf, targetFrom } from "../src/views/why/choices";
 import { bandOf, METHODS, quantile, type Trust } from "../src/views/why/data";
 import { labelsOf, strip } from "../src/views/why/strips";
 import { sumLine, sumOf } from "../src/views/why/sum";
 import { sentence, verdict } from "../src/views/why/trust";
 import { why } from "../src/views/why/view";
+import { fakeRun } from "./fake";
 import { settled } from "./figures-run";
 import { fieldsOf, metaOf } from "./runs";
 
@@ -53,9 +52,8 @@ function trustOf(comprehensiveness: number[]): Trust {
 }
 
 /** The kernel's answers; `refuse` names kinds and methods that fail. */
-function source(asked: SliceRequest[], refuse: readonly string[] = []) {
-  return async (request: SliceRequest): Promise<Slice> => {
-    asked.push(request);
+function source(refuse: readonly string[] = []) {
+  return (request: SliceRequest): Slice => {
     const {
       method,
       target = TARGET,
@@ -123,27 +121,18 @@ function source(asked: SliceRequest[], refuse: readonly string[] = []) {
 }
 
 function open(refuse: readonly string[] = [], live = true) {
-  const asked: SliceRequest[] = [];
-  const state = createState({ view: "why" });
   const element = document.createElement("div");
   document.body.replaceChildren(element);
   const paint = createPaint();
-  const problems: string[] = [];
-  const abort = new AbortController();
-  const context = {
-    source: { meta: metaOf(TEXTS), arrays: new Map(), live, slice: source(asked, refuse) },
-    state,
-    act: null,
-    matrix: { get: () => null, on: () => () => undefined },
+  const { context, asked, state, reports } = fakeRun(metaOf(TEXTS), source(refuse), {
+    live,
     paint,
-    report: (message: string) => void problems.push(message),
-    announce: () => undefined,
-    signal: abort.signal,
-  } as unknown as ViewContext;
+    selection: { view: "why" },
+  });
   const view = why(element, context);
   const part = (name: string): HTMLElement =>
     element.querySelector(`[data-aw-part="${name}"]`) as HTMLElement;
-  return { asked, state, element, paint, problems, view, part };
+  return { asked, state, element, paint, problems: reports, view, part };
 }
 
 /** Contributions come one after the other. */

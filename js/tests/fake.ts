@@ -1,0 +1,73 @@
+/** One fake source, and the context of a view around it. */
+
+import type {
+  Action,
+  Meta,
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  Source,
+} from "../src/protocol/types";
+import type { Selection, State } from "../src/state/selection";
+import { createState } from "../src/state/state";
+import type { ViewContext } from "../src/views/contract";
+
+export interface Fake {
+  readonly context: ViewContext;
+  readonly source: Source;
+  readonly state: State;
+  /** Questions in their order. */
+  readonly asked: SliceRequest[];
+  /** Failures that the reader is told. */
+  readonly reports: string[];
+  /** Words for screen readers. */
+  readonly said: string[];
+  readonly acts: Action[];
+  /** Abort the context's signal. */
+  stop(): void;
+}
+
+type Answer = (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
+interface Change extends Partial<Pick<Source, "live" | "precision" | "has">> {
+  readonly arrays?: ReadonlyMap<string, NdArray>;
+  readonly selection?: Partial<Selection>;
+  /** A state that is there already. */
+  readonly state?: State;
+  /** Whether a kernel takes actions. */
+  readonly acts?: boolean;
+  readonly paint?: ViewContext["paint"];
+}
+
+/** `answer` throws what a source rejects with. */
+export function fakeRun(meta: Meta, answer: Answer, change: Change = {}): Fake {
+  const { arrays = new Map<string, NdArray>(), live = true, precision, has } = change;
+  const asked: SliceRequest[] = [];
+  const reports: string[] = [];
+  const said: string[] = [];
+  const acts: Action[] = [];
+  const source: Source = {
+    meta,
+    arrays,
+    live,
+    ...(precision === undefined ? {} : { precision }),
+    ...(has === undefined ? {} : { has }),
+    async slice(request, options = {}) {
+      asked.push(request);
+      return answer(request, options);
+    },
+  };
+  const state = change.state ?? createState(change.selection ?? {});
+  const stopped = new AbortController();
+  const context: ViewContext = {
+    source,
+    state,
+    act: change.acts === true ? async (action) => void acts.push(action) : null,
+    report: (message) => void reports.push(message),
+    announce: (message) => void said.push(message),
+    signal: stopped.signal,
+    matrix: { get: () => null, on: () => () => undefined },
+    ...(change.paint === undefined ? {} : { paint: change.paint }),
+  };
+  return { context, source, state, asked, reports, said, acts, stop: () => stopped.abort() };
+}
