@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
     from attn_widget.influence.targets import Target, target
-    from attn_widget.model.encoder import Encoder, HeadMeans
+    from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
@@ -31,7 +31,6 @@ _HOMES = {
     "AttnWidgetError": "attn_widget.errors",
     "Comparison": "attn_widget.comparison",
     "Encoder": "attn_widget.model.encoder",
-    "HeadMeans": "attn_widget.model.encoder",
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
     "Target": "attn_widget.influence.targets",
@@ -59,7 +58,6 @@ __all__ = [
     "AttnWidgetError",
     "Comparison",
     "Encoder",
-    "HeadMeans",
     "ManyComparisons",
     "Profile",
     "Target",

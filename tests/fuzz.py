@@ -193,7 +193,7 @@ class World:
         return tiny_models.build("bert")
 
     @cached_property
-    def means(self) -> aw.HeadMeans:
+    def means(self) -> Any:
         return aw.head_means(["Cats purr."], model=self.tiny, progress=False)
 
     @cached_property
@@ -407,6 +407,13 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "tau": one_of(0.01, "uniform"),
     "mean_head": one_of(True, False),
     "seed": one_of(0, 1),
+    "by": one_of("previous", "sample"),
+    "k": one_of(1, 3),
+    "lowest": one_of(False, True),
+    "read": one_of(None),
+    "examples.texts": one_of(None, ["Cats purr.", TEXT]),
+    "examples.model": lambda w: [w.tiny],
+    "matrix": lambda w: [w.weights[0, 0]],
     "token": one_of(1, 2),
     "top_k": one_of(1, 3),
     "depth": one_of(1, 2),

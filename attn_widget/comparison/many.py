@@ -26,7 +26,8 @@ from attn_widget.checks import (
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
 from attn_widget.corpus import statistics
-from attn_widget.corpus.run import KEEP_EVERY, fingerprint
+from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.run import KEEP_EVERY
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.host.frames import dataframe

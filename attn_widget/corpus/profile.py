@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_kind, check_path, check_seed
+from attn_widget.analysis.texts import analyze
+from attn_widget.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_kind,
+    check_path,
+    check_seed,
+    check_several,
+    index_in,
+)
 from attn_widget.corpus import statistics
+from attn_widget.corpus.examples import SAMPLE, ReadTexts, chosen, link_of, sampled
+from attn_widget.corpus.identity import digest_of, fingerprint
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
+from attn_widget.model.tokenizing import check_text
 
 KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 
@@ -35,6 +49,8 @@ class Profile:
         ``keys``, ``model``, ``revision``, ``tagger``, ``n_texts`` (asked for), ``versions`` ...
     seed : int
         Of the bootstrap.
+    read : ReadTexts, optional
+        The texts, for `examples`; they are neither saved nor pickled.
 
     Attributes
     ----------
@@ -46,17 +62,25 @@ class Profile:
         With special tokens.
     """
 
-    def __init__(self, rows: Rows, meta: dict[str, Any], seed: int = 0) -> None:
+    def __init__(
+        self, rows: Rows, meta: dict[str, Any], seed: int = 0, read: ReadTexts | None = None
+    ) -> None:
         check_kind(
             rows, Rows, "rows", "profile(texts) makes a Profile, Profile.load(path) reads one."
         )
         check_kind(
             meta, dict, "meta", "profile(texts) makes a Profile, Profile.load(path) reads one."
         )
+        if read is not None:
+            check_kind(read, ReadTexts, "read", "profile(texts) makes a Profile with its texts.")
         self.index, self.n_tokens, self.figures = rows.index, rows.n_tokens, rows.figures
         self._digests = rows.digests
         self.meta = meta
         self.seed = check_seed(seed)
+        self._read = read
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_read": None}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -111,8 +135,7 @@ class Profile:
         ----------
         Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
         """
-        digests = self.index.astype(np.uint64) if self._digests is None else self._digests
-        low, high = statistics.bootstrap(self.figures, self.seed, digests)
+        low, high = statistics.bootstrap(self.figures, self.seed, self._hashes)
         return {key: (low[k], high[k]) for k, key in enumerate(self.keys)}
 
     def roles(self, seed: int | None = None) -> Roles:
@@ -134,6 +157,80 @@ class Profile:
         means = {key: self.mean[key] for key in specialization.KEYS}
         zscores = {key: specialization.standardize(values) for key, values in means.items()}
         return head_roles(zscores, seed)
+
+    def examples(
+        self,
+        layer: int,
+        head: int,
+        by: str = "confidence_max",
+        k: int = 10,
+        *,
+        lowest: bool = False,
+        texts: Sequence[str] | None = None,
+        model: Any = None,
+    ) -> Any:
+        """The texts in which a figure of a head is largest, with the head's strongest link in each (needs pandas).
+
+        Parameters
+        ----------
+        layer, head : int
+        by : str
+            One of `keys`, or ``"sample"``: texts drawn alike, by their hashes and the profile's seed.
+        k : int
+            How many texts.
+        lowest : bool
+            Those with the smallest figures instead.
+        texts, model : optional
+            What the profile was made of; only for one that was loaded from a file.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``index`` (place of the text), ``text``, ``value`` (of ``by``), and the largest weight between
+            two words, for ``previous``, ``next`` and ``self`` between a word and that one: ``query, key,
+            query_token, key_token, weight``. Texts without the figure are left out; the choice does not
+            depend on the order of the texts.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No such layer, head or figure; texts or a model that the profile was not made of, or none.
+        NotAvailableError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> from attn_widget import profile
+        >>> p = profile(["Cats purr.", "The dog saw the cat in Paris."], progress=False)
+        >>> p.examples(2, 3, by="previous", k=1)[["index", "query_token", "key_token"]].values.tolist()
+        [[0, '.', '##rr']]
+        """
+        layer, head = index_in(layer, self.n_layers, "layer"), index_in(head, self.n_heads, "head")
+        by = check_choice(by, "by", (*self.keys, SAMPLE))
+        k = check_count(k, "k", 1)
+        lowest = check_flag(lowest, "lowest")
+        read = self._texts_of(texts, model)
+        if by == SAMPLE:
+            rows = sampled(self._hashes, self.seed, k)
+            values = np.full(self.n_texts, np.nan, np.float32)
+        else:
+            values = self.figures[:, self.keys.index(by), layer, head]
+            rows = chosen(values, self._hashes, k, lowest=lowest)
+        found: list[dict[str, Any]] = []
+        for row in rows:
+            place = int(self.index[row])
+            analysis = analyze(
+                read.texts[place],
+                model=read.encoder,
+                tagger=None,
+                truncation=read.truncation,
+                progress=False,
+            )
+            link = link_of(analysis, layer, head, by)
+            found.append(
+                {"index": place, "text": read.texts[place], "value": float(values[row]), **link}
+            )
+        return dataframe(found)
 
     def to_dataframe(self) -> Any:
         """One row for each figure of each head (needs pandas).
@@ -197,6 +294,37 @@ class Profile:
                 "Call profile(texts, resume=folder) with its folder to finish it.",
             )
         return cls(rows, meta, int(meta.pop("seed")))
+
+    @property
+    def _hashes(self) -> NDArray[np.uint64]:
+        """A number for each text; its place in files of earlier versions."""
+        return self.index.astype(np.uint64) if self._digests is None else self._digests
+
+    def _texts_of(self, texts: Sequence[str] | None, model: Any) -> ReadTexts:
+        from attn_widget.model.loading import load
+
+        if texts is None and model is None:
+            if self._read is None:
+                raise InputError(
+                    "This profile was loaded from a file, which has no texts.",
+                    "Pass texts= and model=, those that it was made of.",
+                )
+            return self._read
+        given: Sequence[str] = () if self._read is None else self._read.texts
+        if texts is not None:
+            several = check_several(texts, "texts", "str")
+            given = [check_text(one, f"text {k}") for k, one in enumerate(several)]
+        if not given or digest_of(given) != self.meta["texts"]:
+            raise InputError(
+                "texts are not those that the profile was made of.", "Pass the same list."
+            )
+        encoder = load(model, progress=False)
+        if fingerprint(encoder.network) != self.meta["weights"]:
+            raise InputError(
+                f"model is {encoder.name}, and the profile was made with {self.model} or other weights.",
+                "Pass the same model.",
+            )
+        return ReadTexts(given, encoder, bool(self.meta["truncation"]))
 
     def _named(self, figures: NDArray[Any]) -> dict[str, NDArray[Any]]:
         return dict(zip(self.keys, figures, strict=True))

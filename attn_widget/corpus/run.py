@@ -13,6 +13,8 @@ import numpy as np
 
 from attn_widget._version import __version__
 from attn_widget.checks import check_choice, check_flag, check_path, check_seed, is_iterable, listed
+from attn_widget.corpus.examples import ReadTexts
+from attn_widget.corpus.identity import digest_of, fingerprint
 from attn_widget.corpus.profile import KEYS, Profile
 from attn_widget.corpus.sources import is_source, read_texts
 from attn_widget.corpus.storage import Parts, Rows, join
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
 
 KEEP_EVERY = 20.0  # seconds of work that a crash may cost
-FINGERPRINT = 64  # values at each end of a weight tensor that tell two checkpoints apart
 
 
 class ProfileError(InputError):
@@ -131,6 +132,7 @@ def profile(
     meta = _meta(encoder, given, tagger_name, truncation)
     if failed:
         meta["failed"] = failed
+    read = ReadTexts(given, encoder, truncation)
     parts = None if folder is None else Parts(folder, meta)
     done: list[Rows] = [] if parts is None else list(parts.done)
     finished = {int(k) for rows in done for k in rows.index}
@@ -166,7 +168,7 @@ def profile(
                 figures = _figures(encoder, given[k], tagger, truncation)
             except Exception as error:
                 keep()
-                so_far = Profile(_joined(done, given), meta, seed) if done else None
+                so_far = Profile(_joined(done, given), meta, seed, read) if done else None
                 raise _stopped(k, given[k], error, so_far, resume) from error
             fresh.append((k, lengths[k], figures))
             bar.update(lengths[k])
@@ -175,7 +177,7 @@ def profile(
     finally:
         bar.close()
         keep()
-    return Profile(_joined(done, given), meta, seed)
+    return Profile(_joined(done, given), meta, seed, read)
 
 
 def _joined(done: Sequence[Rows], texts: Sequence[str]) -> Rows:
@@ -248,10 +250,6 @@ def _meta(
     encoder: Encoder, texts: Sequence[str], tagger: str | None, truncation: bool
 ) -> dict[str, Any]:
     """Settings that the figures depend on."""
-    digest = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return {
         "keys": list(KEYS),
         "model": encoder.name,
@@ -260,18 +258,6 @@ def _meta(
         "tagger": tagger,
         "truncation": truncation,
         "n_texts": len(texts),
-        "texts": digest.hexdigest(),
+        "texts": digest_of(texts),
         "attn_widget": __version__,
     }
-
-
-def fingerprint(model: Any) -> str:
-    """A checkpoint of the same name and other weights has another one."""
-    digest = hashlib.sha256()
-    for name, weights in model.named_parameters():
-        flat = weights.detach().reshape(-1)
-        ends = (flat[:FINGERPRINT], flat[-FINGERPRINT:])
-        digest.update(name.encode())
-        for end in ends:
-            digest.update(end.float().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]

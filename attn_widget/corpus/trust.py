@@ -24,7 +24,8 @@ from attn_widget.checks import (
     check_several,
     shown,
 )
-from attn_widget.corpus.run import KEEP_EVERY, fingerprint
+from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.run import KEEP_EVERY
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError

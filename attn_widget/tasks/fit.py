@@ -207,7 +207,7 @@ def fit_classifier(
     tokenizer = tokenizer_for(found)
     store = None
     if folder is not None:
-        from attn_widget.corpus.run import fingerprint
+        from attn_widget.corpus.identity import fingerprint
         from attn_widget.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {

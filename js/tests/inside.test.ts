@@ -318,12 +318,12 @@ describe("the target by layer", () => {
 
   it("is that of the first word that the text proposes, with the chosen layer marked", async () => {
     const state = await draw({ layer: 1 });
-    expect(lens().querySelector("caption")?.textContent).toMatch(/^Rank of word 7 at .* 2 as each/);
+    expect(lens().textContent).toMatch(/^Probability and rank of word 7 at .* 2 as each/);
     expect(lens().textContent).toContain("900");
-    expect(lens().querySelector(".is-marked")?.textContent).toBe("L1");
+    expect(lens().querySelector(".is-marked")?.textContent).toBe("L130%#4");
     state.set({ layer: 3 });
     await settled();
-    expect(lens().querySelector(".is-marked")?.textContent).toBe("L3");
+    expect(lens().querySelector(".is-marked")?.textContent).toBe("L370%#1");
   });
 
   it("follows the target of the view Why, and goes where there is none to read", async () => {

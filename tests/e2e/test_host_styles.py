@@ -25,7 +25,7 @@ from tests.e2e.views import READY
 
 TEXT = "The cat sat on the mat. It was tired."
 TEXTS = [TEXT, "Paris is the capital of France.", "She gave him the book because he asked."]
-PATIENCE = 8
+PATIENCE = 16
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
 # What follows from where a widget lies on its page, not from a rule.
 PLACED = ("perspective-origin", "transform-origin")
@@ -109,7 +109,7 @@ STEPS: dict[str, Callable[[Locator], None]] = {
 
 def settle(page: Page) -> None:
     page.wait_for_function(READY)
-    page.wait_for_timeout(700)  # motion is under 250 ms, a held place 600
+    page.wait_for_timeout(350)  # motion is under 250 ms; a place held longer is compared again
 
 
 def differences(host: Locator, bare: Locator) -> list[str]:

@@ -49,7 +49,7 @@ def check_numbers(page: Page, analysis: aw.Analysis) -> None:
     ]
     np.testing.assert_allclose(values, strongest, rtol=1e-6)
     lens = analysis.logit_lens(TARGET)
-    levels = page.locator('[data-aw-part="lens"] .aw-lens-levels [data-aw-value]')
+    levels = page.locator('[data-aw-part="lens"] .aw-lens-layers [data-aw-value]')
     agree(levels, lens.probabilities, rtol=1e-6)
 
 
@@ -59,7 +59,7 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     choose(page, "why")
     check_numbers(page, widget.analysis)
     choose(page, "inside")
-    levels = page.locator('[data-aw-part="inside-lens"] .aw-lens-levels [data-aw-value]')
+    levels = page.locator('[data-aw-part="inside-lens"] .aw-lens-layers [data-aw-value]')
     agree(levels, widget.analysis.logit_lens(TARGET).probabilities, rtol=1e-6)
     choose(page, "why")
     # The ribbon has the same numbers.

@@ -10,6 +10,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.model.encoder import HeadMeans
 from tests.unit import tiny_models
 from tests.unit.test_head_effects import CLOSE, analysis, unshared
 
@@ -22,7 +23,7 @@ def run(request: pytest.FixtureRequest) -> Any:
     return analysis(request.param)
 
 
-def means_of(a: Any) -> aw.HeadMeans:
+def means_of(a: Any) -> HeadMeans:
     encoder = a.run.encoder
     return aw.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
 

@@ -1,7 +1,7 @@
 /** Below the map: the target by layer, that of Why or the first word that the text proposes. */
 
 import { h } from "../../draw/dom";
-import { lensTable } from "../../draw/lens/lens";
+import { lensPanel } from "../../draw/lens/lens";
 import { tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { askLens, askTargets } from "../../figures/targets";
@@ -36,7 +36,7 @@ export function targetLens({ source, state, signal }: ViewContext): TargetLens {
       const lens = target && (await askLens(source, target, wanted));
       if (wanted.aborted) return;
       element.hidden = lens === undefined;
-      if (lens) element.replaceChildren(lensTable(lens, placeOf(target?.position), layer));
+      if (lens) element.replaceChildren(lensPanel(lens, placeOf(target?.position), layer));
     } catch {
       // A class, a head that cannot be taken by itself, a page that did not record it: nothing of the map is wrong.
       if (!wanted.aborted) element.hidden = true;

@@ -2,7 +2,7 @@
 
 import type { Mode } from "../../draw/color/ramp";
 import { h } from "../../draw/dom";
-import { lensTable } from "../../draw/lens/lens";
+import { lensPanel } from "../../draw/lens/lens";
 import { fillWhenAnswered } from "../../draw/wait";
 import { askLens, type Described } from "../../figures/targets";
 import type { ViewContext } from "../contract";
@@ -78,7 +78,7 @@ export function createPanels(context: ViewContext, mode: () => Mode): Panels {
       askLens(source, of.target, signal)
         .then((found) => {
           if (signal.aborted) return;
-          lens.replaceChildren(title("Layer by layer"), lensTable(found, ""));
+          lens.replaceChildren(title("Layer by layer"), lensPanel(found, ""));
         })
         .catch(() => undefined); // some heads cannot be taken by themselves: that says nothing of the target
     },
