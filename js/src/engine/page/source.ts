@@ -40,6 +40,8 @@ const UNKNOWN = "[UNK]";
 export interface About {
   readonly model: ModelMeta;
   readonly versions: Readonly<Record<string, string>>;
+  /** Views that a page offers; all of them where left out. */
+  readonly views?: readonly string[];
   /** Ids of the tokens that stand for a hidden and for an unknown one. */
   readonly ids: { readonly mask: number; readonly unknown: number };
 }
@@ -119,6 +121,7 @@ export class EngineSource implements Source {
       heads_off: [],
       unknown: mostly ? { count, tokens: own.length, text: UNKNOWN } : null,
       profile: null,
+      ...savedViews(about),
       metrics: { keys: METRIC_KEYS, tau: TAU, scale: metricScale(n, TAU) },
       thumb: Math.min(n, 24),
       predictions: { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
@@ -411,6 +414,14 @@ export class EngineSource implements Source {
     return { data, arrays };
   }
 }
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** The entry `snapshot` of a page that offers some of the views. */
+const savedViews = ({ views, model }: About): Pick<Meta, "snapshot"> =>
+  views === undefined
+    ? {}
+    : { snapshot: { views, layers: upTo(model.n_layers), heads: upTo(model.n_heads) } };
 
 function within(name: string, value: number, size: number): void {
   if (!Number.isInteger(value) || value < 0 || value >= size)
