@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
 import { type Engine, openEngine } from "../src/engine/client";
@@ -8,7 +9,9 @@ import { quartiles } from "../src/engine/page/metrics";
 import { select } from "../src/engine/page/select";
 import { type About, EngineSource, specialIds } from "../src/engine/page/source";
 import { Turns } from "../src/engine/page/turns";
-import type { Meta, SliceRequest, TypedArray } from "../src/protocol/types";
+import { createTyping } from "../src/engine/page/typing";
+import { unpackWeights } from "../src/engine/page/weights";
+import type { Activity, Meta, SliceRequest, TypedArray } from "../src/protocol/types";
 
 interface Written {
   shape: number[];
@@ -180,6 +183,55 @@ describe("a source of the engine", () => {
     await expect(asked).rejects.toMatchObject({ name: "AbortError" });
     expect(done).toEqual([1, 2]);
   });
+});
+
+describe("typing", () => {
+  const setUp = () => {
+    const shown: string[] = [];
+    const told: Activity[] = [];
+    const host = {
+      show: ({ meta }: EngineSource) => void shown.push(meta.text),
+      activity: (activity: Activity) => void told.push(activity),
+    };
+    return { shown, told, typing: createTyping(turns, about, host, { text: "cab" }) };
+  };
+
+  test("runs the latest text, and none that it overtook", async () => {
+    const { shown, typing } = setUp();
+    await Promise.all(["a", "a b", "a b c", "a b c d"].map((text) => typing.type({ text })));
+    expect(shown).toEqual(["a", "a b c d"]);
+  });
+
+  test("keeps the picture of a text that runs, and says why the next does not", async () => {
+    const { shown, told, typing } = setUp();
+    await typing.type({ text: "a" });
+    await typing.type({ text: "a ".repeat(30) });
+    expect(shown).toEqual(["a"]);
+    expect(told.at(-1)).toMatchObject({ status: "error" });
+    expect(told.at(-1)!.error!.message).toMatch(/more than 24 tokens/);
+    await typing.type({ text: "a b" });
+    expect(shown).toEqual(["a", "a b"]);
+    expect(told.at(-1)).toMatchObject({ status: "ready", error: null });
+  });
+
+  test("remembers what was run on purpose, and refuses other actions", async () => {
+    const { told, typing } = setUp();
+    await typing.act({ kind: "run", text: "a b" });
+    await typing.act({ kind: "run", text: "cab" });
+    await typing.act({ kind: "cancel" });
+    expect(told.at(-1)!.history.map(({ text }) => text)).toEqual(["cab", "a b"]);
+    await expect(typing.act({ kind: "mask", tokens: [1] })).rejects.toThrow("runs texts");
+  });
+});
+
+test("a page's weights come out of their planes, or not at all", async () => {
+  const pack = (planes: string) => deflateRawSync(Buffer.from(planes)).toString("base64");
+  const text = async (packed: string) => Buffer.from(await unpackWeights(packed)).toString();
+  expect(await text(pack("abcAB"))).toBe("aAbBc");
+  expect(await text(pack("abAB"))).toBe("aAbB");
+  const whole = pack("x".repeat(50) + Math.PI);
+  for (const cut of [whole.slice(0, 12), "", "?"])
+    await expect(unpackWeights(cut)).rejects.toMatchObject({ code: "truncated" });
 });
 
 test("ranks are those of the sorted values", () => {
