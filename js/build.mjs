@@ -7,7 +7,8 @@
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
- * engine.js      the model's engine with its kernels, without weights; no page holds it yet
+ * engine.js      the model's engine with its kernels, without weights
+ * live.js        what pages with an engine get in place of standalone.js; nothing public writes one yet
  *
  * and THIRD-PARTY-LICENSES.txt at the top of the checkout: the licenses of the npm packages that are bundled.
  */
@@ -108,11 +109,13 @@ const alone = await text({
   entryPoints: [join(root, "src", "standalone.ts")],
   format: "iife",
 });
+const typed = await text({ entryPoints: [join(root, "src", "live.ts")], format: "iife" });
 // Every copy carries the notices: whole in what is compressed and in saved pages, in a line where a notebook stores it.
 const notices = noticesOf(packages);
 const common = notices.comment + code.common;
 const rest = notices.comment + code.rest;
 const standalone = notices.comment + alone;
+const live = notices.comment + typed;
 // The core stands in a function: called on the main thread, or its source started in a worker.
 const core = await text({
   entryPoints: [join(root, "src", "engine", "core.ts")],
@@ -165,6 +168,7 @@ for (const name of ["output.js", "height.js"]) {
 }
 writeFileSync(join(out, "standalone.js"), standalone);
 writeFileSync(join(out, "engine.js"), engine);
+writeFileSync(join(out, "live.js"), live);
 writeFileSync(join(out, "widget.css"), first + middle + last);
 console.log(
   `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
@@ -178,7 +182,7 @@ for (const [file, code, limit] of [
   if (code.length > limit)
     throw new Error(`${file} has ${code.length} bytes; the limit is ${limit}.`);
 }
-for (const [module, code] of Object.entries({ common, script, rest, standalone, engine })) {
+for (const [module, code] of Object.entries({ common, script, rest, standalone, engine, live })) {
   if (/\bdefine\.amd\b|https?:\/\/(?!www\.w3\.org\/)/.test(code)) {
     throw new Error(`${module} names a module loader or an outside address.`);
   }

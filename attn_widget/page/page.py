@@ -31,6 +31,8 @@ POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "
     "font-src data:; base-uri 'none'; form-action 'none'"
 )
+# Of pages with an engine: WebAssembly, in a worker made of the page's own script.
+COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
 PAGE_CSS = """
 :root { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
@@ -113,12 +115,22 @@ def write_page(
     return target
 
 
-def page_parts(runs: Iterable[SavedRun], title: str, layout: Layout) -> Iterator[bytes]:
-    """The page, piece by piece: one run at a time is in memory."""
-    script, style = bundle("standalone.js"), bundle("widget.css") + PAGE_CSS
-    if "</script" in script.lower() or "</style" in style.lower():
+def page_parts(
+    runs: Iterable[SavedRun], title: str, layout: Layout, model: bytes | None = None
+) -> Iterator[bytes]:
+    """The page, piece by piece: one run at a time is in memory.
+
+    ``model``: weights in base64 (`attn_widget.page.engine.live`); the page then runs what is typed.
+    """
+    names = ("standalone.js",) if model is None else ("engine.js", "live.js")
+    scripts, style = [bundle(name) for name in names], bundle("widget.css") + PAGE_CSS
+    if any("</script" in script.lower() for script in scripts) or "</style" in style.lower():
         raise RuntimeError("the built page would end its own element")
-    policy = POLICY.format(scripts=hash_of(script), styles=hash_of(style))
+    hashes = " ".join(map(hash_of, scripts))
+    if model is None:
+        policy = POLICY.format(scripts=hashes, styles=hash_of(style))
+    else:
+        policy = POLICY.format(scripts=hashes + COMPILES, styles=hash_of(style)) + WORKS
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
@@ -136,7 +148,10 @@ def page_parts(runs: Iterable[SavedRun], title: str, layout: Layout) -> Iterator
             yield opening.encode() + deflate(chunk) + b"</script>\n"
     index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
-    yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
+    if model is not None:
+        yield b'<script type="text/plain" id="aw-weights">' + model + b"</script>\n"
+    yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
+    yield b"</body>\n</html>\n"
 
 
 def hash_of(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from attn_widget.errors import NotAvailableError
 from attn_widget.page.engine.packing import MAGIC, pack_model
 from tests.engine_parity import compare, parity_texts, run_engine
-from tests.golden import make_engine
+from tests.golden import make_engine, make_engine_source
 
 
 def test_sixty_texts_give_the_kernels_figures(tmp_path: Path) -> None:
@@ -42,6 +42,25 @@ def test_the_page_is_tested_with_the_file_and_the_lines_of_today(tmp_path: Path)
     assert base64.b64encode(pack_model(tmp_path)).decode() == then["file"]
     lines = make_engine.tokenized([entry["text"] for entry in then["lines"]])
     assert json.loads(json.dumps(lines)) == then["lines"]
+
+
+def test_the_source_is_tested_with_the_slices_of_today() -> None:
+    then = json.loads(make_engine_source.PATH.read_text())
+    now = json.loads(json.dumps(make_engine_source.golden()))
+    assert same(now, then), (
+        "run python -m tests.golden.make_engine_source, and look at the difference"
+    )
+
+
+def same(now: object, then: object) -> bool:
+    """Equal, but for the last digits of numbers."""
+    if isinstance(now, float) and isinstance(then, (int, float)):
+        return now == pytest.approx(then, rel=1e-4, abs=1e-5, nan_ok=True)
+    if isinstance(now, list) and isinstance(then, list):
+        return len(now) == len(then) and all(map(same, now, then))
+    if isinstance(now, dict) and isinstance(then, dict):
+        return now.keys() == then.keys() and all(same(now[key], then[key]) for key in now)
+    return now == then
 
 
 def test_a_packed_file_is_laid_out_for_simd(tmp_path: Path) -> None:

@@ -1,0 +1,250 @@
+import { readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "vitest";
+import { compileKernels } from "../engine/compile.mjs";
+import { type Engine, openEngine } from "../src/engine/client";
+import { openSession, serve } from "../src/engine/core";
+import { best } from "../src/engine/page/logits";
+import { quartiles } from "../src/engine/page/metrics";
+import { select } from "../src/engine/page/select";
+import { type About, EngineSource, specialIds } from "../src/engine/page/source";
+import { Turns } from "../src/engine/page/turns";
+import { createTyping } from "../src/engine/page/typing";
+import { unpackWeights } from "../src/engine/page/weights";
+import type { Activity, Meta, SliceRequest, TypedArray } from "../src/protocol/types";
+
+interface Written {
+  shape: number[];
+  data: (number | null)[];
+}
+interface Answered {
+  request: SliceRequest;
+  data?: Record<string, unknown>;
+  arrays?: Record<string, Written>;
+  error?: string;
+  hint?: string;
+}
+interface Golden {
+  meta: Meta;
+  arrays: Record<string, Written>;
+  slices: Answered[];
+}
+
+const read = (name: string): string =>
+  readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "utf8");
+// Written by Python (tests/golden/make_engine_source.py), with PyTorch; NaN is no JSON.
+const golden: Golden[] = JSON.parse(read("engine_source.json").replaceAll("NaN", "null"));
+const { file } = JSON.parse(read("engine.json")) as { file: string };
+
+let turns: Turns;
+let engine: Engine;
+let about: About;
+
+beforeAll(async () => {
+  const kernels = await compileKernels();
+  const bytes = new Uint8Array(Buffer.from(file, "base64"));
+  engine = await openEngine(() => ({ serve, openSession }), kernels, bytes);
+  turns = new Turns(engine);
+  about = { model: golden[0]!.meta.model, versions: {}, ids: await specialIds(turns) };
+}, 60_000);
+
+/** Logits may differ by 1e-4, thumbnails by one of 255 levels, all else by 1e-5, relative above 1. */
+function limit(name: string): number {
+  if (name === "thumbs") return 1;
+  return /logit|log_sum_exp|^exp$|^sum$/.test(name) ? 1e-4 : 1e-5;
+}
+
+function expectClose(name: string, found: ArrayLike<number>, expected: readonly unknown[]): void {
+  expect(found.length, name).toBe(expected.length);
+  expected.forEach((value, i) => {
+    const own = found[i] as number;
+    if (value === null) expect(own, name).toBeNaN();
+    else {
+      const size = Math.max(1, Math.abs(value as number));
+      expect(Math.abs(own - (value as number)), `${name}[${i}]`).toBeLessThanOrEqual(
+        limit(name) * size,
+      );
+    }
+  });
+}
+
+/** Equal, but for numbers, which may differ by 1e-4 of the larger ones. */
+function expectAlike(found: unknown, expected: unknown, where: string): void {
+  if (typeof expected === "number") expectClose("logit", [found as number], [expected]);
+  else if (typeof expected === "object" && expected !== null) {
+    expect(Object.keys(found as object).sort(), where).toEqual(Object.keys(expected).sort());
+    for (const [key, value] of Object.entries(expected)) {
+      expectAlike((found as Record<string, unknown>)[key], value, `${where}.${key}`);
+    }
+  } else expect(found, where).toEqual(expected);
+}
+
+function expectArrays(
+  found: ReadonlyMap<string, { data: TypedArray; shape: readonly number[] }>,
+  expected: Record<string, Written>,
+): void {
+  expect([...found.keys()].sort()).toEqual(Object.keys(expected).sort());
+  for (const [name, { data, shape }] of Object.entries(expected)) {
+    expect(found.get(name)!.shape, name).toEqual(shape);
+    expectClose(name, found.get(name)!.data, data);
+  }
+}
+
+describe.each(golden)("$meta.text", ({ meta, arrays, slices }) => {
+  test("paints what the kernel paints", async () => {
+    const source = await EngineSource.open(turns, about, meta);
+    const { selected, versions, ...own } = source.meta;
+    expect({ selected, versions }).toEqual({ selected: null, versions: {} });
+    expectAlike(own, meta, "meta");
+    expectArrays(source.arrays, arrays);
+  });
+
+  test("answers what the kernel answers, also after another text", async () => {
+    const source = await EngineSource.open(turns, about, meta);
+    await EngineSource.open(turns, about, { text: "z y" });
+    for (const { request, data, arrays: expected, error, hint } of slices) {
+      const answer = source.slice(request);
+      if (error !== undefined) {
+        const failed = await answer.then(
+          () => null,
+          (reason: unknown) => reason,
+        );
+        expect(failed, JSON.stringify(request)).toMatchObject({ name: "SliceFailure" });
+        if (request.kind === "next_sentence")
+          expect(failed).toMatchObject({ message: error, hint });
+        continue;
+      }
+      const found = await answer;
+      expectAlike(found.data, data, JSON.stringify(request));
+      expectArrays(found.arrays, expected!);
+    }
+  });
+});
+
+describe("a source of the engine", () => {
+  test("answers questions that are asked at once, each about its own text", async () => {
+    const [first, third] = [golden[0]!, golden[2]!];
+    const sources = await Promise.all(
+      [first, third].map(({ meta }) => EngineSource.open(turns, about, meta)),
+    );
+    const asked = sources.flatMap((source, i) =>
+      [first, third]
+        [i]!.slices.filter(({ error }) => error === undefined)
+        .map(async ({ request, arrays }) => ({ found: await source.slice(request), arrays })),
+    );
+    for (const { found, arrays } of await Promise.all(asked)) expectArrays(found.arrays, arrays!);
+  });
+
+  test("says what is wrong with a text, and answers the last one on", async () => {
+    const { meta, slices } = golden[0]!;
+    const source = await EngineSource.open(turns, about, meta);
+    await expect(EngineSource.open(turns, about, { text: " \n" })).rejects.toMatchObject({
+      name: "SliceFailure",
+      hint: "Give at least one word.",
+    });
+    const long = "a ".repeat(23);
+    await expect(EngineSource.open(turns, about, { text: long })).rejects.toMatchObject({
+      name: "SliceFailure",
+      message: "The text has more than 24 tokens, the most that the model reads. Shorten it.",
+    });
+    const { request, arrays } = slices.find(({ request: { kind } }) => kind === "scores")!;
+    expectArrays((await source.slice(request)).arrays, arrays!);
+  });
+
+  test("leaves to a kernel what it cannot compute", async () => {
+    const source = await EngineSource.open(turns, about, golden[0]!.meta);
+    for (const request of [
+      { kind: "roles" },
+      { kind: "language" },
+      { kind: "class_gradient", label: 0, head: 0 },
+      { kind: "tensor", name: "ffn_activation", layer: 0 },
+    ] as SliceRequest[]) {
+      await expect(source.slice(request)).rejects.toMatchObject({
+        name: "SliceFailure",
+        hint: "It needs a kernel: open the text in a notebook.",
+      });
+    }
+  });
+
+  test("leaves masked predictions that nobody waits for", async () => {
+    const source = await EngineSource.open(turns, about, golden[0]!.meta);
+    const stop = new AbortController();
+    const done: number[] = [];
+    const asked = source.slice(
+      { kind: "predictions", mode: "masked", top_k: 2 },
+      {
+        signal: stop.signal,
+        progress: (count) => {
+          done.push(count);
+          if (count === 2) stop.abort();
+        },
+      },
+    );
+    await expect(asked).rejects.toMatchObject({ name: "AbortError" });
+    expect(done).toEqual([1, 2]);
+  });
+});
+
+describe("typing", () => {
+  const setUp = () => {
+    const shown: string[] = [];
+    const told: Activity[] = [];
+    const host = {
+      show: ({ meta }: EngineSource) => void shown.push(meta.text),
+      activity: (activity: Activity) => void told.push(activity),
+    };
+    return { shown, told, typing: createTyping(turns, about, host, { text: "cab" }) };
+  };
+
+  test("runs the latest text, and none that it overtook", async () => {
+    const { shown, typing } = setUp();
+    await Promise.all(["a", "a b", "a b c", "a b c d"].map((text) => typing.type({ text })));
+    expect(shown).toEqual(["a", "a b c d"]);
+  });
+
+  test("keeps the picture of a text that runs, and says why the next does not", async () => {
+    const { shown, told, typing } = setUp();
+    await typing.type({ text: "a" });
+    await typing.type({ text: "a ".repeat(30) });
+    expect(shown).toEqual(["a"]);
+    expect(told.at(-1)).toMatchObject({ status: "error" });
+    expect(told.at(-1)!.error!.message).toMatch(/more than 24 tokens/);
+    await typing.type({ text: "a b" });
+    expect(shown).toEqual(["a", "a b"]);
+    expect(told.at(-1)).toMatchObject({ status: "ready", error: null });
+  });
+
+  test("remembers what was run on purpose, and refuses other actions", async () => {
+    const { told, typing } = setUp();
+    await typing.act({ kind: "run", text: "a b" });
+    await typing.act({ kind: "run", text: "cab" });
+    await typing.act({ kind: "cancel" });
+    expect(told.at(-1)!.history.map(({ text }) => text)).toEqual(["cab", "a b"]);
+    await expect(typing.act({ kind: "mask", tokens: [1] })).rejects.toThrow("runs texts");
+  });
+});
+
+test("a page's weights come out of their planes, or not at all", async () => {
+  const pack = (planes: string) => deflateRawSync(Buffer.from(planes)).toString("base64");
+  const text = async (packed: string) => Buffer.from(await unpackWeights(packed)).toString();
+  expect(await text(pack("abcAB"))).toBe("aAbBc");
+  expect(await text(pack("abAB"))).toBe("aAbB");
+  const whole = pack("x".repeat(50) + Math.PI);
+  for (const cut of [whole.slice(0, 12), "", "?"])
+    await expect(unpackWeights(cut)).rejects.toMatchObject({ code: "truncated" });
+});
+
+test("ranks are those of the sorted values", () => {
+  let seed = 1;
+  const random = () => {
+    seed = (seed * 16_807) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  for (let size = 1; size < 60; size++) {
+    const values = Float32Array.from({ length: size }, () => Math.floor(random() * 20) / 20);
+    const ranks = [...values.keys()];
+    expect(select(values, ranks)).toEqual([...values].sort((a, b) => a - b));
+  }
+  expect(quartiles(Float32Array.of(4, 1, 3, 2))).toEqual([1.75, 2.5, 3.25]);
+  expect(best(Float32Array.of(1, 3, 2, 3), 3)).toEqual([1, 3, 2]);
+});

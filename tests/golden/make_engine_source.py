@@ -1,0 +1,94 @@
+"""Write ``engine_source.json``: what the kernel answers about texts that the tiny model of ``engine.json`` runs.
+
+Run ``python -m tests.golden.make_engine_source`` after a change of the slices, and look at the difference.
+``js/tests/engine-source.test.ts`` asks an `EngineSource` the same questions.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import attn_widget as aw
+from attn_widget.protocol.answer import answer
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.paint import first_paint
+from tests.golden.make_engine import numbers, write_model
+
+PATH = Path(__file__).with_name("engine_source.json")
+TEXTS: tuple[tuple[str, str | None], ...] = (
+    ("cab dab e bad", None),
+    ("Ab  c, é x", None),
+    ("a bad cab", "dab [MASK] \U0001f600 e"),
+    ("a", None),
+    ("a b c d e f g h i j k l m n o p q r s t u v", None),
+)
+REQUESTS: tuple[dict[str, Any], ...] = (
+    {"kind": "weights", "layer": 1, "head": 0},
+    {"kind": "weights", "layer": 1, "head": "mean", "rows": [1, 3]},
+    {"kind": "scores", "layer": 0, "head": 1},
+    {"kind": "qkv", "layer": 1, "head": 1},
+    {"kind": "qkv", "layer": 1, "head": 1, "rows": [0, 2]},
+    {"kind": "rollout", "layer": 0},
+    {"kind": "rollout", "layer": 1},
+    {"kind": "metrics", "tau": 0.2},
+    {"kind": "metrics", "tau": "uniform"},
+    {"kind": "patterns"},
+    {"kind": "first_token", "head": "mean"},
+    {"kind": "first_token", "head": 1},
+    {"kind": "tensor", "name": "hidden", "layer": 0},
+    {"kind": "tensor", "name": "hidden", "layer": 2, "cols": [2, 9], "rows": [1, 3]},
+    {"kind": "tensor", "name": "query", "layer": 1, "head": 0},
+    {"kind": "tensor", "name": "value", "layer": 0, "head": 1},
+    {"kind": "tensor", "name": "head_output", "layer": 1, "head": 1},
+    {"kind": "predictions", "mode": "as_is", "top_k": 3},
+    {"kind": "predictions", "mode": "masked", "top_k": 4},
+    {"kind": "softmax", "position": 1},
+    {"kind": "softmax", "position": 2, "mode": "masked", "token_ids": [7, 3]},
+    {"kind": "next_sentence"},
+)  # fmt: skip
+
+
+def written(array: Any) -> dict[str, Any]:
+    return {"shape": list(array.shape), "data": numbers(array)}
+
+
+def answered(analysis: aw.Analysis, request: dict[str, Any]) -> dict[str, Any]:
+    said, buffers = answer(analysis, request)
+    if not said["ok"]:
+        return {"request": request, "error": said["error"], "hint": said["hint"]}
+    arrays = {
+        head["name"]: written(np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"]))
+        for head, data in zip(said["arrays"], buffers, strict=True)
+    }
+    return {"request": request, "data": said["data"], "arrays": arrays}
+
+
+def golden() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "tiny"
+        folder.mkdir()
+        write_model(folder)
+        for text, pair in TEXTS:
+            run = aw.analyze(text, pair, model=str(folder), progress=False)
+            meta, arrays = unpack(first_paint(run, 0, 0))
+            kept = ("version", "model", "text", "text_pair", "truncated", "tokens", "masked", "heads_off",
+                    "unknown", "profile", "metrics", "thumb", "predictions")  # fmt: skip
+            meta["model"]["revision"] = None
+            meta["predictions"]["opens"] = "as_is"  # depends on the machine's speed
+            del arrays["weights"]
+            found.append({
+                "meta": {key: meta[key] for key in kept},
+                "arrays": {key: written(array) for key, array in arrays.items()},
+                "slices": [answered(run, request) for request in REQUESTS],
+            })  # fmt: skip
+    return found
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(golden(), ensure_ascii=True, separators=(",", ":")) + "\n")
