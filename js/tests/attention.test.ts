@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 import { maximum, received } from "../src/figures/derive/matrix";
@@ -8,6 +8,7 @@ import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import { createMatrix, type Matrix } from "../src/figures/matrix";
 import { matrixName, placeName, spokenMatrix } from "../src/figures/names";
 import { createPairNumbers, type Link } from "../src/figures/pairs";
+import { NOT_OF_WEIGHTS } from "../src/figures/quantities";
 import { focus } from "../src/frame/focus";
 import * as lazy from "../src/lazy";
 import { SliceFailure } from "../src/protocol/failure";
@@ -277,7 +278,45 @@ function written(strip: Element): Record<string, { value: number; unit: number }
   );
 }
 
+describe("the matrix of the selection", () => {
+  test("says when it waits and when it has come, and knows where a token is", async () => {
+    vi.useFakeTimers();
+    const heard: boolean[] = [];
+    const answers: (() => void)[] = [];
+    const { context, source, state } = fakeRun(metaOf(TOKENS), async () => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return { data: {}, arrays: new Map([["weights", { data: WEIGHTS, shape: [N, N] }]]) };
+    });
+    const store = createMatrix(source, state, {
+      ...context,
+      busy: (waiting) => heard.push(waiting),
+    });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(heard).toEqual([true]);
+    // Another one is asked for before the first has come: only its answer ends the wait.
+    state.set({ layer: 1 });
+    answers[0]?.();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(heard).toEqual([true]);
+    answers[1]?.();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(heard).toEqual([true, false]);
+    expect(store.get()?.layer).toBe(1);
+    expect(store.get()?.unitOf(2)).toBe(2);
+    vi.useRealTimers();
+  });
+});
+
 describe("the pinned pair", () => {
+  test("has no score where the quantity is no weight", async () => {
+    const made = run({ quantity: "norms" });
+    const matrix = await shownBy(made);
+    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
+    await numbers.load(matrix);
+    expect(numbers.of(matrix, 1, 2)).toMatchObject({ absent: NOT_OF_WEIGHTS, pending: false });
+    expect(numbers.of(await shownBy(run()), 1, 2).absent).not.toBe(NOT_OF_WEIGHTS);
+  });
+
   test("closes by the digits that are written, from q · k to the weight, in every cell", async () => {
     const made = run();
     const matrix = await shownBy(made);

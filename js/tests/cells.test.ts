@@ -5,6 +5,7 @@ import type { CellAt } from "../src/draw/cell-map/layout";
 import type { CellsData } from "../src/draw/cell-map/paint";
 
 // jsdom has no canvas: letters are 6 px wide, and rectangles are written down.
+const written: string[] = [];
 const drawn: { style: unknown; box: readonly number[] }[] = [];
 
 function context(): CanvasRenderingContext2D {
@@ -13,6 +14,7 @@ function context(): CanvasRenderingContext2D {
     createImageData: (w: number, h: number) => ({ data: new Uint8ClampedArray(4 * w * h) }),
     createPattern: () => "hatching",
   };
+  known.fillText = (text: string) => written.push(text);
   known.fillRect = (...box: number[]) => drawn.push({ style: known.fillStyle, box });
   return new Proxy(known, {
     get: (target, name) => target[name as string] ?? (() => undefined),
@@ -49,6 +51,7 @@ let rows: number[];
 
 beforeEach(() => {
   drawn.length = 0;
+  written.length = 0;
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation(context as never);
   stop = new AbortController();
   [pointed, picked, rows] = [[], [], []];
@@ -190,6 +193,19 @@ describe("a map of cells", () => {
     mouse("click", { clientX: LEFT + 1, clientY: top });
     expect(picked).toEqual([{ row: 0, column: 0 }]);
     expect(map.element.style.height).toBe(`${top + ROWS * CELL + 1}px`);
+  });
+
+  test("writes the label of the strongest row where not all of them fit", () => {
+    const rows = 200;
+    const values = new Float32Array(rows * COLUMNS).fill(0.1);
+    values[138 * COLUMNS + 2] = -0.9;
+    values[51 * COLUMNS + 4] = Number.NaN;
+    const rowLabels = Array.from({ length: rows }, (_, i) => `r${i}`);
+    written.length = 0;
+    map.show(data({ rows, values, rowLabels }), "Cells");
+    const shown = written.filter((text) => text.startsWith("r"));
+    expect(shown.length).toBeLessThan(100);
+    expect(shown).toContain("r138");
   });
 
   test("forgets a cursor that lies outside new data, and keeps one inside", () => {

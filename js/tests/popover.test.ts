@@ -56,6 +56,14 @@ it("gives the focus back on Escape and keeps the key from the notebook", () => {
   expect(heard).toBe(false);
 });
 
+it("stays open at every other key, and is no stop for Tab itself", () => {
+  popover.toggle(first, "Entropy", content());
+  for (const key of ["a", "Enter", "Tab"]) {
+    expect(press(panel() as HTMLElement, key).defaultPrevented).toBe(false);
+  }
+  expect(panel()?.tabIndex).toBe(-1);
+});
+
 it("closes on a click elsewhere, not on one inside", () => {
   popover.toggle(first, "Entropy", content());
   panel()
