@@ -2,7 +2,7 @@
 
 import { h } from "./draw/dom";
 import type { Engine } from "./engine/client";
-import { specialIds } from "./engine/page/source";
+import { specialIds } from "./engine/page/about";
 import { Turns } from "./engine/page/turns";
 import { createTyping, type Typing } from "./engine/page/typing";
 import { unpackWeights } from "./engine/page/weights";

@@ -10,7 +10,6 @@ import { NEEDS_KERNEL } from "../../protocol/token-row";
 import type {
   HeadIndex,
   Meta,
-  ModelMeta,
   NdArray,
   Slice,
   SliceOptions,
@@ -19,9 +18,10 @@ import type {
 } from "../../protocol/types";
 import { EngineError } from "../errors";
 import type { ModelInput, Projection } from "../model";
-import type { Encoded } from "../tokenizer";
+import { type About, columnsOf, savedViews, type Text, UNKNOWN } from "./about";
 import { best, PredictionTable, rankOf, sumOf } from "./logits";
 import { METRIC_KEYS, metricArrays, metricScale } from "./metrics";
+import { described, type Mode, readAsIs } from "./read";
 import { survey } from "./survey";
 import type { Turn, Turns } from "./turns";
 
@@ -30,29 +30,7 @@ const TOP_K = 5;
 const MOST_PREDICTIONS = 100;
 const OPENED = 20;
 const LAST_LAYERS = 6;
-/** Rows of the vocabulary's size that are in memory at once. */
-const ROWS_AT_ONCE = 32;
 const CACHE_BYTES = 64e6;
-const MASK = "[MASK]";
-const UNKNOWN = "[UNK]";
-
-/** Facts of a model that the engine's file lacks. */
-export interface About {
-  readonly model: ModelMeta;
-  readonly versions: Readonly<Record<string, string>>;
-  /** Views that a page offers; all of them where left out. */
-  readonly views?: readonly string[];
-  /** Ids of the tokens that stand for a hidden and for an unknown one. */
-  readonly ids: { readonly mask: number; readonly unknown: number };
-}
-
-/** A text to run. */
-export interface Text {
-  readonly text: string;
-  readonly text_pair?: string | null;
-}
-
-type Mode = "as_is" | "masked";
 
 const refused = (what: string): SliceFailure =>
   new SliceFailure(`${what} is more than this page can compute.`, NEEDS_KERNEL);
@@ -415,84 +393,7 @@ export class EngineSource implements Source {
   }
 }
 
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-
-/** The entry `snapshot` of a page that offers some of the views. */
-const savedViews = ({ views, model }: About): Pick<Meta, "snapshot"> =>
-  views === undefined
-    ? {}
-    : { snapshot: { views, layers: upTo(model.n_layers), heads: upTo(model.n_heads) } };
-
 function within(name: string, value: number, size: number): void {
   if (!Number.isInteger(value) || value < 0 || value >= size)
     throw new SliceFailure(`${name} ${value} is not in 0 to ${size - 1}.`);
-}
-
-/** Predictions of the tokens as they stand. */
-async function readAsIs(
-  turn: Turn,
-  input: ModelInput,
-  top_k: number,
-  [start, stop]: readonly [number, number],
-): Promise<PredictionTable> {
-  await turn.run(input);
-  const table = new PredictionTable(stop - start, top_k);
-  for (let from = start; from < stop; from += ROWS_AT_ONCE) {
-    const positions = Array.from(
-      { length: Math.min(ROWS_AT_ONCE, stop - from) },
-      (_, i) => from + i,
-    );
-    const logits = await turn.engine.logits(positions);
-    const size = logits.length / positions.length;
-    positions.forEach((position, i) => {
-      const row = logits.subarray(i * size, (i + 1) * size);
-      table.fill(position - start, row, itemAt(input.ids, position));
-    });
-  }
-  return table;
-}
-
-async function described(turn: Turn, { ids }: PredictionTable, mode: Mode, top_k: number) {
-  const names = await turn.engine.tokens(ids);
-  const vocabulary = Object.fromEntries(ids.map((id, i) => [String(id), itemAt(names, i)]));
-  return { mode, top_k, vocabulary };
-}
-
-/** The tokens by column, with the text that stands before each one in its segment. */
-function columnsOf(
-  { ids, typeIds, offsets }: Encoded,
-  names: readonly string[],
-  texts: readonly [string, string],
-): Meta["tokens"] {
-  // Offsets count code points.
-  const characters = texts.map((text) => Array.from(text));
-  const part = (segment: number, start: number, end: number): string =>
-    itemAt(characters, segment).slice(start, end).join("");
-  const special = offsets.map(([, end]) => end === 0);
-  const reached = [0, 0];
-  const before = offsets.map(([start, end], i) => {
-    const segment = itemAt(typeIds, i);
-    if (special[i]) return "";
-    const from = itemAt(reached, segment);
-    reached[segment] = Math.max(from, end);
-    return part(segment, from, start);
-  });
-  return {
-    text: names,
-    surface: offsets.map(([start, end], i) =>
-      special[i] ? itemAt(names, i) : part(itemAt(typeIds, i), start, end),
-    ),
-    before,
-    id: ids,
-    start: offsets.map(([start]) => start),
-    end: offsets.map(([, end]) => end),
-    segment: typeIds,
-    special,
-  };
-}
-
-/** The id of the mask token, and of the unknown one, by the tokenizer itself. */
-export async function specialIds(turns: Turns): Promise<About["ids"]> {
-  const { ids } = await turns.take(({ engine }) => engine.encode(`${MASK} ${UNKNOWN}`));
-  return { mask: itemAt(ids, 1), unknown: itemAt(ids, 2) };
 }

@@ -3,7 +3,8 @@
 import { explain, SliceFailure } from "../../protocol/failure";
 import { NEEDS_KERNEL } from "../../protocol/token-row";
 import type { Action, Activity, PastRun } from "../../protocol/types";
-import { type About, EngineSource, type Text } from "./source";
+import type { About, Text } from "./about";
+import { EngineSource } from "./source";
 import type { Turns } from "./turns";
 
 /** Texts that the history has. */
