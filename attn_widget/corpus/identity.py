@@ -18,6 +18,17 @@ def digest_of(texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
+def text_digest(text: str) -> int:
+    """A hash of one text, below 2**64.
+
+    Examples
+    --------
+    >>> text_digest("a") == text_digest("a") != text_digest("b")
+    True
+    """
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
 def fingerprint(model: Any) -> str:
     """A checkpoint of the same name and other weights has another one."""
     digest = hashlib.sha256()

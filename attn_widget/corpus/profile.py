@@ -24,15 +24,14 @@ from attn_widget.checks import (
 from attn_widget.corpus import statistics
 from attn_widget.corpus.examples import SAMPLE, ReadTexts, chosen, link_of, sampled
 from attn_widget.corpus.identity import digest_of, fingerprint
+from attn_widget.corpus.pattern_accuracy import accuracy_records, count_hits
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.errors import InputError
-from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures import specialization
 from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
 from attn_widget.model.tokenizing import check_text
-
-KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 
 
 class Profile:
@@ -157,6 +156,36 @@ class Profile:
         means = {key: self.mean[key] for key in specialization.KEYS}
         zscores = {key: specialization.standardize(values) for key, values in means.items()}
         return head_roles(zscores, seed)
+
+    @cached_property
+    def patterns(self) -> Any:
+        """How often each head's largest weight falls where a pattern says (needs pandas).
+
+        The texts run again, once. Patterns: the previous and the next word, the first token, the separator,
+        punctuation, the same word elsewhere.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``pattern``; ``keys`` (``"all"``, or ``"words"`` when special tokens do not compete); ``layer,
+            head``; ``accuracy`` over all ``queries`` that have a target, with the bootstrap 95% interval
+            ``low, high`` over texts; ``chance``, of a random largest weight; ``offset``, of the best fixed
+            offset from -8 to 8. Patterns without a query are left out.
+
+        Raises
+        ------
+        InputError
+            The profile was loaded from a file, which has no texts.
+        NotAvailableError
+            pandas is not installed, or the model adds no special tokens at both ends.
+
+        References
+        ----------
+        Clark et al., "What Does BERT Look At?", BlackboxNLP 2019.
+        """
+        read = self._texts_of(None, None)
+        found = count_hits(read, self.index.tolist(), self.n_tokens.tolist(), self._hashes.tolist())
+        return dataframe(accuracy_records(found, self.seed, self._hashes))
 
     def examples(
         self,

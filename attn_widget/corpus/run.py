@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,9 +12,10 @@ import numpy as np
 
 from attn_widget._version import __version__
 from attn_widget.checks import check_choice, check_flag, check_path, check_seed, is_iterable, listed
+from attn_widget.corpus.blocks import KEYS, blocks_of, figures_together, stacked
 from attn_widget.corpus.examples import ReadTexts
-from attn_widget.corpus.identity import digest_of, fingerprint
-from attn_widget.corpus.profile import KEYS, Profile
+from attn_widget.corpus.identity import digest_of, fingerprint, text_digest
+from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.sources import is_source, read_texts
 from attn_widget.corpus.storage import Parts, Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
@@ -61,7 +61,8 @@ def profile(
 ) -> Profile:
     """The figures of every head over many texts: mean, spread and 95% interval of each.
 
-    Every text is read by itself, so that its figures are those of `analyze`, to the bit.
+    Texts of one length are read together. The figures of each are those of `analyze` up to rounding (1e-6
+    of a figure up to 1), and do not depend on the order of the texts.
 
     Parameters
     ----------
@@ -136,8 +137,12 @@ def profile(
     parts = None if folder is None else Parts(folder, meta)
     done: list[Rows] = [] if parts is None else list(parts.done)
     finished = {int(k) for rows in done for k in rows.index}
-    # The longest first: what does not fit into memory is known at once, and the bar tells the truth.
-    order = sorted((k for k in range(len(given)) if k not in finished), key=lambda k: -lengths[k])
+    digests = [text_digest(text) for text in given]
+    waiting = [
+        block
+        for block in blocks_of(lengths, digests)
+        if any(k not in finished for k in block)  # whole: a block's figures are rounded together
+    ]
 
     fresh: list[tuple[int, int, np.ndarray[Any, Any]]] = []
     kept = time.monotonic()
@@ -163,31 +168,35 @@ def profile(
         disable=not progress,
     )
     try:
-        for k in order:
-            try:
-                figures = _figures(encoder, given[k], tagger, truncation)
-            except Exception as error:
-                keep()
-                so_far = Profile(_joined(done, given), meta, seed, read) if done else None
-                raise _stopped(k, given[k], error, so_far, resume) from error
-            fresh.append((k, lengths[k], figures))
-            bar.update(lengths[k])
-            if time.monotonic() - kept > KEEP_EVERY:
-                keep()
+        for block in waiting:
+            together = figures_together(encoder, [given[k] for k in block], tagger, truncation)
+            for place, k in enumerate(block):
+                if k in finished:
+                    continue
+                try:
+                    figures = (
+                        _figures(encoder, given[k], tagger, truncation)
+                        if together is None
+                        else together[place]
+                    )
+                except Exception as error:
+                    keep()
+                    so_far = Profile(_joined(done, digests), meta, seed, read) if done else None
+                    raise _stopped(k, given[k], error, so_far, resume) from error
+                fresh.append((k, lengths[k], figures))
+                bar.update(lengths[k])
+                if time.monotonic() - kept > KEEP_EVERY:
+                    keep()
     finally:
         bar.close()
         keep()
-    return Profile(_joined(done, given), meta, seed, read)
+    return Profile(_joined(done, digests), meta, seed, read)
 
 
-def _joined(done: Sequence[Rows], texts: Sequence[str]) -> Rows:
+def _joined(done: Sequence[Rows], digests: Sequence[int]) -> Rows:
     """All rows, with the hash of each text."""
     rows = join(done)
-    digests = [
-        int.from_bytes(hashlib.sha256(texts[int(k)].encode()).digest()[:8], "little")
-        for k in rows.index
-    ]
-    return replace(rows, digests=np.array(digests, np.uint64))
+    return replace(rows, digests=np.array([digests[int(k)] for k in rows.index], np.uint64))
 
 
 def _given(
@@ -213,12 +222,9 @@ def _figures(
     from attn_widget.analysis.texts import analyze
 
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
-    found = {
-        **analysis.metrics.as_dict(),
-        **analysis.specialization.raw,
-        **analysis.patterns.as_dict(),
-    }
-    return np.stack([found[key] for key in KEYS]).astype(np.float32)
+    return stacked(
+        analysis.metrics.as_dict(), analysis.specialization.raw, analysis.patterns.as_dict()
+    )
 
 
 def _lengths(encoder: Encoder, texts: Sequence[Any], truncation: bool) -> list[int]:

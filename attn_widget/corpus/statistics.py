@@ -111,6 +111,45 @@ def bootstrap(
     return edges[0].reshape(shape), edges[1].reshape(shape)
 
 
+def ratio_interval(
+    hits: NDArray[np.int64], queries: NDArray[np.int64], seed: int, digests: NDArray[np.uint64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bootstrap 95% interval of ``sum hits / sum queries``, with the weights of `bootstrap`.
+
+    Parameters
+    ----------
+    hits : int64 [texts, ...]
+    queries : int64 [texts]
+    seed : int
+    digests : uint64 [texts]
+
+    Returns
+    -------
+    low, high : float64 [...]
+        NaN with fewer than two texts that have a query.
+
+    Examples
+    --------
+    >>> marks = np.arange(50, dtype=np.uint64)
+    >>> low, high = ratio_interval(np.arange(50) % 2, np.ones(50, int), 0, marks)
+    >>> bool(low < 0.5 < high)
+    True
+    """
+    flat = hits.reshape(len(hits), -1)
+    above, below = np.zeros((RESAMPLES, flat.shape[1])), np.zeros((RESAMPLES, 1))
+    for first in range(0, len(flat), TEXTS_AT_ONCE):
+        block = slice(first, first + TEXTS_AT_ONCE)
+        times = np.stack([_times(int(mark), seed) for mark in digests[block]], 1)
+        above += times @ flat[block].astype(np.float64)  # whole numbers: exact in any order
+        below += times @ queries[block, None].astype(np.float64)
+    edges = np.full((2, flat.shape[1]), np.nan)
+    if np.count_nonzero(queries) > 1:
+        ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+        edges = np.nanpercentile(ratios, INTERVAL, axis=0)
+    low, high = edges.reshape(2, *hits.shape[1:])
+    return low, high
+
+
 def _times(digest: int, seed: int) -> NDArray[np.float64]:
     """How often a text counts in each resample."""
     return np.random.default_rng([seed, digest]).poisson(1.0, RESAMPLES).astype(np.float64)

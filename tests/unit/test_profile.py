@@ -12,7 +12,7 @@ import pytest
 
 from attn_widget.analysis.texts import analyze
 from attn_widget.corpus import Profile, ProfileError, profile, run, storage
-from attn_widget.corpus.profile import KEYS
+from attn_widget.corpus.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.loading import load
@@ -48,7 +48,7 @@ def test_figures_are_those_of_each_text_alone(done: Profile) -> None:
 
 def test_the_order_of_the_texts_does_not_matter(done: Profile) -> None:
     turned = profile(TEXTS[::-1], progress=False)
-    assert np.allclose(turned.figures[::-1], done.figures, atol=1e-5, equal_nan=True)
+    assert np.array_equal(turned.figures[::-1], done.figures, equal_nan=True)
 
 
 @needs_spacy
@@ -94,22 +94,24 @@ def test_the_repr_is_short(done: Profile) -> None:
 def test_an_interrupted_profile_goes_on_where_it_was(
     done: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, read = run._figures, []
+    real, read = run.figures_together, []
 
-    def tired(encoder: Any, text: str, *rest: Any) -> Any:
+    def tired(encoder: Any, texts: list[str], *rest: Any) -> Any:
         if len(read) == 3:
             raise KeyboardInterrupt
-        read.append(text)
-        return real(encoder, text, *rest)
+        read.extend(texts)
+        return real(encoder, texts, *rest)
 
-    monkeypatch.setattr(run, "_figures", tired)
+    monkeypatch.setattr(run, "figures_together", tired)
     with pytest.raises(KeyboardInterrupt):
         profile(TEXTS, progress=False, resume=tmp_path / "work")
     first = list(read)
-    monkeypatch.setattr(run, "_figures", lambda *given: read.append(given[1]) or real(*given))
+    monkeypatch.setattr(
+        run, "figures_together", lambda *given: read.extend(given[1]) or real(*given)
+    )
     found = profile(TEXTS, progress=False, resume=tmp_path / "work")
     assert sorted(read) == sorted(TEXTS) and read[:3] == first
-    assert np.allclose(found.figures, done.figures, atol=1e-5, equal_nan=True)
+    assert np.array_equal(found.figures, done.figures, equal_nan=True)
     profile(TEXTS, progress=False, resume=tmp_path / "work")
     assert len(read) == len(TEXTS)
 

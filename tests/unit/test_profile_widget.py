@@ -14,7 +14,8 @@ import pytest
 import traitlets
 
 import attn_widget as aw
-from attn_widget.corpus.profile import KEYS, Profile
+from attn_widget.corpus.blocks import KEYS
+from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures import metrics, patterns, specialization

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from attn_widget.figures.catalog.targets import offset_hits, positional_targets
 from training.data import CLS, FIRST_WORD, IGNORED, MASK, PAD, SEP, Corpus, build_batch, mask_tokens
-from training.heads import offset_hits, positional_targets
 from training.masked import masked_sequences
 from training.settings import read_settings
 

@@ -1,0 +1,67 @@
+"""Attention weights of many texts of one length, from one forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from attn_widget.model.families import layer_modules
+from attn_widget.trace.capture import capturing, plain_attention
+from attn_widget.trace.forward import inference_mode, on_device
+
+if TYPE_CHECKING:
+    from attn_widget.model.encoder import Encoder
+
+# Called with the number of a layer and its weights, float32 [texts, H, n, n].
+VisitBatch = Callable[[int, NDArray[np.float32]], None]
+
+
+class NotBatchedError(Exception):
+    """These texts must be read one by one: a mask, a bias, or numbers that are not finite."""
+
+
+def batchable(encoder: Encoder) -> bool:
+    """Whether `visit_batch` can see the attention of this family."""
+    known = layer_modules(encoder.family, encoder.network) is not None
+    return known and encoder.family.mechanism == "dispatch"
+
+
+def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitBatch) -> None:
+    """Run the encoder, without the heads above it, and show each layer's weights as it attends.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    inputs : dict of str to int64 tensor [texts, n]
+        Without padding.
+    visit : callable
+
+    Raises
+    ------
+    NotBatchedError
+        A layer forbids or biases some of the links, or gave numbers that are not finite.
+    """
+    n = inputs["input_ids"].shape[1]
+    seen = 0
+
+    def record(
+        module: Any, query: Any, key: Any, _value: Any, mask: Any, kwargs: dict[str, Any]
+    ) -> None:
+        nonlocal seen
+        scaling = plain_attention(module, query, key, mask, kwargs)
+        if scaling is None or query.shape[2] != n:
+            raise NotBatchedError
+        scores = torch.matmul(query.float() * scaling, key.float().transpose(2, 3))
+        if not torch.isfinite(scores.sum()):
+            raise NotBatchedError
+        visit(seen, scores.softmax(dim=-1).cpu().numpy())
+        seen += 1
+
+    with inference_mode(encoder, "attn_widget"), capturing(encoder, record):
+        hidden = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)[0]
+    if seen != encoder.n_layers or not torch.isfinite(hidden.sum()):
+        raise NotBatchedError

@@ -1,0 +1,111 @@
+"""The metrics of many small matrices at once (docs/definitions.md, section 2).
+
+The figures are those of `layer_metrics`, to rounding. For a short text the calls cost more than the arithmetic;
+here one call serves as many matrices as the cache holds.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from attn_widget.figures.arrays import Float32, Float64, Tau
+from attn_widget.figures.metrics import KEYS, TAU, threshold, usable_cores
+from attn_widget.figures.quartiles import SAMPLED_FROM, quartiles
+
+CELLS = 2**16  # at once: a quarter of a megabyte stays in the cache
+_SMALLEST = np.finfo(np.float32).tiny
+
+
+def batched_metrics(weights: Float32, tau: Tau = TAU) -> Float32:
+    """The metrics of every matrix; where a matrix holds NaN, all are NaN.
+
+    Parameters
+    ----------
+    weights : float32 [M, n, n]
+        Rows are queries; each sums to 1. No cell is impossible.
+    tau : float or "uniform"
+        See `threshold`.
+
+    Returns
+    -------
+    float32 [keys, M]
+        In the order of `KEYS`.
+
+    Examples
+    --------
+    >>> uniform = np.full((2, 4, 4), 0.25, dtype=np.float32)
+    >>> batched_metrics(uniform)[KEYS.index("focus_normalized")].tolist()
+    [1.0, 1.0]
+    """
+    n_matrices, n, _ = weights.shape
+    tau32 = threshold(tau, n)
+    figures = np.empty((len(KEYS), n_matrices), np.float32)
+    step = max(1, CELLS // n**2)
+
+    def fill(start: int) -> None:
+        part = slice(start, start + step)
+        found = _metrics(weights[part], tau32)
+        for k, key in enumerate(KEYS):
+            figures[k, part] = found[key]
+
+    starts = range(0, n_matrices, step)
+    workers = min(usable_cores(), len(starts))
+    if workers <= 1:
+        for start in starts:
+            fill(start)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in pool.map(fill, starts):
+                pass
+    figures[:, np.isnan(figures[KEYS.index("confidence_max")])] = np.nan
+    return figures
+
+
+def _metrics(weights: Float32, tau: np.float32) -> dict[str, Float32 | Float64]:
+    """Each metric by its key, [M]."""
+    n_matrices, n, _ = weights.shape
+    cells = weights.reshape(n_matrices, n * n)
+    row_max = weights.max(axis=2)
+    buffer = np.maximum(weights, _SMALLEST)  # 0 ln 0 = 0
+    np.log(buffer, out=buffer)
+    np.multiply(buffer, weights, out=buffer)
+    row_entropy = -buffer.sum(axis=2, dtype=np.float64)
+    entropy = np.maximum(row_entropy.sum(axis=1), 0)
+    distance = buffer.reshape(cells.shape)
+    np.subtract(
+        cells, cells.mean(axis=1, dtype=np.float64)[:, None].astype(np.float32), out=distance
+    )
+    np.square(distance, out=distance)
+    deviation = np.sqrt(distance.mean(axis=1, dtype=np.float64))
+    first, middle, last = _quartiles(cells)
+    most = n * np.log(n)
+    return {
+        "confidence_max": row_max.max(axis=1),
+        "confidence_avg": row_max.mean(axis=1, dtype=np.float64),
+        "focus_entropy": entropy,
+        "sparsity": np.count_nonzero(cells < tau, axis=1) / cells.shape[1],
+        "distribution_median": middle,
+        "uniformity": deviation,
+        "q25": first,
+        "q75": last,
+        "focus_normalized": entropy / most if most > 0 else np.full(n_matrices, np.nan),
+        "focus_per_row": entropy / n,
+        "effective_keys": np.exp(row_entropy).mean(axis=1),
+    }
+
+
+def _quartiles(cells: Float32) -> Float64:
+    """The quartiles of each row of ``cells`` [M, N], float64 [3, M]."""
+    size = cells.shape[1]
+    if size >= SAMPLED_FROM:
+        return np.array([quartiles(row) for row in cells]).T
+    ordered = np.sort(cells, axis=1)
+    found = np.empty((3, len(cells)))
+    for k in range(3):
+        rank, quarter = divmod((size - 1) * (k + 1), 4)
+        below = ordered[:, rank].astype(np.float64)
+        above = ordered[:, min(rank + 1, size - 1)]
+        found[k] = below + (above - below) * quarter / 4 if quarter else below
+    return found

@@ -1,0 +1,107 @@
+"""Blocks of texts of one length, read in one forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.corpus.batched_metrics import batched_metrics
+from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+
+if TYPE_CHECKING:
+    from attn_widget.language.taggers import TaggerLike
+    from attn_widget.model.encoder import Encoder
+
+KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
+TOKENS = 4096  # of a block, at most
+CELLS = 2**19  # of one head in all texts of a block, at most: 24 MB a layer with 12 heads
+
+Figures = NDArray[np.float32]
+
+
+def blocks_of(lengths: Sequence[int], digests: Sequence[int]) -> list[list[int]]:
+    """Places of the texts of each block, the longest texts first.
+
+    What does not fit into memory is known at once, and the progress bar tells the truth. Which texts stand
+    together depends on their lengths and hashes alone, so no order of the texts changes how figures are rounded.
+
+    Examples
+    --------
+    >>> blocks_of([3, 5, 3], [7, 1, 2])
+    [[1], [2, 0]]
+    """
+    order = sorted(range(len(lengths)), key=lambda k: (-lengths[k], digests[k]))
+    blocks: list[list[int]] = []
+    for n, group in groupby(order, key=lambda k: lengths[k]):
+        alike = list(group)
+        size = max(1, min(TOKENS // n, CELLS // n**2))
+        blocks += [alike[start : start + size] for start in range(0, len(alike), size)]
+    return blocks
+
+
+def stacked(*figures: Mapping[str, Figures]) -> Figures:
+    """Figures by name as one array, float32 [keys, L, H], in the order of `KEYS`."""
+    found = {key: values for group in figures for key, values in group.items()}
+    return np.stack([found[key] for key in KEYS]).astype(np.float32)
+
+
+def figures_together(
+    encoder: Encoder, texts: Sequence[str], tagger: TaggerLike, truncation: bool
+) -> Figures | None:
+    """The figures of texts of one length: float32 [texts, keys, L, H].
+
+    None when they must be read one by one: the model masks or biases links, or a text fails (read alone,
+    it says why).
+    """
+    import torch
+
+    from attn_widget.corpus.batch import NotBatchedError, batchable, visit_batch
+    from attn_widget.language import annotate, key_sets
+
+    if not batchable(encoder):
+        return None
+    encodings = [encoder.encode(text, truncation=truncation) for text in texts]
+    inputs = {
+        name: torch.cat([encoding.inputs[name] for encoding in encodings])
+        for name in encodings[0].inputs
+    }
+    layers: list[Figures] = []
+    sums: list[Marginals] = []
+
+    def visit(_layer: int, weights: Figures) -> None:
+        matrices = weights.reshape(-1, *weights.shape[2:])
+        layers.append(batched_metrics(matrices).reshape(-1, *weights.shape[:2]))
+        sums.append(layer_marginals(matrices))
+
+    try:
+        visit_batch(encoder, inputs, visit)
+        values = np.stack(layers, axis=2)  # [keys, texts, L, H]
+        if np.isnan(values[metrics.KEYS.index("confidence_max")]).any():
+            return None
+        marginals = stack_marginals(sums)
+        found: list[Figures] = []
+        for k, encoding in enumerate(encodings):
+            sets, reasons = key_sets(annotate(encoding.tokens, encoding.text, None, tagger=tagger))
+            alone = _of_text(marginals, k, encoder.n_heads)
+            first = encoding.tokens[0].special
+            where = specialization.specialize(alone, sets, reasons, first_is_summary=first)
+            near = patterns.positional_patterns(alone, [None] * encoder.n_layers)
+            named = dict(zip(metrics.KEYS, values[:, k], strict=True))
+            found.append(stacked(named, where.raw, near.as_dict()))
+    except NotBatchedError:
+        return None
+    except Exception:  # alone, the text that fails names itself
+        return None
+    return np.stack(found)
+
+
+def _of_text(marginals: Marginals, k: int, n_heads: int) -> Marginals:
+    """The marginals of one text of a block: [L, H, n] and [L, H]."""
+    heads = slice(k * n_heads, (k + 1) * n_heads)
+    parts: dict[str, Any] = {name: values[:, heads] for name, values in vars(marginals).items()}
+    return Marginals(**parts)

@@ -1,0 +1,120 @@
+"""Texts that are read together have the figures of texts that are read alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attn_widget import profile
+from attn_widget.corpus import run
+from attn_widget.corpus.batched_metrics import batched_metrics
+from attn_widget.corpus.blocks import CELLS, KEYS, TOKENS, blocks_of, figures_together
+from attn_widget.corpus.identity import text_digest
+from attn_widget.figures.metrics import KEYS as METRICS
+from attn_widget.figures.metrics import layer_metrics
+from attn_widget.model.loading import load
+from tests.unit import tiny_models
+
+WORDS = [
+    "the",
+    "dog",
+    "saw",
+    "a",
+    "cat",
+    "in",
+    "Paris",
+    ",",
+    "and",
+    "Mary",
+    "ran",
+    "home",
+    "for",
+    "two",
+    "days",
+    ".",
+]
+
+
+def _texts(n: int, longest: int = 40) -> list[str]:
+    rng = np.random.default_rng(3)
+    return [" ".join(rng.choice(WORDS, size)) for size in rng.integers(1, longest, n)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 33, 128, 190])
+@pytest.mark.parametrize("sharp", [0.1, 3, 60])
+def test_metrics_of_many_matrices_are_those_of_each(n: int, sharp: float) -> None:
+    scores = np.random.default_rng(n).normal(size=(7, n, n)) * sharp
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+    alone = layer_metrics(weights)
+    for key, values in zip(METRICS, batched_metrics(weights), strict=True):
+        np.testing.assert_allclose(values, alone[key], rtol=1e-6, atol=1e-6, err_msg=key)
+
+
+def test_a_matrix_that_holds_nan_has_no_metrics_and_spoils_no_other() -> None:
+    weights = np.full((3, 4, 4), 0.25, np.float32)
+    weights[1, 2, 2] = np.nan
+    found = batched_metrics(weights)
+    assert np.isnan(found[:, 1]).all() and not np.isnan(found[:, [0, 2]]).any()
+
+
+@pytest.mark.parametrize("tagger", [None, lambda text: [(0, len(text), "NOUN")]])
+def test_texts_read_together_have_the_figures_of_single_runs(tagger: Any) -> None:
+    texts, encoder = _texts(60), load(progress=False)
+    found = profile(texts, tagger=tagger, progress=False)
+    for k in range(0, 60, 7):
+        alone = run._figures(encoder, texts[k], tagger, False)
+        for place, key in enumerate(KEYS):
+            np.testing.assert_allclose(
+                found.figures[k, place], alone[place], rtol=1e-6, atol=1e-6, err_msg=key
+            )
+
+
+@pytest.mark.parametrize("family", sorted(tiny_models.FAMILIES))
+def test_every_family_has_the_figures_of_single_runs(family: str) -> None:
+    model = tiny_models.build(family)
+    encoder = load(model, progress=False)
+    texts = [f"the cat sat on mat {k}" for k in range(5)]
+    together = figures_together(encoder, texts[:1] * 2, None, False)
+    windowed = family == "modernbert"  # its local layers forbid links of a text this long
+    assert (together is not None) == (family in tiny_models.DISPATCHED and not windowed)
+    found = profile(texts, model=encoder, tagger=None, progress=False)
+    for k, text in enumerate(texts):
+        alone = run._figures(encoder, text, None, False)
+        np.testing.assert_allclose(found.figures[k], alone, rtol=1e-5, atol=1e-6)
+
+
+def test_blocks_hold_texts_of_one_length_and_do_not_depend_on_their_order() -> None:
+    texts = _texts(500, 12)
+    lengths, digests = [len(text) for text in texts], [text_digest(text) for text in texts]
+    blocks = blocks_of(lengths, digests)
+    assert sorted(k for block in blocks for k in block) == list(range(500))
+    for block in blocks:
+        n = lengths[block[0]]
+        assert {lengths[k] for k in block} == {n}
+        assert len(block) == 1 or (len(block) * n <= TOKENS and len(block) * n**2 <= CELLS)
+    turned = blocks_of(lengths[::-1], digests[::-1])
+    assert [[texts[::-1][k] for k in block] for block in turned] == [
+        [texts[k] for k in block] for block in blocks
+    ]
+
+
+def test_no_order_of_the_texts_changes_a_bit_of_the_figures() -> None:
+    texts = _texts(80)
+    order = np.random.default_rng(0).permutation(len(texts))
+    found = profile(texts, tagger=None, progress=False)
+    turned = profile([texts[k] for k in order], tagger=None, progress=False)
+    assert np.array_equal(turned.figures, found.figures[order], equal_nan=True)
+
+
+def test_a_block_with_a_text_that_fails_is_read_one_by_one() -> None:
+    def nervous(text: str) -> list[tuple[int, int, str]]:
+        if text == "Why?":
+            raise ValueError("no questions")
+        return [(0, len(text), "X")]
+
+    encoder = load(progress=False)
+    assert figures_together(encoder, ["Who?", "Why?"], nervous, False) is None
+    assert figures_together(encoder, ["Who?", "How?"], nervous, False) is not None
