@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from attn_widget.checks import (
 from attn_widget.figures.arrays import Float32, Head, Tau
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.influence import Influence, influence_tree
+from attn_widget.figures.long import Visit, visit_heads, walk_heads
 from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
 from attn_widget.figures.metrics import (
     TAU,
@@ -35,8 +36,7 @@ from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
-
-Visit: TypeAlias = Callable[[int, Float32], None]
+from attn_widget.trace.base import LONG_TOKENS, Area
 
 
 class AttentionFigures(AnalysisBase):
@@ -116,6 +116,8 @@ class AttentionFigures(AnalysisBase):
         if tau == TAU and not mean_head:
             return self._walk()[0]
         key = ("metrics", tau, mean_head)
+        if self.n_tokens > LONG_TOKENS and not mean_head:
+            return self._once(key, lambda: walk_heads(self.trace, tau)[0])
         return self._once(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
 
     @property
@@ -236,25 +238,41 @@ class AttentionFigures(AnalysisBase):
         n = self.n_tokens
         return slice_in(rows, n, "rows"), slice_in(cols, n, "cols")
 
-    def _walk(self, visit: Visit | None = None) -> tuple[Metrics, Marginals]:
+    def _walk(
+        self, visit: Visit | None = None, on_layer: Callable[[int], None] | None = None
+    ) -> tuple[Metrics, Marginals]:
         """All figures of the matrices themselves, in one pass over them that ``visit`` can share."""
 
         def walk() -> tuple[Metrics, Marginals]:
+            if self.n_tokens > LONG_TOKENS:
+                return walk_heads(self.trace, TAU, visit, on_layer)
             metrics: list[dict[str, Float32]] = []
             marginals: list[Marginals] = []
-            for layer in range(self.n_layers):
-                weights = self.trace.layer_weights(layer)
-                if visit is not None:
-                    visit(layer, weights)
+            for layer, weights in self._whole_layers(visit, on_layer):
                 metrics.append(layer_metrics(weights, self.trace.allowed(layer)))
                 marginals.append(layer_marginals(weights))
             return stack_metrics(metrics, TAU), stack_marginals(marginals)
 
         with self.lock:
             if visit is not None and "walk" in self._cache:
-                for layer in range(self.n_layers):
-                    visit(layer, self.trace.layer_weights(layer))
+                if self.n_tokens > LONG_TOKENS:
+                    visit_heads(self.trace, visit, on_layer)
+                else:
+                    for _ in self._whole_layers(visit, on_layer):
+                        pass
             return self._once("walk", walk)
+
+    def _whole_layers(
+        self, visit: Visit | None, on_layer: Callable[[int], None] | None
+    ) -> Iterator[tuple[int, Float32]]:
+        every = slice(0, self.n_tokens)
+        for layer in range(self.n_layers):
+            if on_layer is not None:
+                on_layer(layer)
+            weights = self.trace.layer_weights(layer)
+            if visit is not None:
+                visit(layer, slice(0, self.n_heads), Area(every, every), weights)
+            yield layer, weights
 
     def _specialize(self) -> Specialization:
         from attn_widget.language import key_sets
@@ -272,9 +290,13 @@ class AttentionFigures(AnalysisBase):
         return SentenceAttention(self.trace, members, [s.text for s in found.sentences])
 
 
-def walk(analysis: AttentionFigures, visit: Visit) -> None:
-    """Call ``visit(layer, weights)`` with the matrices of each layer, float32 [H, n, n].
+def walk(
+    analysis: AttentionFigures, visit: Visit, on_layer: Callable[[int], None] | None = None
+) -> None:
+    """Call ``visit(layer, heads, area, weights)`` with all weights, float32 [heads, rows, cols].
 
+    A layer comes whole; in long texts head by head, a block of rows at a time, from several threads.
     Metrics and marginals are computed in the same pass, so that no layer is computed twice.
+    ``on_layer`` is called with each layer's number before its work; what it raises ends the walk.
     """
-    analysis._walk(visit)  # pyright: ignore[reportPrivateUsage]
+    analysis._walk(visit, on_layer)  # pyright: ignore[reportPrivateUsage]

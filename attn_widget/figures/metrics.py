@@ -112,15 +112,14 @@ def layer_metrics(
     if allowed is not None and allowed.shape != (n, n):
         raise InputError(f"The mask has shape {list(allowed.shape)}, expected [{n}, {n}].")
     tau32 = threshold(tau, n)
-    most = n * np.log(n) if allowed is None else _largest_entropy(allowed)
+    most = n * np.log(n) if allowed is None else largest_entropy(allowed)
     figures = np.empty((len(KEYS), weights.shape[0]), dtype=np.float32)
 
     def fill(heads: range) -> None:
         buffer = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
         for index in heads:
-            head = HeadMatrix(weights[index], allowed, tau32, most, buffer)
-            known = not np.isnan(head.row_max.max())
-            figures[:, index] = [METRICS[key].value(head) for key in KEYS] if known else np.nan
+            head = HeadMatrix.of(weights[index], allowed, tau32, most, buffer)
+            figures[:, index] = head_values(head)
 
     workers = usable_cores() if weights.size >= SHARED_FROM else 1
     shares = [range(first, len(weights), workers) for first in range(workers)]
@@ -133,6 +132,13 @@ def layer_metrics(
     return dict(zip(KEYS, figures, strict=True))
 
 
+def head_values(head: HeadMatrix) -> list[float]:
+    """The metrics of one head, in the order of `KEYS`; NaN when its matrix holds NaN."""
+    if np.isnan(head.row_max.max()):
+        return [float("nan")] * len(KEYS)
+    return [METRICS[key].value(head) for key in KEYS]
+
+
 def usable_cores() -> int:
     """Cores that this process may use, at most `MOST_WORKERS`."""
     affinity = getattr(os, "sched_getaffinity", None)
@@ -140,7 +146,7 @@ def usable_cores() -> int:
     return min(cores, MOST_WORKERS)
 
 
-def _largest_entropy(allowed: Bool) -> float:
+def largest_entropy(allowed: Bool) -> float:
     """Entropy of attention that is uniform over the possible keys of each query."""
     possible = allowed.sum(axis=1)
     return float(np.log(possible[possible > 0]).sum())
@@ -256,9 +262,7 @@ def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) ->
     """
     layers: list[dict[str, Float32]] = []
     for layer in range(trace.n_layers):
-        weights = trace.layer_weights(layer)
-        if mean_head:
-            weights = weights.mean(axis=0, keepdims=True)
+        weights = trace.weights(layer, "mean")[None] if mean_head else trace.layer_weights(layer)
         layers.append(layer_metrics(weights, trace.allowed(layer), tau))
     return stack_metrics(layers, tau)
 

@@ -6,36 +6,31 @@ What lies in it is listed in ``docs/protocol.md`` (section "Pack").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget._version import __version__
-from attn_widget.analysis.attention import walk
 from attn_widget.analysis.base import once
 from attn_widget.analysis.opening import (
     Opening,
     choose_opening,
-    largest_between_words,
-    links_beyond_chance,
-    word_pairs,
 )
 from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack
+from attn_widget.protocol.survey import survey
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Float32, Head
+    from attn_widget.figures.arrays import Head
     from attn_widget.model.predictions import Mode, Predictions
     from attn_widget.model.tokens import Token
     from attn_widget.protocol.selection import Selection
     from attn_widget.trace.forward import Progress
 
-THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
 TOP_K = 5
 MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on them
@@ -90,65 +85,6 @@ def first_paint(
         "versions": versions(),
     }
     return pack(meta, arrays)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """Results of one walk over the matrices of all heads.
-
-    Attributes
-    ----------
-    thumbs : uint8 [L, H, t, t]
-        Every matrix, max-pooled: ``255 * sqrt(weight / head_max)``, rounded up, so that a weight above
-        zero is never drawn as zero, and small ones keep their differences.
-    head_max : float32 [L, H]
-    word_max : float32 [L, H]
-        The largest weight between two tokens that are not special; 0 where there is none.
-    links : float64 [L, H]
-        See `attn_widget.analysis.opening.links_beyond_chance`.
-    """
-
-    thumbs: NDArray[np.uint8]
-    head_max: NDArray[np.float32]
-    word_max: NDArray[np.float32]
-    links: NDArray[np.float64]
-
-
-def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
-    """The survey of a run, made once."""
-    return once(analysis, "survey", lambda: make_survey(analysis, progress))
-
-
-def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
-    n = analysis.n_tokens
-    side = min(n, THUMB_SIDE)
-    starts = np.arange(side) * n // side
-    shape = (analysis.n_layers, analysis.n_heads)
-    thumbs = np.empty((*shape, side, side), dtype=np.uint8)
-    head_max = np.empty(shape, dtype=np.float32)
-    word_max = np.empty(shape, dtype=np.float32)
-    links = np.empty(shape)
-    tokens = analysis.trace.tokens
-    special = np.array([token.special for token in tokens])
-    pairs = word_pairs(tokens)
-
-    def visit(layer: int, weights: Float32) -> None:
-        if progress is not None:
-            progress(layer, analysis.n_layers)
-        pooled = weights
-        if side < n:
-            # Rows by slices: `reduceat` along them takes four times as long.
-            bands = [weights[:, a:b].max(axis=1) for a, b in pairwise([*starts, n])]
-            pooled = np.maximum.reduceat(np.stack(bands, axis=1), starts, axis=2)
-        largest = pooled.max(axis=(1, 2))
-        head_max[layer] = largest
-        word_max[layer] = largest_between_words(weights, special)
-        links[layer] = links_beyond_chance(weights, pairs)
-        safe = np.where(largest > 0, largest, 1)[:, None, None]
-        thumbs[layer] = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255)
-
-    walk(analysis, visit)
-    return Survey(thumbs, head_max, word_max, links)
 
 
 def opening(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,17 @@ Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Head = int | Literal["mean"]
 EVERY = slice(None)
+LONG_TOKENS = (
+    1024  # beyond, matrices are computed by blocks of rows, and never those of a whole layer
+)
+BLOCK_ROWS = 128  # of a long text: such a block of 8,192 keys is 4 MB
+
+
+class Area(NamedTuple):
+    """Queries and keys."""
+
+    rows: slice
+    cols: slice
 
 
 @dataclass
@@ -101,6 +112,32 @@ class Trace(ABC):
     @abstractmethod
     def nbytes(self) -> int:
         """Bytes that the trace holds."""
+
+    # Long texts
+
+    def row_blocks(self, layer: int) -> list[Area]:
+        """The rows of a layer, `BLOCK_ROWS` at a time, each with the keys outside which all is forbidden.
+
+        A layer with a sliding window has few keys a block: the others need not be computed.
+        """
+        n, mask = self.n_tokens, self.allowed(layer)
+        found: list[Area] = []
+        for start in range(0, n, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, n))
+            possible = None if mask is None else np.flatnonzero(mask[rows].any(axis=0))
+            if possible is None or possible.size == 0:
+                found.append(Area(rows, slice(0, n)))
+            else:
+                found.append(Area(rows, slice(int(possible[0]), int(possible[-1]) + 1)))
+        return found
+
+    def head_blocks(
+        self, layer: int, head: int, areas: Sequence[Area]
+    ) -> Iterator[tuple[Area, Floats]]:
+        """The weights of one head, block by block: each area with its weights, float32 [rows, cols]."""
+        whole = self.weights(layer, head)
+        for area in areas:
+            yield area, whole[area]
 
     # One head
 

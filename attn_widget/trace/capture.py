@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -93,6 +95,44 @@ class _Recorder:
         if self._progress is not None:
             self._progress(min(len(self.layers), self._n_layers), self._n_layers)
 
+    def record(
+        self, module: Any, query: Any, key: Any, value: Any, mask: Any, kwargs: dict[str, Any]
+    ) -> None:
+        self.begin_layer()
+        self.layers.append(_layer(module, query, key, value, mask, kwargs))
+
+
+class _Visitor(NamedTuple):
+    """Hands the arguments of the registered attention function on."""
+
+    record: Callable[[Any, Any, Any, Any, Any, dict[str, Any]], None]
+
+
+@contextmanager
+def capturing(
+    encoder: Encoder, record: Callable[[Any, Any, Any, Any, Any, dict[str, Any]], None]
+) -> Generator[None]:
+    """Call ``record`` with the arguments of each layer's attention function, on this thread."""
+    if not isinstance(encoder.network, bert.BertForPreTraining):
+        _register()
+    _active.recorder = _Visitor(record)
+    try:
+        yield
+    finally:
+        _active.recorder = None
+
+
+def plain_attention(
+    module: Any, query: Any, key: Any, mask: Any, kwargs: dict[str, Any]
+) -> float | None:
+    """The scaling of a layer that only scales, with no link forbidden or biased; None for others."""
+    layer = _layer(module, query[:1], key[:1], key[:1], mask, kwargs)
+    allowed, bias = _split(layer.allowed, layer.bias)
+    same = query.shape == key.shape and (
+        mask is None or len(mask) == 1 or bool((mask == mask[:1]).all())
+    )
+    return layer.scaling if allowed is None and bias is None and same else None
+
 
 def _noting(attention: bert.Attention) -> bert.Attention:
     """``attention``, with a note of what it was called with while this thread is capturing."""
@@ -100,10 +140,9 @@ def _noting(attention: bert.Attention) -> bert.Attention:
     def attend(
         module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **kwargs: Any
     ) -> tuple[Any, None]:
-        recorder: _Recorder | None = getattr(_active, "recorder", None)
+        recorder: _Recorder | _Visitor | None = getattr(_active, "recorder", None)
         if recorder is not None:
-            recorder.begin_layer()
-            recorder.layers.append(_layer(module, query, key, value, attention_mask, kwargs))
+            recorder.record(module, query, key, value, attention_mask, kwargs)
         return attention(module, query, key, value, attention_mask, **kwargs)
 
     return attend

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attn_widget.checks import is_mean
 from attn_widget.trace.base import (
     EVERY,
+    LONG_TOKENS,
+    Area,
     Bools,
     Floats,
     Head,
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     import torch
 
     from attn_widget.model.tokens import Token
-
-WHOLE_HEAD_TOKENS = (
-    1024  # up to here a head is computed whole and then cut, so that rows are bit-equal
-)
 
 
 @dataclass
@@ -68,22 +66,24 @@ class QKVTrace(Trace):
         super().__init__(tokens, len(layers), int(heads), int(head_dim), outputs)
         self._layers = list(layers)
 
-    def _scores(self, layer: int, heads: slice = EVERY, rows: slice = EVERY) -> torch.Tensor:
+    def _scores(
+        self, layer: int, heads: slice = EVERY, rows: slice = EVERY, cols: slice = EVERY
+    ) -> torch.Tensor:
         import torch
 
         held = self._layers[layer]
-        key = _grouped(held.key, self.n_heads)[heads].float()
+        key = _grouped(held.key, self.n_heads)[heads, cols].float()
         query = held.query[heads, rows].float() * held.scaling
         scores = torch.bmm(query, key.transpose(1, 2))
         if held.bias is not None:
-            scores += held.bias[_shared(held.bias, heads), rows]
+            scores += held.bias[_shared(held.bias, heads), rows, cols]
         if held.allowed is not None:
-            scores.masked_fill_(~held.allowed[_shared(held.allowed, heads), rows], -torch.inf)
+            scores.masked_fill_(~held.allowed[_shared(held.allowed, heads), rows, cols], -torch.inf)
         return scores
 
     def _rows(self, rows: slice | None) -> tuple[slice, slice]:
-        """Rows to compute, and rows to cut out of those."""
-        if self.n_tokens <= WHOLE_HEAD_TOKENS:
+        """Rows to compute, and rows to cut out of those: a short head is computed whole, so that rows are bit-equal."""
+        if self.n_tokens <= LONG_TOKENS:
             return EVERY, rows or EVERY
         return rows or EVERY, EVERY
 
@@ -98,11 +98,28 @@ class QKVTrace(Trace):
     ) -> Floats:
         layer, (part, rest) = self._layer(layer), self._rows(rows)
         if is_mean(head):
-            found = _softmax(self._scores(layer, EVERY, part)).mean(dim=0)
+            found = self._mean(layer, part)
         else:
             one = self._head(head)
             found = _softmax(self._scores(layer, slice(one, one + 1), part))[0]
         return to_numpy(found)[rest, cols or EVERY]
+
+    def _mean(self, layer: int, rows: slice) -> torch.Tensor:
+        """The mean head, one head at a time where the matrices of all would fill the memory."""
+        if self.n_tokens <= LONG_TOKENS:
+            return _softmax(self._scores(layer, EVERY, rows)).mean(dim=0)
+        total = _softmax(self._scores(layer, slice(0, 1), rows))[0]
+        for head in range(1, self.n_heads):
+            total += _softmax(self._scores(layer, slice(head, head + 1), rows))[0]
+        return total / self.n_heads
+
+    def head_blocks(
+        self, layer: int, head: int, areas: Sequence[Area]
+    ) -> Iterator[tuple[Area, Floats]]:
+        layer, one = self._layer(layer), self._no_mean(head)
+        heads = slice(one, one + 1)
+        for area in areas:
+            yield area, to_numpy(_softmax(self._scores(layer, heads, area.rows, area.cols))[0])
 
     def scores(
         self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None

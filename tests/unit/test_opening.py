@@ -20,8 +20,9 @@ from attn_widget.analysis.opening import (
 )
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import opening, survey
+from attn_widget.protocol.paint import opening
 from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.survey import survey
 
 TROPHY = "The trophy does not fit in the suitcase because it is too large."
 PARIS = "Paris is the capital of France."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from attn_widget.figures.arrays import Bool, Float32, Float64
@@ -15,8 +17,8 @@ class HeadMatrix:
 
     Attributes
     ----------
-    weights : float32 [n, n]
-        Rows are queries; each sums to 1.
+    n : int
+        Number of tokens.
     tau : float32
         The weight below which a cell counts as sparse.
     most : float
@@ -32,30 +34,41 @@ class HeadMatrix:
         Of `cells`.
     """
 
-    __slots__ = (
-        "cells",
-        "entropy",
-        "most",
-        "n",
-        "quartiles",
-        "row_entropy",
-        "row_max",
-        "tau",
-        "weights",
-    )
+    __slots__ = ("cells", "entropy", "most", "n", "quartiles", "row_entropy", "row_max", "tau")
 
     def __init__(
-        self, weights: Float32, allowed: Bool | None, tau: np.float32, most: float, buffer: Float32
+        self, rows: Rows, cells: Float32, entropy: float, tau: np.float32, most: float
     ) -> None:
-        self.weights = weights
-        self.n = len(weights)
+        self.n = len(rows.largest)
         self.tau = tau
         self.most = most
-        self.row_max: Float32 = weights.max(axis=1)
-        self.cells = weights.reshape(-1) if allowed is None else weights[allowed]
-        self.quartiles = quartiles(self.cells)
-        np.maximum(weights, _SMALLEST, out=buffer)  # 0 ln 0 = 0
-        np.log(buffer, out=buffer)
-        np.multiply(buffer, weights, out=buffer)
-        self.row_entropy: Float64 = -buffer.sum(axis=1, dtype=np.float64)
-        self.entropy = max(0.0, -float(buffer.sum()))
+        self.row_max: Float32 = rows.largest
+        self.row_entropy: Float64 = rows.entropy
+        self.entropy = max(0.0, entropy)
+        self.cells = cells
+        self.quartiles = quartiles(cells)
+
+    @classmethod
+    def of(
+        cls, weights: Float32, allowed: Bool | None, tau: np.float32, most: float, buffer: Float32
+    ) -> HeadMatrix:
+        """The quantities of a whole matrix, float32 [n, n]; ``buffer`` is overwritten."""
+        rows, total = rows_of(weights, buffer)
+        cells = weights.reshape(-1) if allowed is None else weights[allowed]
+        return cls(rows, cells, -total, tau, most)
+
+
+class Rows(NamedTuple):
+    """Figures of each query: the largest weight, float32 [r], and the entropy in nats, float64 [r]."""
+
+    largest: Float32
+    entropy: Float64
+
+
+def rows_of(weights: Float32, buffer: Float32) -> tuple[Rows, float]:
+    """Figures of the rows of ``weights``, [r, keys], and ``sum A ln A``; ``buffer`` is overwritten."""
+    np.maximum(weights, _SMALLEST, out=buffer)  # 0 ln 0 = 0
+    np.log(buffer, out=buffer)
+    np.multiply(buffer, weights, out=buffer)
+    entropy: Float64 = -buffer.sum(axis=1, dtype=np.float64)
+    return Rows(weights.max(axis=1), entropy), float(buffer.sum())

@@ -12,6 +12,9 @@ from attn_widget.figures.catalog.registry import METRICS, Card, Counts, metric
 __all__ = ["METRICS"]
 
 
+CELLS_AT_ONCE = 2**18  # a megabyte
+
+
 def _mean_share(counts: Counts) -> float:
     return float((1 / counts).mean())
 
@@ -175,10 +178,13 @@ def distribution_median(head: HeadMatrix) -> float:
     ),
 )
 def uniformity(head: HeadMatrix) -> float:
-    """In two passes: one would cancel for even attention."""
-    distance = head.cells - np.float32(head.cells.mean(dtype=np.float64))
-    np.square(distance, out=distance)
-    return float(np.sqrt(distance.mean()))
+    """In two passes: one would cancel for even attention. By parts, which stay in the cache."""
+    cells = head.cells
+    mean = np.float32(cells.mean(dtype=np.float64))
+    if cells.size <= CELLS_AT_ONCE:
+        return float(np.sqrt(np.square(cells - mean).mean()))
+    parts = (cells[i : i + CELLS_AT_ONCE] - mean for i in range(0, cells.size, CELLS_AT_ONCE))
+    return float(np.sqrt(sum(float(part @ part) for part in parts) / cells.size))
 
 
 @metric("q25", "Lower quartile")

@@ -1,0 +1,8 @@
+"""Figures of heads of long texts, whose matrices come in blocks of rows."""
+
+from __future__ import annotations
+
+from attn_widget.figures.long.blocks import head_of_blocks
+from attn_widget.figures.long.walk import Visit, visit_heads, walk_heads
+
+__all__ = ["Visit", "head_of_blocks", "visit_heads", "walk_heads"]

@@ -1,0 +1,75 @@
+"""Long texts: seconds and memory of every step up to the first paint, beside a plain forward pass.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.long --tokens 8192 --layers 4`` (ModernBERT's shape, 12
+heads a layer, 768 wide, random weights; of its 22 layers every third attends to the whole text).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+import attn_widget as aw
+from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.survey import survey
+from benchmarks.shapes import table, text_of, tokenizer
+
+
+def peak_gb() -> float:
+    """Most memory that the process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tokens", type=int, default=8192)
+    parser.add_argument("--layers", type=int, default=4)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    reader = tokenizer()
+    reader.model_max_length = 8192
+    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = ModernBertConfig(
+        vocab_size=len(reader),
+        num_hidden_layers=arguments.layers,
+        cls_token_id=2,
+        sep_token_id=3,
+        **special,
+    )
+    model = ModernBertForMaskedLM(config).eval()
+    encoder = aw.load((model, reader))
+    text = text_of(arguments.tokens)
+    ids = torch.tensor([reader(text)["input_ids"]])
+    rows: list[list[str]] = []
+    plain = 0.0
+
+    def timed(name: str, action: Callable[[], Any]) -> Any:
+        nonlocal plain
+        start = time.process_time()
+        found = action()
+        seconds = time.process_time() - start
+        plain = plain or seconds
+        rows.append([name, f"{seconds:.1f}", f"{seconds / plain:.2f}", f"{peak_gb():.1f}"])
+        return found
+
+    def forward() -> None:
+        with torch.inference_mode():
+            model.model(ids)
+
+    timed("plain forward pass of the encoder", forward)
+    analysis = timed("analyze()", lambda: aw.analyze(text, model=encoder, progress=False))
+    timed("one head's matrix", lambda: analysis.attention(0, 3))
+    timed("figures and thumbnails of all heads", lambda: survey(analysis))
+    timed("predictions", lambda: analysis.predictions(top_k=5))
+    timed("the rest of the first paint", lambda: first_paint(analysis, 0, 0))
+    print(table(["step", "processor seconds", "x forward", "peak, GB"], rows))
+
+
+if __name__ == "__main__":
+    main()
