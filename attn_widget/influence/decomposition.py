@@ -49,7 +49,8 @@ def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
     vectors = first_vectors(run).requires_grad_()
     attention = fast_attention(encoder)
     biases = _biases(encoder)
-    with _with_gradients(biases):
+    # The biases belong to every run of the network: a second decomposition would set them back too soon.
+    with encoder.lock, _with_gradients(biases):
         with (
             differentiable(encoder, attention, biases=True),
             entering(run, vectors),

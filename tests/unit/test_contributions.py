@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -332,6 +334,22 @@ def test_a_model_is_left_as_it_was() -> None:
 
 
 # Targets
+
+
+def test_decompositions_on_several_threads_do_not_disturb_each_other() -> None:
+    """Each makes the network's biases differentiable for a while."""
+    model, tokenizer = tiny_models.build("bert")
+    frozen = copy.deepcopy(model).requires_grad_(False)
+    a = aw.analyze(TEXT, model=(frozen, tokenizer), tagger=None, progress=False)
+    targets = [aw.target(position=1 + i % 8, token=17 + i) for i in range(40)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(a.contributions, targets))
+    finally:
+        sys.setswitchinterval(before)
+    assert all(one.gap is not None and one.gap < 1e-3 for one in found)
 
 
 def test_a_word_is_meant_with_its_space() -> None:
