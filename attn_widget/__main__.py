@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--title", help="of the page")
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
+    parser.add_argument(
+        "--against", metavar="TEXT", help="another text: a page of both runs and their difference"
+    )
     parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
     parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
     parser.add_argument("--top-k", type=int, metavar="K", help="predictions a position (5)")
@@ -36,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "--why", metavar="TARGET", action="append", help='explain it in the page: "[MASK]=are,is"'
+    )
+    parser.add_argument(
+        "--engine", action="store_true", help="the model goes along: the page runs what is typed"
     )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
@@ -47,6 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--pair goes with one text")
     if options.file is not None and options.masked:
         parser.error("--masked goes with one text")
+    if options.against is not None and (options.output is None or options.file is not None):
+        parser.error("--against goes with one text and -o PAGE")
+    if options.against is not None and (options.why or options.masked or options.pair is not None):
+        parser.error("--against does not go with --why, --masked or --pair")
+    if options.engine and (options.output is None or options.file is not None):
+        parser.error("--engine goes with one text and -o PAGE")
+    if options.engine and (options.why or options.masked or options.against is not None):
+        parser.error("--engine does not go with --why, --masked or --against")
     if options.output is None and options.title is not None:
         parser.error("--title goes with -o PAGE")
     if options.why and (options.output is None or options.file is not None):
@@ -88,7 +102,12 @@ def write_pages(options: argparse.Namespace) -> None:
         ExportOptions(title=options.title),
     )  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
-    if options.file is None:
+    if options.against is not None:
+        from attn_widget.comparison.inputs import compare
+        from attn_widget.page.compared import save_compared
+
+        path = save_compared(target, compare(options.text, options.against, **run), kept)
+    elif options.file is None:
         analysis = analyze(options.text, options.pair, **run)
         if options.masked:
             analysis.predictions(mode="masked")  # a page has those that were computed before
@@ -96,8 +115,13 @@ def write_pages(options: argparse.Namespace) -> None:
             targets = [target_written(analysis, one) for one in options.why]
             kept = replace(kept, why=targets)
         chosen = Selection(view="why" if options.why else "attention")
-        saved = saved_run(RunSource(analysis), chosen, kept=kept)
-        path = write_page(target, [saved], options.title or saved.title, "stack")
+        if options.engine:
+            from attn_widget.page.engine.live import save_live
+
+            path = save_live(target, RunSource(analysis), chosen, kept)
+        else:
+            saved = saved_run(RunSource(analysis), chosen, kept=kept)
+            path = write_page(target, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)
         path = report(texts, target, title=options.title, **run)

@@ -13,6 +13,7 @@ from attn_widget.protocol.selection import NAMES
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.comparison.comparison import Comparison
     from attn_widget.corpus.profile import Profile
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
@@ -28,21 +29,26 @@ def show(text: Profile, **options: Any) -> ProfileWidget: ...
 
 
 @overload
+def show(text: Comparison) -> None: ...
+
+
+@overload
 def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget: ...
 
 
 def show(
-    text: str | Profile, text_pair: str | None = None, **options: Any
-) -> AttentionWidget | ProfileWidget:
+    text: str | Profile | Comparison, text_pair: str | None = None, **options: Any
+) -> AttentionWidget | ProfileWidget | None:
     """Run a model on ``text`` and show all that it did; or show the heads of a profile.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
 
     Parameters
     ----------
-    text : str or Profile
+    text : str, Profile or Comparison
         As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
-        metric, theme, height, chrome).
+        metric, theme, height, chrome); or what `compare` returned, alone: both runs and their
+        difference, as a page in the cell that asks no kernel.
     text_pair, model, tagger, truncation, masked, beside, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
@@ -53,7 +59,7 @@ def show(
     Returns
     -------
     AttentionWidget
-        A `ProfileWidget` for a profile.
+        A `ProfileWidget` for a profile; None for a comparison.
 
     Raises
     ------
@@ -71,8 +77,15 @@ def show(
     >>> w.close()
     """
     from attn_widget.analysis import Analysis
+    from attn_widget.comparison.comparison import Comparison
     from attn_widget.corpus.profile import Profile
 
+    if isinstance(text, Comparison):
+        if text_pair is not None or options:
+            raise InputTypeError("show() of a comparison takes nothing else.", "show(comparison)")
+        from attn_widget.widget.compared import show_compared
+
+        return show_compared(text)
     if isinstance(text, Profile):
         from attn_widget.widget.profile import show_profile
 

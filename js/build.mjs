@@ -41,6 +41,7 @@ const LAYERS = [
   "style/base.css",
   "draw/",
   "frame/",
+  "compare/",
   "views/",
   "export/",
   "style/phone.css",
@@ -54,7 +55,8 @@ const sheets = readdirSync(join(root, "src"), { recursive: true })
 const lazyViews = [
   ...readFileSync(join(root, "src", "lazy.ts"), "utf8").matchAll(/"\.\/(views\/\w+\/)view"/g),
 ].map(([, folder]) => folder);
-const isLazy = (name) => lazyViews.some((folder) => name.startsWith(folder));
+const isLazy = (name) =>
+  name.startsWith("compare/") || lazyViews.some((folder) => name.startsWith(folder));
 const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
 if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
 /** Styles that come first, that come later, and that win over both. */

@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from attn_widget.checks import check_several, is_iterable
+from attn_widget.checks import check_flag, check_several, is_iterable
+from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.influence.targets import Target
+from attn_widget.page.compared import save_compared
 from attn_widget.page.page import save
 from attn_widget.page.saved_run import ExportOptions
 from attn_widget.widget.exports import Exports
 
 
 def to_html(
-    widgets: Exports | Iterable[Exports],
+    widgets: Exports | Comparison | Iterable[Exports],
     path: str | os.PathLike[str],
     *,
     layers: Sequence[int] | None = None,
@@ -23,13 +25,14 @@ def to_html(
     views: Sequence[str] | None = None,
     title: str | None = None,
     why: Sequence[Target] | None = None,
+    engine: bool = False,
 ) -> Path:
     """Write one page with one or several widgets in it, alive without a kernel and a network.
 
     Parameters
     ----------
-    widgets : widget that `show` returned, or iterable of them
-        Shown one below the other.
+    widgets : widget that `show` returned, iterable of them, or Comparison
+        Shown one below the other; the two runs of a comparison by a switch.
     path : str or path
         Replaced in one step: a page that cannot be finished leaves the old one.
     layers, heads : sequence of int, optional
@@ -40,6 +43,8 @@ def to_html(
         Of the page.
     why : sequence of Target, optional
         What the view Why of every widget explains; see `AttentionWidget.to_html`.
+    engine : bool
+        The model goes along and runs what is typed, for one widget; see `AttentionWidget.to_html`.
 
     Returns
     -------
@@ -51,7 +56,10 @@ def to_html(
         No widget, a title that is no str, or layers, heads or views that are not several.
     InputError
         Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
-        page can hold; a file that cannot be written, of which nothing is left half-written.
+        page can hold, or than one with an engine; a file that cannot be written, of which nothing is left
+        half-written.
+    NotAvailableError
+        A model that the engine cannot run.
 
     Examples
     --------
@@ -65,7 +73,13 @@ def to_html(
     """
     kept = ExportOptions(layers, heads, views, title, why)
     if isinstance(widgets, Exports):
-        return widgets.to_html(path, kept.layers, kept.heads, kept.views, title, kept.why)
+        return widgets.to_html(path, layers, heads, views, title, why, engine=engine)
+    if check_flag(engine, "engine"):
+        raise InputError(
+            "A page with an engine holds one widget.", "Give the widget alone, or leave engine out."
+        )
+    if isinstance(widgets, Comparison):
+        return save_compared(path, widgets, kept)
     if not is_iterable(widgets):
         raise not_a_widget(widgets)
     given = check_several(widgets, "widgets", "widgets")

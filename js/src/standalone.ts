@@ -1,5 +1,6 @@
 /** Entry for saved pages: every run lies in the page, and nothing is asked of anybody. */
 
+import { openComparison } from "./compare/switch";
 import { h } from "./draw/dom";
 import { openDialog, whenSettled } from "./export/print";
 import { createFrame, type Frame } from "./frame/frame";
@@ -13,8 +14,8 @@ import { createState, fit } from "./state/state";
 import { provide } from "./views/lazy-views";
 
 interface Index {
-  /** All runs below each other, or one at a time behind a list. */
-  readonly layout: "stack" | "report";
+  /** All runs below each other, one at a time behind a list, or two with their difference. */
+  readonly layout: "stack" | "report" | "compare";
   readonly runs: readonly { readonly title: string; readonly tokens: number }[];
 }
 
@@ -149,6 +150,19 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
   }
 }
 
+/** Two runs and their difference; runs that cannot be compared stand below each other. */
+async function compare(main: HTMLElement, index: Index): Promise<void> {
+  try {
+    await openComparison(main, [chunksOf(0), chunksOf(1)]);
+  } catch (error) {
+    const { message, hint } = explain(error);
+    main.replaceChildren(
+      h("p", { role: "alert" }, `The difference cannot be shown: ${message} ${hint}`),
+    );
+    await stack(main, index);
+  }
+}
+
 function start(): void {
   provide(lazy);
   const main = required(document.querySelector<HTMLElement>("main"), "<main>");
@@ -157,6 +171,7 @@ function start(): void {
   ) as Index;
   main.replaceChildren();
   if (index.layout === "report") report(main, index);
+  else if (index.layout === "compare") void compare(main, index);
   else void stack(main, index);
 }
 

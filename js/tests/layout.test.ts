@@ -16,6 +16,7 @@ const ROOMS = [
   "views", // the list of all views, and those whose code comes later
   "export", // pictures, tables, paper
   "frame", // what stands around a view
+  "compare", // two runs of a saved page, and their difference
   "", // entries: widget, standalone, lazy
 ] as const;
 /** More files than this in one folder are two rooms. */

@@ -1,0 +1,101 @@
+/** Both texts one above the other, with a line between matched tokens. */
+
+import { consume } from "../draw/dom";
+import { visible } from "../figures/format";
+import { itemAt } from "../protocol/required";
+import type { Source } from "../protocol/types";
+import { type Compared, carried } from "./data";
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Width of a character of 13 px monospace (px); scripts of East Asia take two. */
+const CHARACTER = 8;
+const GAP = 6;
+const PADDING = 5;
+const LINE = 24;
+/** Height between both texts, px. */
+const BETWEEN = 44;
+const LEFT = 20;
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
+
+function svg(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
+const widthOf = (text: string): number =>
+  [...text].reduce((sum, one) => sum + (WIDE.test(one) ? 2 : 1), 0) * CHARACTER + 2 * PADDING;
+
+/** `choose` gets a position of A. */
+export function alignment(
+  compared: Compared,
+  sources: Readonly<Record<"a" | "b", Source>>,
+  focus: Readonly<Record<"a" | "b", number | null>>,
+  choose: (token: number) => void,
+): HTMLElement {
+  const matched = { a: new Set<number>(), b: new Set<number>() };
+  for (const [a, b] of compared.tokens) {
+    matched.a.add(a);
+    matched.b.add(b);
+  }
+  const drawing = svg("svg", { role: "group", "aria-label": "Matched tokens" });
+  const centers = { a: [] as number[], b: [] as number[] };
+  let right = 0;
+  const row = (side: "a" | "b", top: number) => {
+    let x = LEFT;
+    const name = svg("text", { x: 2, y: top + 16, class: "aw-compare-side" });
+    name.textContent = side.toUpperCase();
+    drawing.append(name);
+    for (const [i, token] of sources[side].meta.tokens.text.entries()) {
+      const text = visible(token);
+      const width = widthOf(text);
+      const known = matched[side].has(i);
+      const group = svg("g", {
+        role: "button",
+        tabindex: 0,
+        class: `aw-compare-token${known ? "" : " aw-alone"}${focus[side] === i ? " aw-chosen" : ""}`,
+        "data-token": i,
+        "aria-label": known ? text : `${text}: no partner`,
+      });
+      const label = svg("text", { x: x + width / 2, y: top + 16, "text-anchor": "middle" });
+      label.textContent = text;
+      group.append(svg("rect", { x, y: top, width, height: LINE, rx: 4 }), label);
+      const act = () => {
+        const chosen = side === "a" ? i : carried(compared, i, "a");
+        if (chosen !== null) choose(chosen);
+      };
+      group.addEventListener("click", act);
+      group.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        consume(event);
+        act();
+      });
+      drawing.append(group);
+      centers[side].push(x + width / 2);
+      x += width + GAP;
+    }
+    right = Math.max(right, x);
+  };
+  row("a", 2);
+  row("b", 2 + LINE + BETWEEN);
+  for (const [a, b] of compared.tokens) {
+    drawing.append(
+      svg("line", {
+        class: focus.a === a ? "aw-chosen" : "",
+        "data-a": a,
+        "data-b": b,
+        x1: itemAt(centers.a, a),
+        y1: 2 + LINE,
+        x2: itemAt(centers.b, b),
+        y2: 2 + LINE + BETWEEN,
+      }),
+    );
+  }
+  const height = 2 * LINE + BETWEEN + 4;
+  drawing.setAttribute("width", String(right));
+  drawing.setAttribute("height", String(height));
+  const place = document.createElement("div");
+  place.className = "aw-compare-scroll";
+  place.append(drawing);
+  return place;
+}

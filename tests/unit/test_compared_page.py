@@ -1,0 +1,112 @@
+"""The page of a comparison: its chunk, its size, and texts that hardly compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+import attn_widget as aw
+from attn_widget.__main__ import main
+from attn_widget.errors import InputTypeError
+from attn_widget.page.compared import compared_parts, selections
+from attn_widget.widget.compared import frame_of
+from scripts.probe import SENTENCES
+
+A, B = "The keys to the cabinet are here.", "The key to the cabinet are here."
+EVERY = [sentence for some in SENTENCES.values() for sentence in some]
+
+
+def compared(a: str, b: str) -> aw.Comparison:
+    return aw.compare(a, b, progress=False)
+
+
+def test_it_opens_on_the_head_that_differs_most_at_the_row_that_differs_most() -> None:
+    c = compared(A, B)
+    distances = c.distances().distances
+    of_a, of_b = selections(c)
+    assert np.argwhere(distances == distances.max()).tolist() == [[of_a.layer, of_a.head]]
+    assert (of_a.token, of_b.token) in c.alignment.tokens
+
+
+def test_the_chunk_holds_distances_and_predictions_of_python() -> None:
+    c = compared(A, B)
+    meta, arrays = compared_parts(c)
+    np.testing.assert_allclose(arrays["distances"], c.distances().distances, atol=1e-6)
+    records = c.predictions(5)
+    assert meta["predictions"]["token"] == [one["token"] for one in records]
+    np.testing.assert_allclose(arrays["log_odds"], [one["log_odds"] for one in records], atol=1e-5)
+
+
+@pytest.mark.parametrize("sentences", [1, 8])
+def test_a_page_of_two_runs_has_at_most_2_1_times_the_bytes_of_one(
+    tmp_path: Path, sentences: int
+) -> None:
+    text = " ".join(EVERY[:sentences])
+    widget = aw.show(text, progress=False)
+    one = widget.to_html(tmp_path / "one.html")
+    widget.close()
+    two = aw.to_html(compared(text, text.replace("the ", "a ")), tmp_path / "two.html")
+    assert two.stat().st_size <= 2.1 * one.stat().st_size
+
+
+def test_identical_texts_say_so_and_differ_by_nothing() -> None:
+    meta, arrays = compared_parts(compared(A, A))
+    assert "identical" in meta["notes"][0]
+    assert arrays["distances"].max() < 1e-6
+
+
+def test_texts_without_a_common_word_say_so() -> None:
+    meta, _ = compared_parts(compared("cats purr", "it rained"))
+    assert "no word in common" in meta["notes"][0]
+
+
+def test_runs_without_a_matched_token_give_the_reason() -> None:
+    weights = np.full((1, 1, 2, 2), 0.5)
+    a = aw.from_attentions(weights, ["one", "two"], tagger=None)
+    b = aw.from_attentions(weights, ["three", "four"], tagger=None)
+    c = aw.compare(a, b)
+    meta, arrays = compared_parts(c)
+    assert "no token in common" in meta["reasons"]["distances"] and "distances" not in arrays
+    assert selections(c)[0].layer is None
+
+
+def test_the_command_line_writes_a_page_of_both(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert main([A, "--against", B, "-o", str(path)]) == 0
+    assert 'data-chunk="compare"' in path.read_text(encoding="utf-8")
+
+
+def test_the_command_line_refuses_an_empty_text_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("the last good page", encoding="utf-8")
+    assert main([A, "--against", "", "-o", str(path)]) == 2
+    assert path.read_text(encoding="utf-8") == "the last good page"
+
+
+@pytest.mark.parametrize(
+    "more", [["--file", "x"], ["--pair", "x", "-o", "p.html"], ["--why", "x", "-o", "p.html"], []]
+)
+def test_the_command_line_says_what_does_not_go_with_another_text(more: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*([] if "--file" in more else [A]), "--against", B, *more])
+
+
+def test_a_comparison_is_shown_alone() -> None:
+    c = compared(A, B)
+    assert aw.show(c) is None
+    assert frame_of(c).startswith('<iframe sandbox="allow-scripts')
+    with pytest.raises(InputTypeError, match="nothing else"):
+        aw.show(c, layer=3)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def test_a_notebook_keeps_the_page_in_the_output_of_the_cell() -> None:
+    source = f"import attn_widget as aw\naw.show(aw.compare({A!r}, {B!r}, progress=False))"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    NotebookClient(notebook, timeout=120).execute()
+    (output,) = (one for one in notebook.cells[0].outputs if one.output_type == "display_data")
+    assert output.data["text/html"].startswith("<iframe sandbox")
+    assert output.data["text/plain"].startswith("<Comparison of")
