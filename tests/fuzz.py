@@ -419,6 +419,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "depth": one_of(1, 2),
     "target": one_of(aw.target(position=2, token=17), aw.target(label=1)),
     "why": one_of(None, [aw.target(position=2, token=17)]),
+    "to_html.engine": one_of(False),  # with one: tests/unit/test_live_page.py
     "written": one_of("2=the", "class=1", "next"),
     "target.position": one_of(None, 2),
     "Target.position": one_of(None, 2),

@@ -186,8 +186,9 @@ def principal_plane(points: Float64) -> tuple[Float64, float]:
     """
     centered = points - points.mean(axis=0)
     u, s, vt = np.linalg.svd(centered, full_matrices=False)
-    # The direction of a component is arbitrary: its largest loading points up.
-    signs = np.sign(vt[np.arange(len(vt)), np.abs(vt).argmax(axis=1)])
+    # The direction of a component is arbitrary: its largest loading points up, the first of equal ones.
+    # Two standard scores always load equally; float32 leaves them equal to some digits alone.
+    signs = np.sign(vt[np.arange(len(vt)), np.abs(vt).round(3).argmax(axis=1)])
     layout = np.zeros((len(points), 2))
     kept = min(2, s.size)
     layout[:, :kept] = (u * s * signs)[:, :kept]

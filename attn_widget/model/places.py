@@ -9,6 +9,7 @@ from attn_widget.checks import stands_at
 from attn_widget.errors import ModelLoadError
 
 MINI = Path(__file__).parents[1] / "mini"
+EMBEDDED = "attn_widget/mini"  # the name of the model in it
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
 ENCODERS_HINT = (
@@ -52,7 +53,7 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
                 "The embedded model is missing from the installed package.",
                 "Install attn_widget again, or name another model.",
             )
-        return Place(str(MINI), "attn_widget/mini", True)
+        return Place(str(MINI), EMBEDDED, True)
     text = str(model)
     folder = Path(text).expanduser()
     if text and stands_at(folder) == "folder":

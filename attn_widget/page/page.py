@@ -23,7 +23,7 @@ from attn_widget.protocol.run_source import TITLE_CHARACTERS
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 
-Layout = Literal["stack", "report"]
+Layout = Literal["stack", "report", "compare"]
 
 TITLE = "attn_widget"
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
@@ -116,11 +116,12 @@ def write_page(
 
 
 def page_parts(
-    runs: Iterable[SavedRun], title: str, layout: Layout, model: bytes | None = None
+    runs: Iterable[SavedRun], title: str, layout: Layout, model: tuple[bytes, str] | None = None
 ) -> Iterator[bytes]:
     """The page, piece by piece: one run at a time is in memory.
 
-    ``model``: weights in base64 (`attn_widget.page.engine.live`); the page then runs what is typed.
+    ``model``: weights in base64, and facts of them as JSON (`attn_widget.page.engine.live`); the page then
+    runs what is typed.
     """
     names = ("standalone.js",) if model is None else ("engine.js", "live.js")
     scripts, style = [bundle(name) for name in names], bundle("widget.css") + PAGE_CSS
@@ -149,7 +150,10 @@ def page_parts(
     index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     if model is not None:
-        yield b'<script type="text/plain" id="aw-weights">' + model + b"</script>\n"
+        weights, facts = model
+        facts = facts.replace("<", "\\u003c")
+        yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
+        yield b'<script type="text/plain" id="aw-weights">' + weights + b"</script>\n"
     yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
     yield b"</body>\n</html>\n"
 

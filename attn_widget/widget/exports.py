@@ -9,7 +9,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import check_choice, check_count, check_number
+from attn_widget.checks import check_choice, check_count, check_flag, check_number
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.files import destination, write
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
@@ -267,6 +267,8 @@ class Exports:
         views: Sequence[str] | None = None,
         title: str | None = None,
         why: Sequence[Target] | None = None,
+        *,
+        engine: bool = False,
     ) -> Path:
         """Save a page that stays alive without a kernel and without a network.
 
@@ -286,6 +288,10 @@ class Exports:
         why : sequence of Target, optional
             What the view Why explains, by all methods, with their tests and the effects of heads. By default
             the chosen target; without one, what the text proposes, by the quick methods.
+        engine : bool
+            The model goes along (54 MB for the embedded one) and runs in the page: every text that is typed there,
+            masks, heads switched off. For BERT with a masked-LM head, in the views attention, tree, sentences
+            and predictions; weights of more than float16 are rounded, and the page says what that moves.
 
         Returns
         -------
@@ -296,6 +302,8 @@ class Exports:
         InputError
             A closed widget; a layer, head or view that is not there; a missing folder, or a file
             that cannot be written, of which nothing is left half-written.
+        NotAvailableError
+            A model that the engine cannot run.
 
         Examples
         --------
@@ -311,6 +319,10 @@ class Exports:
         from attn_widget.page.saved_run import ExportOptions
 
         kept = ExportOptions(layers, heads, views, title, why)
+        if check_flag(engine, "engine"):
+            from attn_widget.page.engine.live import save_live
+
+            return save_live(path, self.source, self.selection, kept)
         return save(path, [(self.source, self.selection)], kept)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:

@@ -2,7 +2,8 @@
 
 import { h } from "./draw/dom";
 import type { Engine } from "./engine/client";
-import { specialIds } from "./engine/page/about";
+import { type About, specialIds } from "./engine/page/about";
+import { carriedSelection } from "./engine/page/carry";
 import { Turns } from "./engine/page/turns";
 import { createTyping, type Typing } from "./engine/page/typing";
 import { unpackWeights } from "./engine/page/weights";
@@ -17,9 +18,6 @@ import { provide } from "./views/lazy-views";
 
 /** Given by static/engine.js. */
 declare const attnWidgetEngine: { open(file: Uint8Array<ArrayBuffer>): Promise<Engine> };
-
-/** The views whose every figure the engine has. */
-const VIEWS = ["attention", "predictions"];
 
 const chunk = (name: string): string | null =>
   document.querySelector(`script.aw-data[data-run="0"][data-chunk="${CSS.escape(name)}"]`)
@@ -62,18 +60,31 @@ async function live(
   element.textContent = "";
   const turns = new Turns(await attnWidgetEngine.open(weights));
   const { model, versions } = meta;
-  const about = { model, versions, views: VIEWS, ids: await specialIds(turns) };
+  const facts: Pick<About, "rounding" | "tagger"> = JSON.parse(
+    required(document.getElementById("aw-engine")?.textContent, "The engine's facts"),
+  );
+  const about = {
+    model,
+    versions,
+    views: meta.snapshot.views,
+    ids: await specialIds(turns),
+    ...facts,
+  };
+  let before = meta.tokens;
   const typing: Typing = createTyping(
     turns,
     about,
     {
       show(found) {
-        state.set(fit(state.get(), found.meta));
+        const { tokens } = found.meta;
+        const kept = carriedSelection(state.get(), before, tokens);
+        before = tokens;
+        state.set({ ...kept, ...fit({ ...state.get(), ...kept }, found.meta) });
         frame.show(found, typing.act);
       },
       activity: frame.activity,
     },
-    { text: meta.text, text_pair: meta.text_pair },
+    meta,
   );
   const inputOf = (part: string) =>
     frame.element.querySelector<HTMLTextAreaElement>(`textarea[data-aw-part="${part}"]`);

@@ -5,9 +5,9 @@ import { compileKernels } from "../engine/compile.mjs";
 import { type Engine, openEngine } from "../src/engine/client";
 import { openSession, serve } from "../src/engine/core";
 import { type About, specialIds } from "../src/engine/page/about";
-import { best } from "../src/engine/page/logits";
-import { quartiles } from "../src/engine/page/metrics";
-import { select } from "../src/engine/page/select";
+import { best } from "../src/engine/page/answers/logits";
+import { quartiles } from "../src/engine/page/answers/metrics";
+import { select } from "../src/engine/page/answers/select";
 import { EngineSource } from "../src/engine/page/source";
 import { Turns } from "../src/engine/page/turns";
 import { createTyping } from "../src/engine/page/typing";
@@ -30,6 +30,13 @@ interface Golden {
   arrays: Record<string, Written>;
   slices: Answered[];
 }
+
+/** A golden run again, with its masks and without the heads that are off. */
+const open = ({ meta }: Pick<Golden, "meta">): Promise<EngineSource> =>
+  EngineSource.open(turns, about, meta, {
+    masks: () => meta.masked.map(({ token }) => token),
+    off: meta.heads_off ?? [],
+  });
 
 const read = (name: string): string =>
   readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "utf8");
@@ -93,7 +100,7 @@ function expectArrays(
 
 describe.each(golden)("$meta.text", ({ meta, arrays, slices }) => {
   test("paints what the kernel paints", async () => {
-    const source = await EngineSource.open(turns, about, meta);
+    const source = await open({ meta });
     const { selected, versions, ...own } = source.meta;
     expect({ selected, versions }).toEqual({ selected: null, versions: {} });
     expectAlike(own, meta, "meta");
@@ -101,7 +108,7 @@ describe.each(golden)("$meta.text", ({ meta, arrays, slices }) => {
   });
 
   test("answers what the kernel answers, also after another text", async () => {
-    const source = await EngineSource.open(turns, about, meta);
+    const source = await open({ meta });
     await EngineSource.open(turns, about, { text: "z y" });
     for (const { request, data, arrays: expected, error, hint } of slices) {
       const answer = source.slice(request);
@@ -155,11 +162,10 @@ describe("a source of the engine", () => {
   test("leaves to a kernel what it cannot compute", async () => {
     const source = await EngineSource.open(turns, about, golden[0]!.meta);
     for (const request of [
-      { kind: "roles" },
-      { kind: "language" },
       { kind: "class_gradient", label: 0, head: 0 },
       { kind: "tensor", name: "ffn_activation", layer: 0 },
     ] as SliceRequest[]) {
+      expect(source.has(request)).toBe(request.kind === "tensor");
       await expect(source.slice(request)).rejects.toMatchObject({
         name: "SliceFailure",
         hint: "It needs a kernel: open the text in a notebook.",
@@ -194,7 +200,7 @@ describe("typing", () => {
       show: ({ meta }: EngineSource) => void shown.push(meta.text),
       activity: (activity: Activity) => void told.push(activity),
     };
-    return { shown, told, typing: createTyping(turns, about, host, { text: "cab" }) };
+    return { shown, told, typing: createTyping(turns, about, host, golden[0]!.meta) };
   };
 
   test("runs the latest text, and none that it overtook", async () => {
@@ -215,13 +221,52 @@ describe("typing", () => {
     expect(told.at(-1)).toMatchObject({ status: "ready", error: null });
   });
 
-  test("remembers what was run on purpose, and refuses other actions", async () => {
+  test("remembers what was run on purpose", async () => {
     const { told, typing } = setUp();
     await typing.act({ kind: "run", text: "a b" });
     await typing.act({ kind: "run", text: "cab" });
     await typing.act({ kind: "cancel" });
-    expect(told.at(-1)!.history.map(({ text }) => text)).toEqual(["cab", "a b"]);
-    await expect(typing.act({ kind: "mask", tokens: [1] })).rejects.toThrow("runs texts");
+    expect(
+      told
+        .at(-1)!
+        .history.map(({ text }) => text)
+        .slice(0, 2),
+    ).toEqual(["cab", "a b"]);
+  });
+
+  test("carries masks and heads that are off over to the next text", async () => {
+    const shown: Meta[] = [];
+    const host = {
+      show: ({ meta }: EngineSource) => void shown.push(meta),
+      activity: () => undefined,
+    };
+    const typing = createTyping(turns, about, host, golden[0]!.meta);
+    await typing.type({ text: "a b c" });
+    await typing.act({ kind: "mask", tokens: [1, 3] });
+    await typing.act({ kind: "switch_off", heads: [[1, 1]] });
+    await typing.type({ text: "a b d c" });
+    expect(shown.map(({ masked }) => masked.map(({ token }) => token))).toEqual([
+      [],
+      [1, 3],
+      [1, 3],
+      [1, 4],
+    ]);
+    expect(shown.map(({ heads_off }) => heads_off)).toEqual([[], [], [[1, 1]], [[1, 1]]]);
+    await typing.act({ kind: "mask", tokens: [] });
+    expect(shown.at(-1)).toMatchObject({ text: "a b d c", masked: [], heads_off: [[1, 1]] });
+    await typing.type({ text: "x" });
+    expect(shown.at(-1)).toMatchObject({ masked: [] });
+  });
+
+  test("says why a token cannot be masked, and keeps the picture", async () => {
+    const { shown, told, typing } = setUp();
+    await typing.type({ text: "a b" });
+    await typing.act({ kind: "mask", tokens: [0] });
+    expect(shown).toEqual(["a b"]);
+    expect(told.at(-1)!.error).toEqual({
+      message: "Token 0 is [CLS], which the tokenizer added.",
+      hint: "Only tokens of the text can be masked.",
+    });
   });
 });
 

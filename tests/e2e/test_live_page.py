@@ -6,16 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.page.engine.live import LIVE_VIEWS, write_live_page
-from attn_widget.page.saved_run import ExportOptions, saved_run
-from attn_widget.protocol.run_source import RunSource
-from attn_widget.protocol.selection import Selection
 from tests.e2e.saved import offline, select_head
 
-MINI = Path(aw.__file__).parent / "mini"
 READY = 'html[data-aw-engine="ready"]'
 FIELD = '[data-aw-part="run-text"]'
 LENGTH = "[data-aw-part=ribbon] [data-token]"
@@ -23,9 +18,8 @@ LENGTH = "[data-aw-part=ribbon] [data-token]"
 
 @pytest.fixture(scope="module")
 def live_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    analysis = aw.analyze("the cat sat on the mat", progress=False)
-    run = saved_run(RunSource(analysis), Selection(), ExportOptions(views=LIVE_VIEWS))
-    return write_live_page(tmp_path_factory.mktemp("live") / "live.html", run, MINI)
+    widget = aw.show("the cat sat on the mat", progress=False)
+    return aw.to_html(widget, tmp_path_factory.mktemp("live") / "live.html", engine=True)
 
 
 def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
@@ -70,10 +64,10 @@ def test_what_cannot_run_is_said_and_the_last_picture_stays(
 def test_a_page_whose_model_is_cut_off_says_so_and_keeps_its_run(
     browser: Browser, live_page: Path, tmp_path: Path
 ) -> None:
-    before, after = live_page.read_text().split('id="aw-weights">')
+    before, after = live_page.read_text().split('id="aw-weights"')
     weights, rest = after.split("</script>", 1)
     damaged = tmp_path / "damaged.html"
-    damaged.write_text(f'{before}id="aw-weights">{weights[:4000]}</script>{rest}')
+    damaged.write_text(f'{before}id="aw-weights"{weights[:4000]}</script>{rest}')
     with offline(browser, damaged) as opened:
         error = opened.page.locator('[data-aw-part="error"]')
         expect(error).to_contain_text("cut off or damaged")
@@ -96,3 +90,48 @@ def test_the_matrix_of_what_was_typed_is_the_kernels(browser: Browser, live_page
         column = rows[0].split(",").index("weight")
         found = [float(row.split(",")[column]) for row in rows[1:]]
         np.testing.assert_allclose(found, expected.ravel(), atol=1e-5)
+
+
+def test_masks_and_heads_that_are_off_are_run_again_and_stay_while_one_types(
+    browser: Browser, live_page: Path
+) -> None:
+    text = "the cat sat on the mat"
+    with offline(browser, live_page) as opened:
+        page = opened.page
+        page.wait_for_selector(READY, timeout=60_000)
+        page.locator('.aw-tab[data-view="predictions"]').click()
+        page.locator('[data-aw-part="mask"]').click()
+        page.locator('[data-aw-part=ribbon] [data-token="2"]').click()
+        expect(page.locator("[data-aw-part=ribbon] [data-aw-masked]")).to_have_count(1)
+        masked = aw.analyze(text, progress=False).mask([2])
+        expect(row_of(page, 2)).to_contain_text(masked.predictions(top_k=1).tokens[2][0])
+        page.locator(FIELD).focus()
+        page.keyboard.press("End")
+        page.keyboard.type(" today")
+        expect(page.locator(LENGTH)).to_have_count(9)
+        expect(page.locator('[data-aw-part=ribbon] [data-token="2"]')).to_have_attribute(
+            "data-aw-masked", ""
+        )
+        masked = aw.analyze(f"{text} today", progress=False).mask([2])
+        expect(row_of(page, 2)).to_contain_text(masked.predictions(top_k=1).tokens[2][0])
+        assert opened.errors == []
+
+
+def row_of(page: Page, token: int) -> Locator:
+    """The row of a token in the list of predictions."""
+    box = page.locator(f'[data-aw-part="mask-token"][data-token="{token}"]')
+    return page.locator('.aw-view-predictions [role="row"]').filter(has=box)
+
+
+def test_every_view_of_what_was_typed_is_drawn(browser: Browser, live_page: Path) -> None:
+    with offline(browser, live_page) as opened:
+        page = opened.page
+        page.wait_for_selector(READY, timeout=60_000)
+        page.locator(FIELD).fill("The old doctor was tired. She went home early.")
+        expect(page.locator(LENGTH)).to_have_count(13)
+        page.locator('.aw-tab[data-view="sentences"]').click()
+        expect(page.locator(".aw-view-sentences")).to_contain_text("She went home early.")
+        page.locator('.aw-tab[data-view="tree"]').click()
+        expect(page.locator(".aw-view-tree")).to_contain_text("attends to")
+        expect(page.locator('[data-aw-part="error"]')).to_be_hidden()
+        assert opened.errors == []

@@ -25,6 +25,7 @@ from attn_widget.errors import NotAvailableError
 MAGIC = b"attnwgt1"
 PANEL = 8  # outputs of a panel: COLUMNS of js/engine/kernels.ts
 ALIGNMENT = 16  # bytes of a SIMD vector
+SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
 Array = NDArray[Any]
 LAYER = {
@@ -82,51 +83,106 @@ def _tensors(weights: Mapping[str, Array], n_layers: int) -> Iterator[tuple[str,
             yield from linear(f"{layer}.{name}", f"{prefix}.{source}")
         for name, source in NORMS.items():
             yield from norm(f"{layer}.{name}", f"{prefix}.{source}")
-    yield from linear("pooler", "bert.pooler.dense")
-    yield from linear("next_sentence", "cls.seq_relationship")
+    if "cls.seq_relationship.weight" in weights:
+        yield from linear("pooler", "bert.pooler.dense")
+        yield from linear("next_sentence", "cls.seq_relationship")
     yield from linear("transform", "cls.predictions.transform.dense")
     yield from norm("transform_norm", "cls.predictions.transform.LayerNorm")
     yield "prediction.bias", as_vector(weights["cls.predictions.bias"])
 
 
 def pack_model(folder: Path) -> bytes:
-    """The engine's file of the model in ``folder``.
+    """The engine's file of the model in ``folder``; see `pack`.
 
     Parameters
     ----------
     folder : Path
-        With ``config.json``, ``model.safetensors`` (BERT with its pre-training heads; weights of more
-        than float16 are rounded) and ``tokenizer.json`` (WordPiece).
+        With ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
+    """
+    from safetensors.numpy import load_file
+
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    return pack(folder.name, settings, tokenizer, load_file(folder / "model.safetensors"))
+
+
+def check_layout(name: str, settings: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> None:
+    """Refuse what the engine cannot run.
+
+    Raises
+    ------
+    NotAvailableError
+        Another family, activation or tokenizer, sizes that do not fill a SIMD vector.
+    """
+    kind, activation = settings["model_type"], settings.get("hidden_act") or "another activation"
+    reader = tokenizer["model"]
+    if (kind, activation, reader["type"]) != ("bert", "gelu", "WordPiece"):
+        raise NotAvailableError(
+            f"{name} is {kind} with {activation} and {reader['type']}, which the engine of a "
+            "page cannot run.",
+            "It runs BERT with GELU and WordPiece.",
+        )
+    normalizer = tokenizer.get("normalizer") or {}
+    added = {token["content"] for token in tokenizer.get("added_tokens", ())}
+    if not normalizer.get("lowercase") or normalizer.get("strip_accents") is False:
+        raise NotAvailableError(
+            f"The tokenizer of {name} keeps capital letters or accents.",
+            "The engine of a page reads text as bert-base-uncased does.",
+        )
+    if added - SPECIAL:
+        raise NotAvailableError(
+            f"The tokenizer of {name} has tokens of its own: {', '.join(sorted(added - SPECIAL)[:5])}.",
+            f"The engine of a page knows {', '.join(sorted(SPECIAL))}.",
+        )
+    if settings.get("position_embedding_type") not in (None, "absolute"):
+        raise NotAvailableError(
+            f"{name} has {settings['position_embedding_type']} positions.",
+            "The engine of a page runs BERT with absolute positions.",
+        )
+    hidden, heads = int(settings["hidden_size"]), int(settings["num_attention_heads"])
+    inner = int(settings["intermediate_size"])
+    if hidden % heads or (hidden // heads) % PANEL or inner % PANEL:
+        raise NotAvailableError(
+            f"{name} has {heads} heads, {hidden} hidden and {inner} intermediate units.",
+            f"The engine needs heads and intermediate layers of a multiple of {PANEL} units.",
+        )
+
+
+def pack(
+    name: str,
+    settings: Mapping[str, Any],
+    tokenizer: Mapping[str, Any],
+    weights: Mapping[str, Array],
+) -> bytes:
+    """The engine's file of a model.
+
+    Parameters
+    ----------
+    name : str
+        Of the model, for errors.
+    settings, tokenizer : mapping
+        ``config.json`` and ``tokenizer.json``.
+    weights : mapping of str to array
+        BERT with a masked-LM head, with or without the next-sentence head. Matrices of more than float16
+        are rounded.
 
     Raises
     ------
     NotAvailableError
         The model has another layout, another activation, or weights that float16 cannot hold.
     """
-    from safetensors.numpy import load_file
-
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    reader = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
-    kind, activation = settings["model_type"], settings["hidden_act"]
-    if (kind, activation, reader["type"]) != ("bert", "gelu", "WordPiece"):
+    check_layout(name, settings, tokenizer)
+    if "cls.predictions.bias" not in weights:
         raise NotAvailableError(
-            f"{folder.name} is {kind} with {activation} and {reader['type']}, which the engine of a "
-            "page cannot run.",
-            "It runs BERT with GELU and WordPiece.",
+            f"{name} has no masked-LM head.", "The engine of a page runs BERT with that head."
         )
-    hidden, heads = int(settings["hidden_size"]), int(settings["num_attention_heads"])
-    inner = int(settings["intermediate_size"])
-    if hidden % heads or (hidden // heads) % PANEL or inner % PANEL:
+    with np.errstate(over="ignore"):
+        unfit = [key for key, one in weights.items() if not np.isfinite(one.astype("<f2")).all()]
+    if unfit:
         raise NotAvailableError(
-            f"{folder.name} has {heads} heads, {hidden} hidden and {inner} intermediate units.",
-            f"The engine needs heads and intermediate layers of a multiple of {PANEL} units.",
+            f"{unfit[0]} has values that float16 cannot hold.", "The engine needs finite weights."
         )
-    weights = load_file(folder / "model.safetensors")
-    for name, tensor in weights.items():
-        if not np.isfinite(tensor.astype("<f2")).all():
-            raise NotAvailableError(
-                f"{name} has values that float16 cannot hold.", "The engine needs finite weights."
-            )
+    reader = tokenizer["model"]
     vocabulary = sorted(reader["vocab"], key=reader["vocab"].__getitem__)
     parts: list[bytes] = []
     offsets: dict[str, int] = {}

@@ -12,13 +12,17 @@ const COLUMNS = 8;
 
 const upTo = (value: number, step: number): number => Math.ceil(value / step) * step;
 
-/** One text as the model reads it: three arrays of the same length. */
+/** Heads as `[layer, head]`. */
+export type HeadsOff = readonly (readonly [layer: number, head: number])[];
+
+/** One text as the model reads it: arrays of the same length, and the heads that give nothing. */
 export interface ModelInput {
   readonly ids: ArrayLike<number>;
   /** Segment of each token; zeros where left out. */
   readonly typeIds?: ArrayLike<number>;
   /** 1 for tokens that may be attended to, 0 for others; ones where left out. */
   readonly mask?: ArrayLike<number>;
+  readonly off?: HeadsOff;
 }
 
 /** Addresses of what one run leaves in memory. */
@@ -136,6 +140,8 @@ export class Model {
           this.#scratch,
           to,
         );
+        if (input.off?.some((one) => one[0] === layer && one[1] === head))
+          this.#silence(context + column, rows, hidden, size);
       }
       this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
       this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
@@ -248,6 +254,11 @@ export class Model {
     return this.#floats(start + layer * rows * hidden * F32, length * hidden);
   }
 
+  /** Zeros in the columns of one head. */
+  #silence(from: number, rows: number, hidden: number, size: number): void {
+    for (let row = 0; row < rows; row++) this.#floats(from + row * hidden * F32, size).fill(0);
+  }
+
   #linear(name: string, x: number, rows: number, n: number, outputs: number, out: number): void {
     const matrix = this.#at(`${name}.weight`);
     const bias = this.#at(`${name}.bias`);
@@ -276,8 +287,8 @@ export class Model {
     }
   }
 
-  #check({ ids, typeIds, mask }: ModelInput): void {
-    const { positions, vocabulary, types } = this.header;
+  #check({ ids, typeIds, mask, off = [] }: ModelInput): void {
+    const { positions, vocabulary, types, layers, heads } = this.header;
     const length = ids.length;
     if (length > positions)
       throw new EngineError(
@@ -291,6 +302,10 @@ export class Model {
     for (let i = 0; i < length; i++) {
       this.#within("id", ids[i] ?? -1, vocabulary);
       this.#within("type id", typeIds?.[i] ?? 0, types);
+    }
+    for (const [layer, head] of off) {
+      this.#within("layer", layer, layers);
+      this.#within("head", head, heads);
     }
     if (mask !== undefined && Array.from(mask).every((keep) => keep === 0))
       throw new EngineError("input", "The mask leaves no token to attend to.");

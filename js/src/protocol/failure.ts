@@ -1,3 +1,5 @@
+import type { SliceRequest, Source } from "./types";
+
 /** Why a question has no answer, in words for the reader. */
 export class SliceFailure extends Error {
   override name = "SliceFailure";
@@ -8,6 +10,10 @@ export class SliceFailure extends Error {
     super(message);
   }
 }
+
+/** Whether a source that runs texts has no code for a question; a saved page tells when it is asked. */
+export const isBeyond = (source: Source, request: SliceRequest): boolean =>
+  source.live && source.has?.(request) === false;
 
 /** Message and hint of anything that was thrown. */
 export function explain(error: unknown): { message: string; hint: string } {

@@ -1,6 +1,5 @@
-/** Attention between sentences out of the layers of a saved page, as `attn_widget/figures/sentences.py` has it. */
+/** Attention between sentences as `attn_widget/figures/sentences.py` has it. */
 
-import { decodeMean, decodeWeights, type LayerChunk } from "./decode";
 import { itemAt } from "./required";
 import type { NdArray, Slice } from "./types";
 
@@ -15,21 +14,17 @@ export interface Gathered {
   readonly heads: Int32Array;
 }
 
-/** Saved heads of a layer by their numbers. */
-export interface SavedLayer {
+/** Rows of one matrix that an aggregation goes over. */
+export interface Part {
   readonly layer: number;
-  readonly chunk: LayerChunk;
-  /** Places in the chunk and numbers; null for the mean of all heads. */
-  readonly heads: readonly { readonly place: number; readonly head: number }[] | null;
-}
-
-function add(sum: Float64Array, values: Float32Array): void {
-  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (values[i] as number);
+  /** Null for the mean of all heads. */
+  readonly head: number | null;
+  readonly weights: Float32Array;
 }
 
 export async function gather(
   kind: Aggregation,
-  saved: AsyncIterable<SavedLayer>,
+  parts: AsyncIterable<Part>,
   n: number,
   [start, stop]: readonly [number, number],
 ): Promise<Gathered> {
@@ -38,26 +33,15 @@ export async function gather(
   const layers = new Int32Array(cells);
   const heads = new Int32Array(cells);
   let summed = 0;
-  for await (const { layer, chunk, heads: chosen } of saved) {
-    if (chosen === null) {
-      const mean = decodeMean(chunk, [start, stop]);
-      add(best, mean);
-      summed++;
-      continue;
-    }
-    for (const { place, head } of chosen) {
-      const weights = decodeWeights(chunk, place, [start, stop]);
-      if (kind === "mass") {
-        add(best, weights);
-        summed++;
-        continue;
-      }
-      for (let i = 0; i < cells; i++) {
-        const weight = weights[i] as number;
-        if (weight <= (best[i] as number)) continue;
+  for await (const { layer, head, weights } of parts) {
+    summed++;
+    for (let i = 0; i < cells; i++) {
+      const weight = weights[i] as number;
+      if (kind === "mass") best[i] = (best[i] as number) + weight;
+      else if (weight > (best[i] as number)) {
         best[i] = weight;
         layers[i] = layer;
-        heads[i] = head;
+        heads[i] = head ?? 0;
       }
     }
   }

@@ -8,7 +8,7 @@ import { PackError, readPack, unpack } from "./pack";
 import { type Errors, precisionOf } from "./precision";
 import { arrayOf, itemAt } from "./required";
 import { decodeCarried, headNorms, rolloutStep, rowsNormalized } from "./rollout";
-import { type Aggregation, drill, gather, matrix, type SavedLayer } from "./sentences";
+import { drill, gather, matrix, type Part } from "./sentences";
 import { shorterList, softmaxOf } from "./snapshot-predictions";
 import { f32, product, rowsOf, VECTORS, windowOf } from "./snapshot-tensors";
 import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, rowOf } from "./token-row";
@@ -291,40 +291,38 @@ export class SnapshotSource implements Source {
     return windowOf(f32(data as Float32Array, n, width), request);
   }
 
-  /** The layers and heads that an aggregation goes over; all of them must have been saved. */
-  async *#saved(
-    kind: Aggregation,
-    layer: number | null | undefined,
-    head: number | null | undefined,
-  ): AsyncGenerator<SavedLayer> {
+  /** Rows of the matrices that an aggregation goes over; all of them must have been saved. */
+  async *#parts(
+    { aggregation, layer, head }: SliceRequest<"sentences" | "drill">,
+    rows: readonly [number, number],
+  ): AsyncGenerator<Part> {
     const { n_layers, n_heads } = this.meta.model;
     const layers = layer == null ? Array.from({ length: n_layers }, (_, l) => l) : [layer];
     const wanted = head == null ? Array.from({ length: n_heads }, (_, h) => h) : [head];
     for (const one of layers) {
-      const mean = kind === "mass" && head == null;
-      yield {
-        layer: one,
-        chunk: await this.#layer(one),
-        heads: mean ? null : wanted.map((each) => ({ place: this.#place(each), head: each })),
-      };
+      const chunk = await this.#layer(one);
+      if (aggregation === "mass" && head == null)
+        yield { layer: one, head: null, weights: decodeMean(chunk, rows) };
+      else
+        for (const each of wanted)
+          yield { layer: one, head: each, weights: decodeWeights(chunk, this.#place(each), rows) };
     }
   }
 
   async #sentences(request: SliceRequest<"sentences" | "drill">): Promise<Slice> {
-    const { aggregation, layer, head } = request;
+    const { aggregation } = request;
     const known = this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
     if (known === undefined) throw needsKernel("Attention between so many sentences");
     const { texts, tokens, note } = known.data;
     const sentences = tokens as readonly (readonly number[])[];
     const n = this.#n;
-    const saved = this.#saved(aggregation, layer, head);
     if (request.kind === "sentences") {
-      const all = await gather(aggregation, saved, n, [0, n]);
+      const all = await gather(aggregation, this.#parts(request, [0, n]), n, [0, n]);
       return matrix(aggregation, all, sentences, { texts, tokens, note });
     }
     const [queries, keys] = [itemAt(sentences, request.a), itemAt(sentences, request.b)];
     const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
-    return drill(await gather(aggregation, saved, n, rows), queries, keys);
+    return drill(await gather(aggregation, this.#parts(request, rows), n, rows), queries, keys);
   }
 
   /** The beginning of a longer list that was recorded. */

@@ -12,7 +12,7 @@ export function whyButton(
   name: string,
 ): HTMLElement | null {
   const request = { kind: "contributions", target, method: "decomposition" } as const;
-  if (!source.live && !source.has?.(request)) return null;
+  if (!(source.has?.(request) ?? source.live)) return null;
   const made = h(
     "button",
     { class: "aw-button aw-text-button", "data-aw-part": "why-button" },

@@ -1,11 +1,12 @@
 /** A page's model and text: facts that come with them, and the tokens by column. */
 
+import { roundedUp } from "../../protocol/precision";
 import { itemAt } from "../../protocol/required";
-import type { Meta, ModelMeta } from "../../protocol/types";
+import type { Meta, ModelMeta, Precision } from "../../protocol/types";
 import type { Encoded } from "../tokenizer";
 import type { Turns } from "./turns";
 
-const MASK = "[MASK]";
+export const MASK = "[MASK]";
 export const UNKNOWN = "[UNK]";
 
 /** Facts of a model that the engine's file lacks. */
@@ -16,6 +17,29 @@ export interface About {
   readonly views?: readonly string[];
   /** Ids of the tokens that stand for a hidden and for an unknown one. */
   readonly ids: { readonly mask: number; readonly unknown: number };
+  /** Differences that rounding the model's matrices to float16 makes on one text; zeros if none. */
+  readonly rounding?: Rounding;
+  /** Reads tags out of this model's hidden states; null for a model that none was made for. */
+  readonly tagger?: TagReader | null;
+}
+
+/** Largest differences of weights, of the rollout through all layers, and of scaled scores. */
+export interface Rounding {
+  readonly weight: number;
+  readonly rollout: number;
+  readonly score: number;
+}
+
+/** The file `attn_widget/mini/tags.json`. */
+export interface TagReader {
+  readonly layer: number;
+  readonly tags: readonly string[];
+  /** Share of the tokens of held-out text at which it agrees with `tagger`. */
+  readonly agreement: number;
+  readonly tagger: string;
+  /** Base64 of float16 `[tags][hidden]`. */
+  readonly weight: string;
+  readonly bias: readonly number[];
 }
 
 /** A text to run. */
@@ -31,6 +55,21 @@ export const savedViews = ({ views, model }: About): Pick<Meta, "snapshot"> =>
   views === undefined
     ? {}
     : { snapshot: { views, layers: upTo(model.n_layers), heads: upTo(model.n_heads) } };
+
+const EXACT: Rounding = { weight: 0, rollout: 0, score: 0 };
+
+/** How near a page's numbers are to the model's. */
+export function precisionOf({ rounding = EXACT }: About): Precision {
+  const { weight, rollout, score } = rounding;
+  const moved =
+    weight === 0 ? "" : `, rounded to float16: on the saved text weights to ± ${roundedUp(weight)}`;
+  return {
+    weight: () => weight,
+    rollout,
+    score,
+    note: `what is typed runs here, with the model's own parameters${moved}`,
+  };
+}
 
 /** The tokens by column, with the text that stands before each one in its segment. */
 export function columnsOf(

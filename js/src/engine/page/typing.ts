@@ -1,9 +1,10 @@
 /** Runs what is typed: the latest text wins, and the last good picture stays. */
 
-import { explain, SliceFailure } from "../../protocol/failure";
-import { NEEDS_KERNEL } from "../../protocol/token-row";
-import type { Action, Activity, PastRun } from "../../protocol/types";
+import { explain } from "../../protocol/failure";
+import type { Action, Activity, Meta, PastRun } from "../../protocol/types";
 import type { About, Text } from "./about";
+import { carriedMasks } from "./carry";
+import type { Changes } from "./open";
 import { EngineSource } from "./source";
 import type { Turns } from "./turns";
 
@@ -18,13 +19,24 @@ export interface TypingHost {
 export interface Typing {
   /** Run a text as it is typed; one that a later one overtakes is never run. */
   type(text: Text): Promise<void>;
-  /** The actions of the run box: what a kernel would be asked. */
+  /** The actions of the run box, of the ribbon and of the head grid: what a kernel would be asked. */
   act(action: Action): Promise<void>;
 }
 
-export function createTyping(turns: Turns, about: About, host: TypingHost, first: PastRun): Typing {
-  let history: readonly PastRun[] = [first];
-  let next: Text | null = null;
+/** The text to run next, told by the run that is shown. */
+type Job = (before: Meta) => { readonly text: Text; readonly changes: Changes };
+
+/** The same masks and heads, as far as the next text has them. */
+const carried = (before: Meta): Changes => ({
+  masks: (tokens) => carriedMasks(before, tokens),
+  off: before.heads_off ?? [],
+});
+
+/** `first`: the run that is shown before anything is typed. */
+export function createTyping(turns: Turns, about: About, host: TypingHost, first: Meta): Typing {
+  let history: readonly PastRun[] = [{ text: first.text, text_pair: first.text_pair }];
+  let next: Job | null = null;
+  let shown = first;
   let working: Promise<void> | null = null;
 
   const tell = (status: string, error: Activity["error"] = null): void =>
@@ -32,10 +44,11 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
 
   async function work(): Promise<void> {
     while (next !== null) {
-      const text = next;
+      const { text, changes } = next(shown);
       next = null;
       try {
-        const source = await EngineSource.open(turns, about, text);
+        const source = await EngineSource.open(turns, about, text, changes);
+        shown = source.meta;
         host.show(source);
         tell("ready");
       } catch (error) {
@@ -46,10 +59,18 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
     working = null;
   }
 
-  function type(text: Text): Promise<void> {
-    next = text;
+  function run(job: Job): Promise<void> {
+    next = job;
     working ??= work();
     return working;
+  }
+
+  const type = (text: Text): Promise<void> => run((before) => ({ text, changes: carried(before) }));
+
+  /** Run the shown text again, changed. */
+  async function change(changes: Changes): Promise<void> {
+    await working;
+    await run((before) => ({ text: before, changes: { ...carried(before), ...changes } }));
   }
 
   /** A text that was run on purpose, newest first. */
@@ -64,15 +85,18 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
   return {
     type,
     async act(action) {
-      if (action.kind === "cancel") {
-        next = null;
-        return;
+      switch (action.kind) {
+        case "cancel":
+          next = null;
+          return;
+        case "run":
+          keep(action);
+          return type(action);
+        case "mask":
+          return change({ masks: () => action.tokens });
+        case "switch_off":
+          return change({ off: action.heads });
       }
-      if (action.kind !== "run") {
-        throw new SliceFailure("This page runs texts, and changes nothing else.", NEEDS_KERNEL);
-      }
-      keep(action);
-      await type(action);
     },
   };
 }

@@ -3,6 +3,7 @@
 import { h } from "../../draw/dom";
 import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { metricName } from "../../figures/names";
+import { isBeyond } from "../../protocol/failure";
 import type { ViewContext } from "../../views/contract";
 
 export function shadeChoice({ source, state, signal }: ViewContext): HTMLSelectElement {
@@ -19,7 +20,9 @@ export function shadeChoice({ source, state, signal }: ViewContext): HTMLSelectE
     group("Where they look", held(SPECIALIZATION_KEYS)),
     group("Position", held(PATTERN_KEYS)),
     h("option", { value: "role" }, "Role"),
-    profile === null ? h("option", { value: "effect" }, metricName("effect")) : null,
+    profile === null && !isBeyond(source, { kind: "head_effects", target: {} })
+      ? h("option", { value: "effect" }, metricName("effect"))
+      : null,
   );
   choice.addEventListener("change", () => state.set({ metric: choice.value }), { signal });
   return choice;

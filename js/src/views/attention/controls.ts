@@ -15,6 +15,7 @@ import {
   MIXING,
   mixingDefinition,
 } from "../../figures/quantities";
+import { isBeyond } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Mixing } from "../../protocol/types";
 import type { Quantity } from "../../state/selection";
@@ -121,7 +122,8 @@ export function attentionControls(
     of("Rollout of mixing", true),
   );
   act(carried, "change", () => state.set({ quantity: carried.value as Quantity }));
-  quantity.append(carried);
+  // A page with an engine runs texts, and cannot say what attention carries.
+  if (!isBeyond(source, { kind: "mixing", quantity: "norms", layer: 0 })) quantity.append(carried);
 
   function showQuantity(): void {
     const selection = state.get();

@@ -1,19 +1,19 @@
 /** Predictions as a kernel lists them, read from the engine's rows. */
 
-import { itemAt } from "../../protocol/required";
-import type { ModelInput } from "../model";
+import { itemAt } from "../../../protocol/required";
+import type { ModelInput } from "../../model";
+import type { Mode } from "../ran";
+import type { Turn } from "../turns";
 import { PredictionTable } from "./logits";
-import type { Turn } from "./turns";
-
-export type Mode = "as_is" | "masked";
 
 /** Rows of the vocabulary's size that are in memory at once. */
 const ROWS_AT_ONCE = 32;
 
-/** Predictions of the tokens as they stand. */
+/** Predictions of the tokens as the model reads them; `originals`: those that stand in the text. */
 export async function readAsIs(
   turn: Turn,
   input: ModelInput,
+  originals: readonly number[],
   top_k: number,
   [start, stop]: readonly [number, number],
 ): Promise<PredictionTable> {
@@ -28,7 +28,7 @@ export async function readAsIs(
     const size = logits.length / positions.length;
     positions.forEach((position, i) => {
       const row = logits.subarray(i * size, (i + 1) * size);
-      table.fill(position - start, row, itemAt(input.ids, position));
+      table.fill(position - start, row, itemAt(originals, position));
     });
   }
   return table;

@@ -1,6 +1,6 @@
 /** Metrics of every head, as `attn_widget/figures/catalog/metrics.py` defines them, for models without a mask. */
 
-import type { MetricScale, NdArray } from "../../protocol/types";
+import type { MetricScale, NdArray } from "../../../protocol/types";
 import { select } from "./select";
 
 /** The order of `attn_widget/figures/catalog/metrics.py`. */

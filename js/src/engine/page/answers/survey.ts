@@ -1,9 +1,9 @@
 /** Thumbnails and the largest weights of all heads, as `attn_widget/protocol/paint.py` makes them. */
 
-import type { NdArray } from "../../protocol/types";
+import type { NdArray } from "../../../protocol/types";
 
 /** Cells on a side of a thumbnail. */
-const THUMB_SIDE = 24;
+export const THUMB_SIDE = 24;
 
 /** `thumbs`, `head_max` and `word_max` out of `attention` `[L, H, n, n]`. */
 export function survey(

@@ -1,7 +1,7 @@
 /** Predictions out of logits, as `attn_widget/model/predictions.py` makes them. */
 
-import { itemAt } from "../../protocol/required";
-import type { NdArray } from "../../protocol/types";
+import { itemAt } from "../../../protocol/required";
+import type { NdArray } from "../../../protocol/types";
 
 /** The ids of the largest logits, best first; the smaller id first on a tie. */
 export function best(row: Float32Array, count: number): number[] {

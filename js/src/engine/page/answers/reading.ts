@@ -1,0 +1,105 @@
+/** Answers of the model's heads: predictions, the softmax opened, next sentence. */
+
+import { SliceFailure } from "../../../protocol/failure";
+import { arrayOf, itemAt } from "../../../protocol/required";
+import { f32 } from "../../../protocol/snapshot-tensors";
+import type { NdArray, Slice, SliceOptions, SliceRequest } from "../../../protocol/types";
+import { type Ran, within } from "../ran";
+import { type Answers, canceled } from "./contract";
+import { best, PredictionTable, rankOf, sumOf } from "./logits";
+import { described, readAsIs } from "./read";
+
+export const TOP_K = 5;
+const MOST_PREDICTIONS = 100;
+const OPENED = 20;
+
+async function predictions(
+  run: Ran,
+  { mode = "as_is", top_k = TOP_K, rows }: SliceRequest<"predictions">,
+  { signal, progress }: SliceOptions,
+): Promise<Slice> {
+  within("top_k", top_k - 1, MOST_PREDICTIONS);
+  const [start, stop] = rows ?? [0, run.n];
+  if (mode === "as_is") {
+    return run.turns.take(async (turn) => {
+      const table = await readAsIs(turn, run.input, run.originals, top_k, [start, stop]);
+      return { data: await described(turn, table, mode, top_k), arrays: table.arrays };
+    });
+  }
+  // A pass for every position, one turn each: a text that is typed meanwhile need not wait for all.
+  const table = new PredictionTable(stop - start, top_k);
+  for (let position = start; position < stop; position++) {
+    if (signal?.aborted) throw canceled();
+    table.fill(position - start, await run.row(position, mode), run.originalOf(position));
+    progress?.(position - start + 1, stop - start);
+  }
+  const data = await run.turns.take((turn) => described(turn, table, mode, top_k));
+  return { data, arrays: table.arrays };
+}
+
+async function softmax(
+  run: Ran,
+  { position, mode = "as_is", token_ids }: SliceRequest<"softmax">,
+): Promise<Slice> {
+  const row = await run.row(position, mode);
+  const { largest, sum } = sumOf(row);
+  const ids = token_ids ?? best(row, OPENED);
+  for (const id of ids) within("token_ids", id, row.length);
+  const names = await run.turns.take(({ engine }) => engine.tokens(ids));
+  const entries = ids.map((id, i) => {
+    const logit = itemAt(row, id);
+    const exp = Math.exp(logit - largest);
+    return { id, token: names[i], logit, exp, probability: exp / sum, rank: rankOf(row, id) };
+  });
+  const opened = {
+    position,
+    logit_max: largest,
+    sum_exp: sum,
+    log_sum_exp: largest + Math.log(sum),
+    vocab_size: row.length,
+    entries,
+  };
+  return { data: opened, arrays: new Map() };
+}
+
+async function nextSentence(run: Ran): Promise<Slice> {
+  if (run.meta.text_pair === null) {
+    throw new SliceFailure(
+      "There is one text, and the next-sentence head compares two.",
+      "Give text_pair.",
+    );
+  }
+  const logits = await run.turns.of(run.input, (engine) => engine.nextSentence());
+  const { largest, sum } = sumOf(logits);
+  const exponentials = logits.map((logit) => Math.exp(logit - largest));
+  const shares = exponentials.map((one) => one / sum);
+  const arrays = new Map<string, NdArray>([
+    ["logits", f32(logits, 1, 2)],
+    ["exp", f32(exponentials, 1, 2)],
+    ["sum", { data: Float64Array.of(sum), shape: [1] }],
+    ["probabilities", f32(shares, 1, 2)],
+  ]);
+  return { data: { labels: ["is next", "is not next"] }, arrays };
+}
+
+/** First choices with all heads on, and what this run leaves of their probability. */
+async function intact(run: Ran): Promise<Slice> {
+  const input = { ...run.input, off: [] };
+  const size = [run.n];
+  return run.turns.take(async (turn) => {
+    const before = await readAsIs(turn, input, run.originals, 1, [0, run.n]);
+    const ids = arrayOf(before, "prediction_ids").data;
+    const first = arrayOf(before, "prediction_probabilities").data;
+    const now = await readAsIs(turn, run.input, Array.from(ids), 1, [0, run.n]);
+    const left = arrayOf(now, "original_probability").data;
+    const { vocabulary } = await described(turn, before, "as_is", 1);
+    const arrays = new Map<string, NdArray>([
+      ["ids", { data: Int32Array.from(ids), shape: size }],
+      ["probabilities", { data: Float64Array.from(first), shape: size }],
+      ["left", { data: Float64Array.from(left), shape: size }],
+    ]);
+    return { data: { vocabulary, classes: null }, arrays };
+  });
+}
+
+export const READING: Answers = { predictions, softmax, next_sentence: nextSentence, intact };

@@ -1,0 +1,131 @@
+/** A text as the engine runs it: tokens, masks, first paint. */
+
+import { SliceFailure } from "../../protocol/failure";
+import { itemAt } from "../../protocol/required";
+import type { Meta } from "../../protocol/types";
+import { EngineError } from "../errors";
+import type { HeadsOff, ModelInput } from "../model";
+import { type About, columnsOf, MASK, savedViews, type Text, UNKNOWN } from "./about";
+import { METRIC_KEYS, metricArrays, metricScale } from "./answers/metrics";
+import { described, readAsIs } from "./answers/read";
+import { TOP_K } from "./answers/reading";
+import { survey, THUMB_SIDE } from "./answers/survey";
+import { Ran, within } from "./ran";
+import type { Turn, Turns } from "./turns";
+
+const TAU = 0.01;
+
+/** How a text is read. */
+export interface Changes {
+  /** The positions that the model reads as the mask token, told by the tokens that the text has. */
+  readonly masks?: (tokens: Meta["tokens"]) => readonly number[];
+  /** Heads that give nothing to their layer. */
+  readonly off?: HeadsOff;
+}
+
+/** The engine's own sentence, as the failure of a slice. */
+export function asFailure(error: unknown): unknown {
+  return error instanceof EngineError ? new SliceFailure(error.message) : error;
+}
+
+export async function runText(
+  turns: Turns,
+  about: About,
+  { text, text_pair }: Text,
+  changes: Changes = {},
+): Promise<Ran> {
+  if (text.trim() === "") throw new SliceFailure("text is empty.", "Give at least one word.");
+  const pair = text_pair || null;
+  try {
+    return await turns.take((turn) => run(turns, turn, about, [text, pair], changes));
+  } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+async function run(
+  turns: Turns,
+  turn: Turn,
+  about: About,
+  [text, pair]: readonly [string, string | null],
+  { masks = () => [], off = [] }: Changes,
+): Promise<Ran> {
+  const encoded = await turn.engine.encode(text, ...(pair === null ? [] : [pair]));
+  const names = await turn.engine.tokens(encoded.ids);
+  const originals = encoded.ids;
+  const intact = columnsOf(encoded, names, [text, pair ?? ""]);
+  const { tokens, masked } = withMasks(intact, masks(intact), about.ids.mask);
+  const shape = [about.model.n_layers, about.model.n_heads] as const;
+  const heads_off = sorted(off, shape);
+  const input: ModelInput = { ids: tokens.id, typeIds: encoded.typeIds, off: heads_off };
+  await turn.run(input);
+  const attention = await turn.engine.attention();
+  const n = originals.length;
+  const table = await readAsIs(turn, input, originals, TOP_K, [0, n]);
+  const own = tokens.id.filter((_, i) => !tokens.special[i]);
+  const count = own.filter((id) => id === about.ids.unknown).length;
+  const mostly = 2 * count > own.length;
+  const meta: Meta = {
+    version: 1,
+    model: about.model,
+    text,
+    text_pair: pair,
+    truncated: null,
+    tokens,
+    masked,
+    heads_off,
+    unknown: mostly ? { count, tokens: own.length, text: UNKNOWN } : null,
+    profile: null,
+    ...savedViews(about),
+    metrics: { keys: METRIC_KEYS, tau: TAU, scale: metricScale(n, TAU) },
+    thumb: Math.min(n, THUMB_SIDE),
+    predictions: { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
+    selected: null,
+    versions: about.versions,
+  };
+  const arrays = new Map([
+    ...survey(attention, shape, tokens.special),
+    ...metricArrays(attention, shape, n, TAU),
+    ...table.arrays,
+  ]);
+  return new Ran(meta, arrays, turns, about, input, originals, attention);
+}
+
+/** Each head once, by layer and head. */
+function sorted(off: HeadsOff, [layers, heads]: readonly [number, number]): HeadsOff {
+  const places = off.map(([layer, head]) => {
+    within("layer", layer, layers);
+    within("head", head, heads);
+    return layer * heads + head;
+  });
+  return [...new Set(places)]
+    .sort((a, b) => a - b)
+    .map((place) => [Math.floor(place / heads), place % heads]);
+}
+
+/** The tokens as the model reads them, and what stands in the text where it reads the mask token. */
+function withMasks(
+  tokens: Meta["tokens"],
+  positions: readonly number[],
+  mask: number,
+): Pick<Meta, "tokens" | "masked"> {
+  const chosen = [...new Set(positions)].sort((a, b) => a - b);
+  for (const position of chosen) {
+    within("tokens", position, tokens.id.length);
+    if (tokens.special[position])
+      throw new SliceFailure(
+        `Token ${position} is ${itemAt(tokens.text, position)}, which the tokenizer added.`,
+        "Only tokens of the text can be masked.",
+      );
+  }
+  const put = <T>(column: readonly T[], value: T): T[] =>
+    column.map((one, i) => (chosen.includes(i) ? value : one));
+  return {
+    tokens: { ...tokens, id: put(tokens.id, mask), text: put(tokens.text, MASK) },
+    masked: chosen.map((token) => ({
+      token,
+      text: itemAt(tokens.text, token),
+      id: itemAt(tokens.id, token),
+    })),
+  };
+}

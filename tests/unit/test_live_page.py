@@ -1,0 +1,104 @@
+"""Pages whose model runs in them, as they are written: what goes along, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attn_widget as aw
+from attn_widget.__main__ import main
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, NotAvailableError
+from attn_widget.page.engine.rounding import rounding_of
+from tests.unit import tiny_models
+
+TEXT = "The cat sat on the mat."
+
+
+def shown(family: str = "bert", head: str = "ForMaskedLM", **options: Any) -> Any:
+    model = tiny_models.build(family, head)
+    return aw.show(TEXT, model=model, tagger=None, progress=False, **options)
+
+
+def test_a_page_with_an_engine_holds_the_run_and_the_weights(tmp_path: Path) -> None:
+    path = aw.to_html(shown(quantity="mixing", view="heads"), tmp_path / "p.html", engine=True)
+    page = path.read_text(encoding="utf-8")
+    assert page.count('id="aw-weights"') == 1
+    assert "wasm-unsafe-eval" in page
+    assert 'data-chunk="paint"' in page
+    plain = aw.to_html(shown(), tmp_path / "q.html").read_text(encoding="utf-8")
+    assert "aw-weights" not in plain
+    assert "wasm-unsafe-eval" not in plain
+
+
+def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
+    model, tokenizer = tiny_models.build("bert", "ForMaskedLM")
+    analysis = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    inputs = analysis.run.encoding.inputs
+    half = copy.deepcopy(model)
+    for one in half.parameters():
+        if one.ndim > 1:
+            one.data = one.data.half().float()
+    plain = copy.deepcopy(model)
+    for one in (plain, half):
+        one.set_attn_implementation("eager")
+    with torch.no_grad():
+        a, b = (one.bert(**inputs, output_attentions=True).attentions for one in (plain, half))
+    moved = max(float((x - y).abs().max()) for x, y in zip(a, b, strict=True))
+    assert moved > 1e-6
+    found = rounding_of(analysis)
+    np.testing.assert_allclose(found["weight"], moved, rtol=1e-2)
+    path = aw.to_html(shown(), tmp_path / "p.html", engine=True)
+    said = re.search(r'id="aw-engine">([^<]*)<', path.read_text(encoding="utf-8"))
+    assert said is not None
+    assert json.loads(said[1]) == {"rounding": pytest.approx(found), "tagger": None}
+    again = aw.analyze(TEXT, model=(half, tokenizer), tagger=None, progress=False)
+    assert rounding_of(again) == {"weight": 0, "rollout": 0, "score": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"views": ["inside"]}, InputError, "no view 'inside'"),
+        ({"layers": [0]}, InputError, "computes all layers and heads"),
+        ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
+        ({"engine": 1}, InputTypeError, "expected True or False"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
+    tmp_path: Path, options: dict[str, Any], error: type[AttnWidgetError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        aw.to_html(shown(), tmp_path / "p.html", **{"engine": True, **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_models_and_runs_that_an_engine_cannot_run_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "p.html"
+    for family in ("roberta", "distilbert", "albert"):
+        with pytest.raises(NotAvailableError, match="cannot run"):
+            aw.to_html(shown(family), path, engine=True)
+    with pytest.raises(NotAvailableError, match="no masked-LM head"):
+        aw.to_html(shown("bert", "ForSequenceClassification"), path, engine=True)
+    widget = shown()
+    mean = aw.AttentionWidget(widget.analysis.ablate([(0, 0)], "mean"))
+    with pytest.raises(NotAvailableError, match="means of heads"):
+        aw.to_html(mean, path, engine=True)
+    with pytest.raises(InputError, match="holds one widget"):
+        aw.to_html([widget, widget], path, engine=True)
+    assert not path.exists()
+
+
+def test_the_command_line_refuses_what_does_not_go_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for line in (["cat", "--engine"], ["cat", "--engine", "-o", "p.html", "--masked"]):
+        with pytest.raises(SystemExit):
+            main(line)
+        assert "--engine" in capsys.readouterr().err
