@@ -29,7 +29,7 @@ interface Parts {
 }
 
 interface Words extends Parts {
-  /** Of each word, and of each token the tag of its word. */
+  /** The tag of each word; `token_pos` is that of each token's word. */
   readonly pos: readonly (string | null)[];
   readonly token_pos: readonly (string | null)[];
   readonly tagger: string | null;
