@@ -43,6 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--engine", action="store_true", help="the model goes along: the page runs what is typed"
     )
+    parser.add_argument(
+        "--light", action="store_true", help="an engine of half the size, which is less exact"
+    )
+    parser.add_argument(
+        "--assets", metavar="FOLDER", help='weights of --engine in a script: "beside" or a folder'
+    )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
     if (options.text is None) == (options.file is None):
@@ -57,8 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--against goes with one text and -o PAGE")
     if options.against is not None and (options.why or options.masked or options.pair is not None):
         parser.error("--against does not go with --why, --masked or --pair")
-    if options.engine and (options.output is None or options.file is not None):
-        parser.error("--engine goes with one text and -o PAGE")
+    if options.light:
+        options.engine = "light"
+    if options.engine and options.output is None:
+        parser.error("--engine goes with -o PAGE")
+    if options.assets is not None and not options.engine:
+        parser.error("--assets goes with --engine")
     if options.engine and (options.why or options.masked or options.against is not None):
         parser.error("--engine does not go with --why, --masked or --against")
     if options.output is None and options.title is not None:
@@ -92,6 +102,7 @@ def write_pages(options: argparse.Namespace) -> None:
     from attn_widget.analysis.texts import analyze
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
+    from attn_widget.page.engine.options import check_engine
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import ExportOptions, saved_run
     from attn_widget.protocol.run_source import RunSource
@@ -115,16 +126,18 @@ def write_pages(options: argparse.Namespace) -> None:
             targets = [target_written(analysis, one) for one in options.why]
             kept = replace(kept, why=targets)
         chosen = Selection(view="why" if options.why else "attention")
-        if options.engine:
+        live = check_engine(options.engine, options.assets or "inside", target)
+        if live is not None:
             from attn_widget.page.engine.live import save_live
 
-            path = save_live(target, RunSource(analysis), chosen, kept)
+            path = save_live(target, [(RunSource(analysis), chosen)], kept, live)
         else:
             saved = saved_run(RunSource(analysis), chosen, kept=kept)
             path = write_page(target, [saved], options.title or saved.title, "stack")
     else:
         texts = read_lines(options.file)
-        path = report(texts, target, title=options.title, **run)
+        live_options = {"engine": options.engine, "assets": options.assets or "inside"}
+        path = report(texts, target, title=options.title, **live_options, **run)
     say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
 
 

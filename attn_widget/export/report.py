@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.page.page import TITLE, write_page
+from attn_widget.host.files import destination
+from attn_widget.page.engine.live import page_model, shown_by_engine
+from attn_widget.page.engine.options import Assets, Engine, check_engine, check_views_of
+from attn_widget.page.page import TITLE, PageModel, write_page
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_views, saved_run
 from attn_widget.page.size_budget import Share, SizeBudget
 from attn_widget.protocol.run_source import RunSource
@@ -33,6 +37,8 @@ def report(
     views: Sequence[str] | None = None,
     title: str | None = None,
     progress: bool = True,
+    engine: Engine = False,
+    assets: Assets = "inside",
     **options: Any,
 ) -> Path:
     """Run a model on many texts and write them to one page, alive without a kernel and a network.
@@ -50,6 +56,10 @@ def report(
         As in `to_html`.
     progress : bool
         Show a progress bar.
+    engine : bool or "light"
+        The model goes along, one for all texts, and runs what is typed; see `AttentionWidget.to_html`.
+    assets : "inside", "beside", or a folder
+        Where the weights of the engine are; see `AttentionWidget.to_html`.
     **options
         ``model``, ``tagger`` and ``truncation`` as in `analyze`; ``layer``, ``head``, ``view`` and the
         other traits of the widget for what is selected at first, but for places in one text
@@ -66,6 +76,8 @@ def report(
     InputError
         No text; one that cannot be used, named by its place; an option that `show` refuses; or more
         than a page can hold. All of them are read before the first is run, and nothing is written.
+    NotAvailableError
+        A model that the engine cannot run.
 
     Examples
     --------
@@ -107,6 +119,15 @@ def report(
     check_title(title)
     kept = ExportOptions(layers, heads, views)
     check_views(kept.views)
+    target = destination(path)
+    live = check_engine(engine, assets, target)
+    model: PageModel | None = None
+    if live is not None:
+        kept = replace(kept, views=check_views_of(kept))
+        chosen = shown_by_engine(chosen, kept)
+        options["model"] = load(options.get("model"), progress=progress)
+        measured = [pair_of(*one) for one in enumerate(every)]
+        model = page_model(options["model"], target, live, measured)
 
     def runs() -> Iterator[SavedRun]:
         encoder = load(options.get("model"), progress=progress)
@@ -120,7 +141,7 @@ def report(
             room.take(run)
             yield run
 
-    return write_page(path, runs(), title or TITLE, "report")
+    return write_page(target, runs(), title or TITLE, "report", model)
 
 
 def pair_of(number: int, given: object) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ import html
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ POLICY = (
 )
 # Of pages with an engine: WebAssembly, in a worker made of the page's own script.
 COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
+BESIDE = " 'self'"  # scripts of the page's own host or disk: the weights
 PAGE_CSS = """
 :root { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
@@ -66,6 +68,22 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
   main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
 }
 """
+
+
+@dataclass(frozen=True)
+class PageModel:
+    """The model of a page that runs what is typed (`attn_widget.page.engine.live`).
+
+    Attributes
+    ----------
+    facts : str
+        JSON, for js/src/live.ts.
+    weights : bytes or None
+        As text; None if they are a script that the page loads.
+    """
+
+    facts: str
+    weights: bytes | None
 
 
 def save(
@@ -107,22 +125,22 @@ def frame(run: SavedRun, height: int, title: str | None = None) -> str:
 
 
 def write_page(
-    path: str | os.PathLike[str], runs: Iterable[SavedRun], title: str, layout: Layout
+    path: str | os.PathLike[str],
+    runs: Iterable[SavedRun],
+    title: str,
+    layout: Layout,
+    model: PageModel | None = None,
 ) -> Path:
     """Write the whole page, or nothing; see `attn_widget.host.files.write_parts`."""
     target = destination(path)
-    write_parts(target, page_parts(runs, title, layout))
+    write_parts(target, page_parts(runs, title, layout, model))
     return target
 
 
 def page_parts(
-    runs: Iterable[SavedRun], title: str, layout: Layout, model: tuple[bytes, str] | None = None
+    runs: Iterable[SavedRun], title: str, layout: Layout, model: PageModel | None = None
 ) -> Iterator[bytes]:
-    """The page, piece by piece: one run at a time is in memory.
-
-    ``model``: weights in base64, and facts of them as JSON (`attn_widget.page.engine.live`); the page then
-    runs what is typed.
-    """
+    """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
     names = ("standalone.js",) if model is None else ("engine.js", "live.js")
     scripts, style = [bundle(name) for name in names], bundle("widget.css") + PAGE_CSS
     if any("</script" in script.lower() for script in scripts) or "</style" in style.lower():
@@ -131,7 +149,8 @@ def page_parts(
     if model is None:
         policy = POLICY.format(scripts=hashes, styles=hash_of(style))
     else:
-        policy = POLICY.format(scripts=hashes + COMPILES, styles=hash_of(style)) + WORKS
+        allowed = hashes + COMPILES + (BESIDE if model.weights is None else "")
+        policy = POLICY.format(scripts=allowed, styles=hash_of(style)) + WORKS
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
@@ -150,10 +169,10 @@ def page_parts(
     index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     if model is not None:
-        weights, facts = model
-        facts = facts.replace("<", "\\u003c")
+        facts = model.facts.replace("<", "\\u003c")
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
-        yield b'<script type="text/plain" id="aw-weights">' + weights + b"</script>\n"
+        if model.weights is not None:
+            yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"
     yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
     yield b"</body>\n</html>\n"
 

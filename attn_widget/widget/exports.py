@@ -9,7 +9,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import check_choice, check_count, check_flag, check_number
+from attn_widget.checks import check_choice, check_count, check_number
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.files import destination, write
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from attn_widget.export.text import Table
     from attn_widget.figures.arrays import Float32
     from attn_widget.influence.targets import Target
+    from attn_widget.page.engine.options import Assets, Engine
     from attn_widget.protocol.source import Source
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
@@ -268,7 +269,8 @@ class Exports:
         title: str | None = None,
         why: Sequence[Target] | None = None,
         *,
-        engine: bool = False,
+        engine: Engine = False,
+        assets: Assets = "inside",
     ) -> Path:
         """Save a page that stays alive without a kernel and without a network.
 
@@ -288,10 +290,15 @@ class Exports:
         why : sequence of Target, optional
             What the view Why explains, by all methods, with their tests and the effects of heads. By default
             the chosen target; without one, what the text proposes, by the quick methods.
-        engine : bool
-            The model goes along (54 MB for the embedded one) and runs in the page: every text that is typed there,
+        engine : bool or "light"
+            The model goes along (50 MB for the embedded one) and runs in the page: every text that is typed there,
             masks, heads switched off. For BERT with a masked-LM head, in the views attention, tree, sentences
             and predictions; weights of more than float16 are rounded, and the page says what that moves.
+            ``"light"`` halves the size by matrices of 8 bits, and the page says how far its figures are off.
+        assets : "inside", "beside", or a folder
+            Where the weights of an engine are: in the page, or in a script that the page loads when it is first
+            typed into, from the folder of the page or another one. Pages of one model share it. Move the page and the
+            script together.
 
         Returns
         -------
@@ -315,14 +322,16 @@ class Exports:
         'cat.html'
         >>> w.close()
         """
+        from attn_widget.page.engine.options import check_engine
         from attn_widget.page.page import save
         from attn_widget.page.saved_run import ExportOptions
 
         kept = ExportOptions(layers, heads, views, title, why)
-        if check_flag(engine, "engine"):
+        options = check_engine(engine, assets, destination(path))
+        if options is not None:
             from attn_widget.page.engine.live import save_live
 
-            return save_live(path, self.source, self.selection, kept)
+            return save_live(path, [(self.source, self.selection)], kept, options)
         return save(path, [(self.source, self.selection)], kept)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:

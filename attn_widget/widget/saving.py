@@ -6,11 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from attn_widget.checks import check_flag, check_several, is_iterable
+from attn_widget.checks import check_several, is_iterable
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.files import destination
 from attn_widget.influence.targets import Target
 from attn_widget.page.compared import save_compared
+from attn_widget.page.engine.live import save_live
+from attn_widget.page.engine.options import Assets, Engine, check_engine
 from attn_widget.page.page import save
 from attn_widget.page.saved_run import ExportOptions
 from attn_widget.widget.exports import Exports
@@ -25,7 +28,8 @@ def to_html(
     views: Sequence[str] | None = None,
     title: str | None = None,
     why: Sequence[Target] | None = None,
-    engine: bool = False,
+    engine: Engine = False,
+    assets: Assets = "inside",
 ) -> Path:
     """Write one page with one or several widgets in it, alive without a kernel and a network.
 
@@ -43,8 +47,11 @@ def to_html(
         Of the page.
     why : sequence of Target, optional
         What the view Why of every widget explains; see `AttentionWidget.to_html`.
-    engine : bool
-        The model goes along and runs what is typed, for one widget; see `AttentionWidget.to_html`.
+    engine : bool or "light"
+        The model goes along and runs what is typed; several widgets of one model share it. See
+        `AttentionWidget.to_html`.
+    assets : "inside", "beside", or a folder
+        Where the weights of the engine are; see `AttentionWidget.to_html`.
 
     Returns
     -------
@@ -56,7 +63,7 @@ def to_html(
         No widget, a title that is no str, or layers, heads or views that are not several.
     InputError
         Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
-        page can hold, or than one with an engine; a file that cannot be written, of which nothing is left
+        page can hold; widgets of several models with an engine; a file that cannot be written, of which nothing is left
         half-written.
     NotAvailableError
         A model that the engine cannot run.
@@ -73,12 +80,13 @@ def to_html(
     """
     kept = ExportOptions(layers, heads, views, title, why)
     if isinstance(widgets, Exports):
-        return widgets.to_html(path, layers, heads, views, title, why, engine=engine)
-    if check_flag(engine, "engine"):
-        raise InputError(
-            "A page with an engine holds one widget.", "Give the widget alone, or leave engine out."
-        )
+        return widgets.to_html(path, layers, heads, views, title, why, engine=engine, assets=assets)
+    options = check_engine(engine, assets, destination(path))
     if isinstance(widgets, Comparison):
+        if options is not None:
+            raise InputError(
+                "A page of a comparison has no engine.", "Leave engine out, or save one widget."
+            )
         return save_compared(path, widgets, kept)
     if not is_iterable(widgets):
         raise not_a_widget(widgets)
@@ -86,7 +94,8 @@ def to_html(
     if not given:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
     every = [check_widget(one) for one in given]
-    return save(path, [(one.source, one.selection) for one in every], kept)
+    shown = [(one.source, one.selection) for one in every]
+    return save(path, shown, kept) if options is None else save_live(path, shown, kept, options)
 
 
 def check_widget(widget: object) -> Exports:

@@ -3,7 +3,8 @@
  *
  * They know addresses and sizes alone: js/src/engine/ lays out the memory and calls them. Nothing is allocated here.
  * Activations are float32, row-major, in buffers whose number of rows is a multiple of 4 (ROWS). Weight matrices are
- * float16 in panels of 8 outputs (COLUMNS): a panel holds [input][8], and the last one is filled with zeros.
+ * float16 in panels of 8 outputs (COLUMNS): a panel holds [input][8], and the last one is filled with zeros. Matrices of
+ * 8 bits have panels of int8 after the 8 float32 scales of their outputs.
  */
 
 const ROWS = 4;
@@ -14,6 +15,9 @@ const BLOCK = 128;
 /** Bytes of one input's weights in a panel: float16, and decoded. */
 const HALF_STEP = 16;
 const STEP = 32;
+/** The same of int8; and the bytes of a panel's scales. */
+const BYTE_STEP = 8;
+const SCALES = 32;
 /** Added to scores of keys outside the mask: far below any score, and finite. */
 const MASKED: f32 = -1e30;
 
@@ -46,6 +50,27 @@ export function decode(from: usize, groups: i32, to: usize): void {
     from += HALF_STEP;
     to += STEP;
   }
+}
+
+/** Decode a panel of int8: n groups of eight after their scales. */
+function decodeBytes(from: usize, n: i32, to: usize): void {
+  const s0 = v128.load(from);
+  const s1 = v128.load(from, 16);
+  from += SCALES;
+  for (let i = 0; i < n; i++) {
+    const wide = v128.load8x8_s(from);
+    v128.store(to, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(wide)), s0));
+    v128.store(to, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(wide)), s1), 16);
+    from += BYTE_STEP;
+    to += STEP;
+  }
+}
+
+/** Bytes of a panel with n inputs, whose weights have 16 or 8 bits. */
+// @ts-ignore: decorator
+@inline
+function panelBytes(n: i32, bits: i32): usize {
+  return bits == 8 ? SCALES + <usize>n * BYTE_STEP : <usize>n * HALF_STEP;
 }
 
 /**
@@ -222,16 +247,18 @@ export function linear(
   bias: usize,
   out: usize,
   scratch: usize,
+  bits: i32,
 ): void {
   const outStride: usize = panels * COLUMNS * F32;
   for (let panel = 0; panel < panels; panel++) {
-    decode(matrix, n, scratch);
+    if (bits == 8) decodeBytes(matrix, n, scratch);
+    else decode(matrix, n, scratch);
     const sums = scratch + <usize>n * STEP;
     for (let row = 0; row < rows; row += ROWS) {
       const from = x + <usize>row * n * F32;
       longTile(from, n * F32, scratch, n, bias, out + <usize>row * outStride, outStride, sums);
     }
-    matrix += <usize>n * HALF_STEP;
+    matrix += panelBytes(n, bits);
     bias += COLUMNS * F32;
     out += COLUMNS * F32;
   }
@@ -435,9 +462,20 @@ export function head(
 }
 
 /** Column `index` of a panelled matrix (one token's embedding), added to out [n]. */
-export function gather(matrix: usize, index: i32, n: i32, out: usize): void {
-  let from =
-    matrix + <usize>(index / COLUMNS) * <usize>n * HALF_STEP + <usize>(index % COLUMNS) * 2;
+export function gather(matrix: usize, index: i32, n: i32, out: usize, bits: i32): void {
+  const column: usize = index % COLUMNS;
+  const panel = matrix + <usize>(index / COLUMNS) * panelBytes(n, bits);
+  if (bits == 8) {
+    const scale = f32.load(panel + column * F32);
+    let at = panel + SCALES + column;
+    for (let i = 0; i < n; i++) {
+      f32.store(out, f32.load(out) + <f32>load<i8>(at) * scale);
+      at += BYTE_STEP;
+      out += F32;
+    }
+    return;
+  }
+  let from = panel + column * 2;
   for (let i = 0; i < n; i++) {
     const moved = ((<i32>load<i16>(from)) << 13) & 0x8fffe000;
     const value = reinterpret<f32>(moved) * <f32>5.192296858534828e33;

@@ -1,102 +1,176 @@
-/** Entry for pages with an engine: the saved run at once, and any text that is typed as soon as the engine is there. */
+/** Entry for pages with an engine: the saved runs at once, and any text that is typed as soon as the engine is there. */
 
-import { h } from "./draw/dom";
 import type { Engine } from "./engine/client";
+import { EngineError } from "./engine/errors";
 import { type About, specialIds } from "./engine/page/about";
 import { carriedSelection } from "./engine/page/carry";
 import { Turns } from "./engine/page/turns";
 import { createTyping, type Typing } from "./engine/page/typing";
-import { unpackWeights } from "./engine/page/weights";
-import { createFrame, type Frame } from "./frame/frame";
-import * as lazy from "./lazy";
+import { type Beside, textBeside, unpackWeights } from "./engine/page/weights";
 import { explain } from "./protocol/failure";
 import { required } from "./protocol/required";
-import { SnapshotSource } from "./protocol/snapshot";
-import { acceptSelection } from "./state/binding";
-import { createState, fit } from "./state/state";
-import { provide } from "./views/lazy-views";
+import type { Action } from "./protocol/types";
+import { type OpenedRun, startPage } from "./saved-page";
+import { fit } from "./state/state";
 
 /** Given by static/engine.js. */
 declare const attnWidgetEngine: { open(file: Uint8Array<ArrayBuffer>): Promise<Engine> };
 
-const chunk = (name: string): string | null =>
-  document.querySelector(`script.aw-data[data-run="0"][data-chunk="${CSS.escape(name)}"]`)
-    ?.textContent ?? null;
-
-async function start(): Promise<void> {
-  provide(lazy);
-  const main = required(document.querySelector<HTMLElement>("main"), "<main>");
-  const place = h("section", { class: "aw-page-run" });
-  main.replaceChildren(place);
-  try {
-    const source = await SnapshotSource.open(chunk);
-    const state = createState(acceptSelection(source.meta.snapshot.selection));
-    state.set(fit(state.get(), source.meta));
-    const frame = createFrame(state);
-    place.append(frame.element);
-    frame.show(source, null);
-    try {
-      await live(source, frame, state);
-    } catch (error) {
-      const { message, hint } = explain(error);
-      frame.report(`Typing is not possible here. ${message}`, hint);
-    }
-  } catch (error) {
-    const { message, hint } = explain(error);
-    place.append(h("p", { role: "alert" }, `This run cannot be opened: ${message} ${hint}`));
-  }
+/** Facts of the model, from Python. */
+interface Facts extends Pick<About, "rounding" | "tagger"> {
+  /** Where the weights are, if not in this page. */
+  readonly beside: Beside | null;
 }
 
-/** Open the engine, and let every key in the text's field run it. */
-async function live(
-  source: SnapshotSource,
-  frame: Frame,
-  state: ReturnType<typeof createState>,
-): Promise<void> {
-  const { meta } = source;
-  const element = required(document.getElementById("aw-weights"), "The model");
-  const weights = await unpackWeights(required(element.textContent, "The model"));
+interface Model extends Pick<About, "ids"> {
+  readonly turns: Turns;
+}
+
+const facts: Facts = JSON.parse(
+  required(document.getElementById("aw-engine")?.textContent, "The engine's facts"),
+);
+
+/** One engine for all runs of the page. */
+let model: Promise<Model> | null = null;
+
+function theModel(): Promise<Model> {
+  model ??= openModel();
+  // A file beside the page may be put there later.
+  if (facts.beside !== null)
+    model.catch(() => {
+      model = null;
+    });
+  return model;
+}
+
+async function weightsOf({ beside }: Facts): Promise<string> {
+  if (beside !== null) return textBeside(beside);
+  const element = document.getElementById("aw-weights");
+  if (element === null)
+    throw new EngineError(
+      "truncated",
+      "This page was cut off before its model. Copy or download it again.",
+    );
+  const text = required(element.textContent, "The model");
   // 50 MB of text are of no more use.
   element.textContent = "";
-  const turns = new Turns(await attnWidgetEngine.open(weights));
-  const { model, versions } = meta;
-  const facts: Pick<About, "rounding" | "tagger"> = JSON.parse(
-    required(document.getElementById("aw-engine")?.textContent, "The engine's facts"),
-  );
-  const about = {
-    model,
-    versions,
-    views: meta.snapshot.views,
-    ids: await specialIds(turns),
-    ...facts,
-  };
-  let before = meta.tokens;
-  const typing: Typing = createTyping(
-    turns,
-    about,
-    {
-      show(found) {
-        const { tokens } = found.meta;
-        const kept = carriedSelection(state.get(), before, tokens);
-        before = tokens;
-        state.set({ ...kept, ...fit({ ...state.get(), ...kept }, found.meta) });
-        frame.show(found, typing.act);
-      },
-      activity: frame.activity,
-    },
-    meta,
-  );
-  const inputOf = (part: string) =>
-    frame.element.querySelector<HTMLTextAreaElement>(`textarea[data-aw-part="${part}"]`);
-  frame.element.addEventListener("input", ({ target }) => {
-    const [text, pair] = [inputOf("run-text"), inputOf("run-pair")];
-    if (target !== text && target !== pair) return;
-    const second = pair?.closest<HTMLElement>(".aw-run-row")?.hidden === false ? pair.value : null;
-    void typing.type({ text: text?.value ?? "", text_pair: second });
-  });
-  await typing.act({ kind: "run", text: meta.text, text_pair: meta.text_pair });
-  document.documentElement.dataset.awEngine = "ready";
-  performance.mark("aw:ready");
+  return text;
 }
 
-void start();
+async function openModel(): Promise<Model> {
+  const { beside } = facts;
+  const engine = await attnWidgetEngine.open(await unpackWeights(await weightsOf(facts)));
+  const { crc32 } = await engine.header();
+  if (beside !== null && crc32.toString(16).padStart(8, "0") !== beside.key)
+    throw new EngineError(
+      "checksum",
+      `The model's file ${beside.src} is not the one that this page was made with.`,
+    );
+  const turns = new Turns(engine);
+  return { turns, ids: await specialIds(turns) };
+}
+
+/** Let every key in the text's field run the engine. */
+function enliven({ source, frame, state }: OpenedRun): () => void {
+  const { meta } = source;
+  let stopped = false;
+  let typed = false;
+  let before = meta.tokens;
+  let typing: Promise<Typing> | null = null;
+
+  async function open(): Promise<Typing> {
+    const { turns, ids } = await theModel();
+    const { rounding, tagger } = facts;
+    const { model: shape, versions } = meta;
+    const about = {
+      ...{ model: shape, versions, views: meta.snapshot.views, ids },
+      ...(rounding === undefined ? {} : { rounding }),
+      ...(tagger === undefined ? {} : { tagger }),
+    };
+    const made: Typing = createTyping(
+      turns,
+      about,
+      {
+        show(found) {
+          if (stopped) return;
+          const { tokens } = found.meta;
+          const kept = carriedSelection(state.get(), before, tokens);
+          before = tokens;
+          state.set({ ...kept, ...fit({ ...state.get(), ...kept }, found.meta) });
+          frame.show(found, made.act);
+        },
+        activity: (activity) => {
+          if (!stopped) frame.activity(activity);
+        },
+      },
+      meta,
+    );
+    return made;
+  }
+
+  /** The engine, opened when it is first asked for. */
+  async function ready(): Promise<Typing> {
+    if (typing === null) {
+      typing = open();
+      const idle = { history: [], error: null };
+      if (facts.beside !== null) {
+        const progress = { label: "Loading the model", done: 0, total: 0 };
+        frame.activity({ status: "running", progress, ...idle });
+      }
+      try {
+        await typing;
+        if (!stopped) frame.activity({ status: "ready", progress: null, ...idle });
+      } catch (error) {
+        typing = null;
+        throw error;
+      }
+    }
+    return typing;
+  }
+
+  function failed(error: unknown): void {
+    if (stopped) return;
+    const { message, hint } = explain(error);
+    frame.activity({ status: "ready", progress: null, history: [], error: null });
+    frame.report(`Typing is not possible here. ${message}`, hint);
+  }
+
+  const inputOf = (part: string) =>
+    frame.element.querySelector<HTMLTextAreaElement>(`textarea[data-aw-part="${part}"]`);
+  const isText = (target: EventTarget | null): boolean =>
+    target !== null && [inputOf("run-text"), inputOf("run-pair")].some((one) => one === target);
+  frame.element.addEventListener("input", ({ target }) => {
+    if (!isText(target)) return;
+    typed = true;
+    ready().then((engine) => {
+      if (stopped) return;
+      const [text, pair] = [inputOf("run-text"), inputOf("run-pair")];
+      const row = pair?.closest<HTMLElement>(".aw-run-row");
+      const second = row?.hidden === false ? (pair?.value ?? null) : null;
+      void engine.type({ text: text?.value ?? "", text_pair: second });
+    }, failed);
+  });
+
+  async function first(): Promise<void> {
+    const engine = await ready();
+    if (stopped) return;
+    // A text that was typed meanwhile is run instead.
+    if (!typed) await engine.act({ kind: "run", text: meta.text, text_pair: meta.text_pair });
+    document.documentElement.dataset.awEngine = "ready";
+    performance.mark("aw:ready");
+  }
+
+  if (facts.beside === null) first().catch(failed);
+  else {
+    frame.show(source, async (action: Action) => (await ready()).act(action));
+    frame.element.addEventListener("focusin", ({ target }) => {
+      if (isText(target) && typing === null) first().catch(failed);
+    });
+    document.documentElement.dataset.awEngine ??= "waiting";
+  }
+  return () => {
+    stopped = true;
+  };
+}
+
+startPage(enliven);

@@ -12,6 +12,7 @@ import {
 } from "../src/engine/core";
 import { startKernels } from "../src/engine/kernels";
 import type { Model } from "../src/engine/model";
+import { unpackWeights } from "../src/engine/page/weights";
 
 interface Golden {
   file: string;
@@ -22,6 +23,8 @@ interface Golden {
   queries: number[];
   logits: number[];
   next_sentence: number[];
+  text_of_file: string;
+  light: { file: string; attention: number[]; logits: number[] };
   lines: { text: string; ids: number[]; offsets: [number, number][] }[];
 }
 
@@ -63,6 +66,20 @@ describe("the engine's model", () => {
     expect(difference(model.projection("query", 1), golden.queries)).toBeLessThan(1e-5);
     expect(difference(model.logits([1, 2]), golden.logits)).toBeLessThan(1e-4);
     expect(difference(model.nextSentence(), golden.next_sentence)).toBeLessThan(1e-4);
+  });
+
+  test("reads matrices of 8 bits as PyTorch does", async () => {
+    const { light } = golden;
+    const small = await loadModel(new Uint8Array(Buffer.from(light.file, "base64")), kernels);
+    expect(small.header.bits).toBe(8);
+    small.run({ ids: golden.ids });
+    expect(difference(small.attention(), light.attention)).toBeLessThan(1e-5);
+    expect(difference(small.attention(), golden.attention)).toBeGreaterThan(1e-4);
+    expect(difference(small.logits([1, 2]), light.logits)).toBeLessThan(1e-4);
+  });
+
+  test("comes out of the text that Python writes into a page", async () => {
+    expect(Buffer.from(await unpackWeights(golden.text_of_file))).toEqual(Buffer.from(file()));
   });
 
   test("gives the same after a longer text", () => {

@@ -15,7 +15,7 @@ import torch
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, NotAvailableError
-from attn_widget.page.engine.rounding import rounding_of
+from attn_widget.page.engine.rounding import SAMPLES, rounding_of
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat."
@@ -52,14 +52,64 @@ def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
         a, b = (one.bert(**inputs, output_attentions=True).attentions for one in (plain, half))
     moved = max(float((x - y).abs().max()) for x, y in zip(a, b, strict=True))
     assert moved > 1e-6
-    found = rounding_of(analysis)
+    encoder = analysis.run.encoder
+    found = rounding_of(encoder, [(TEXT, None)])
     np.testing.assert_allclose(found["weight"], moved, rtol=1e-2)
     path = aw.to_html(shown(), tmp_path / "p.html", engine=True)
     said = re.search(r'id="aw-engine">([^<]*)<', path.read_text(encoding="utf-8"))
     assert said is not None
-    assert json.loads(said[1]) == {"rounding": pytest.approx(found), "tagger": None}
-    again = aw.analyze(TEXT, model=(half, tokenizer), tagger=None, progress=False)
-    assert rounding_of(again) == {"weight": 0, "rollout": 0, "score": 0}
+    facts = {"rounding": pytest.approx(found), "tagger": None, "beside": None}
+    assert json.loads(said[1]) == facts
+    again = aw.load((half, tokenizer), progress=False)
+    assert rounding_of(again, [(TEXT, None)]) == {"weight": 0, "rollout": 0, "score": 0}
+
+
+def facts_of(page: Path) -> dict[str, Any]:
+    found = re.search(r'id="aw-engine">([^<]*)<', page.read_text(encoding="utf-8"))
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_a_light_page_is_smaller_and_states_what_it_measured(tmp_path: Path) -> None:
+    widget = shown()
+    full = aw.to_html(widget, tmp_path / "full.html", engine=True)
+    light = aw.to_html(widget, tmp_path / "light.html", engine="light")
+    assert light.stat().st_size < full.stat().st_size
+    rounding = facts_of(light)["rounding"]
+    assert rounding["bits"] == 8
+    assert rounding["texts"] == 1 + len(SAMPLES)
+    assert rounding["weight"] > facts_of(full)["rounding"]["weight"]
+
+
+def test_pages_of_one_model_share_a_script_of_weights(tmp_path: Path) -> None:
+    widget, folder = shown(), tmp_path / "a folder"
+    folder.mkdir()
+    first = aw.to_html(widget, tmp_path / "p.html", engine=True, assets=folder)
+    again = aw.report([TEXT, "A dog."], tmp_path / "q.html", engine=True, assets=folder,
+                      model=tiny_models.build("bert", "ForMaskedLM"), progress=False)  # fmt: skip
+    [script] = folder.iterdir()
+    beside = facts_of(first)["beside"]
+    assert beside == facts_of(again)["beside"]
+    assert beside["src"] == f"a%20folder/{script.name}"
+    assert beside["key"] in script.name
+    page = first.read_text(encoding="utf-8")
+    assert 'id="aw-weights"' not in page
+    assert re.search("script-src 'sha256-[^;]* 'self';", page.replace("&#x27;", "'"))
+    text = re.fullmatch(
+        rf'\(globalThis.attnWidgetModels \?\?= {{}}\)\["{beside["key"]}"\] = "([^"\\<]*)";\n',
+        script.read_text(),
+    )
+    assert text is not None
+
+
+def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Path) -> None:
+    model = tiny_models.build("bert", "ForMaskedLM")
+    one, two = (aw.show(text, model=model, tagger=None, progress=False) for text in (TEXT, "A b."))
+    page = aw.to_html([one, two], tmp_path / "p.html", engine=True).read_text(encoding="utf-8")
+    assert page.count('id="aw-weights"') == 1
+    assert page.count('data-chunk="paint"') == 2
+    with pytest.raises(InputError, match="these have several"):
+        aw.to_html([one, shown()], tmp_path / "q.html", engine=True)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +119,9 @@ def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
         ({"layers": [0]}, InputError, "computes all layers and heads"),
         ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
         ({"engine": 1}, InputTypeError, "expected True or False"),
+        ({"engine": "small"}, InputError, "light"),
+        ({"assets": "there"}, InputError, "no folder"),
+        ({"engine": False, "assets": "beside"}, InputError, "there is no engine"),
     ],
 )
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
@@ -90,8 +143,6 @@ def test_models_and_runs_that_an_engine_cannot_run_are_named(tmp_path: Path) -> 
     mean = aw.AttentionWidget(widget.analysis.ablate([(0, 0)], "mean"))
     with pytest.raises(NotAvailableError, match="means of heads"):
         aw.to_html(mean, path, engine=True)
-    with pytest.raises(InputError, match="holds one widget"):
-        aw.to_html([widget, widget], path, engine=True)
     assert not path.exists()
 
 

@@ -1,97 +1,143 @@
-"""A page whose model runs in it: weights, vocabulary and engine in one file, and a run to open on."""
+"""Pages whose model runs in them: weights, vocabulary and engine, and runs to open on."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination, write_parts
 from attn_widget.model.places import EMBEDDED, MINI
-from attn_widget.page.compress import deflate
-from attn_widget.page.engine.packing import pack
-from attn_widget.page.engine.rounding import rounding_of
-from attn_widget.page.page import page_parts
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.engine.options import EngineOptions, check_views_of
+from attn_widget.page.engine.packing import MAGIC, pack
+from attn_widget.page.engine.rounding import Texts, rounding_of
+from attn_widget.page.engine.text import as_text
+from attn_widget.page.page import PageModel, page_parts
+from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
+    from attn_widget.model.encoder import Encoder
 
-# The views whose every figure the engine computes (js/src/engine/page/answers).
-LIVE_VIEWS = ("attention", "heads", "tree", "sentences", "predictions")
 QUANTITIES = ("weights", "scores", "rollout")
-MOST_BYTES = 480_000_000  # of the weights in base64: a browser's longest text has 2^29 characters
-
-
-def planes(data: bytes) -> bytes:
-    """All even bytes, then all odd ones: the high bytes of float16 numbers are alike.
-
-    Examples
-    --------
-    >>> planes(b"aAbBc")
-    b'abcAB'
-    """
-    return data[0::2] + data[1::2]
+MOST_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
+SUFFIX = ".engine.js"
+MOST_TEXTS = 8  # of a page that the rounding is measured on
 
 
 def save_live(
-    path: str | os.PathLike[str], source: Source, selection: Selection, kept: ExportOptions
+    path: str | os.PathLike[str],
+    shown: Sequence[tuple[Source, Selection]],
+    kept: ExportOptions,
+    options: EngineOptions,
 ) -> Path:
-    """Write a page that opens on what is shown, then runs what is typed.
+    """Write a page that opens on what is shown, then runs what is typed. Several widgets share one engine.
 
     Raises
     ------
     InputError
-        Views that the engine cannot compute, or some layers or heads alone.
+        Views that the engine cannot compute, some layers or heads alone, or widgets of several models.
     NotAvailableError
         A profile, a run without a model, a model that the engine cannot run.
     """
     target = destination(path)
-    views = checked_views(kept)
-    analysis = runnable(source)
-    model = packed(analysis)
+    kept = replace(kept, views=check_views_of(kept))
+    analyses = [runnable(source) for source, _ in shown]
+    encoders = [analysis.run.encoder for analysis in analyses if analysis.run is not None]
+    if any(encoder.lock is not encoders[0].lock for encoder in encoders):
+        raise InputError(
+            "The widgets of a page with an engine have one model, these have several.",
+            "Save a page for each model.",
+        )
+    texts = [(str(analysis.text), analysis.text_pair) for analysis in analyses]
+    model = page_model(encoders[0], target, options, texts)
+    room = SizeBudget([source.size for source, _ in shown], "widgets")
+
+    def runs() -> Iterator[SavedRun]:
+        for source, selection in shown:
+            check_options_of(source, kept)
+            share: Any = room.of_one if len(shown) > 1 else {}
+            run = saved_run(source, shown_by_engine(selection, kept), kept, **share)
+            room.take(run)
+            yield run
+
+    title = kept.title or shown[0][0].title
+    write_parts(target, page_parts(runs(), title, "stack", model))
+    return target
+
+
+def shown_by_engine(selection: Selection, kept: ExportOptions) -> Selection:
+    """``selection`` with a view and a quantity that the engine computes."""
+    views = check_views_of(kept)
     if selection.view not in views:
         selection = replace(selection, view=views[0])
     if selection.quantity not in QUANTITIES:
         selection = replace(selection, quantity="weights")
-    run = saved_run(source, selection, replace(kept, views=views))
-    facts = json.dumps({"rounding": rounding_of(analysis), "tagger": tag_reader(analysis)})
-    write_parts(target, page_parts([run], kept.title or run.title, "stack", (model, facts)))
-    return target
+    return selection
 
 
-def tag_reader(analysis: Analysis) -> dict[str, Any] | None:
+def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Texts) -> PageModel:
+    """The model for ``page``; weights that lie beside it are written.
+
+    Parameters
+    ----------
+    texts : sequence of (str, str or None)
+        What the rounding of its matrices is measured on, with others for a light model.
+    """
+    file = packed(encoder, light=options.light)
+    rounding = rounding_of(encoder, texts[:MOST_TEXTS], light=options.light)
+    facts: dict[str, Any] = {"rounding": rounding, "tagger": tag_reader(encoder), "beside": None}
+    text = as_text(file)
+    if len(text) > MOST_BYTES:
+        raise NotAvailableError(
+            f"{encoder.name} takes {len(text) / 1e6:.0f} MB of a page, more than a browser reads.",
+            f"A page holds at most {MOST_BYTES / 1e6:.0f} MB of weights.",
+        )
+    if options.folder is None:
+        return PageModel(json.dumps(facts), text)
+    beside = write_beside(options.folder, encoder.name, checksum(file), text)
+    source = os.path.relpath(beside, page.parent.resolve()).replace(os.sep, "/")
+    facts["beside"] = {"src": quote(source), "key": checksum(file)}
+    return PageModel(json.dumps(facts), None)
+
+
+def checksum(file: bytes) -> str:
+    """The CRC-32 of an engine's file, in hexadecimal digits."""
+    start = len(MAGIC) + 4
+    length = int.from_bytes(file[len(MAGIC) : start], "little")
+    return f"{json.loads(file[start : start + length])['crc32']:08x}"
+
+
+def write_beside(folder: Path, name: str, key: str, text: bytes) -> Path:
+    """Write the weights as a script that pages can load, unless it is there already.
+
+    Pages that are opened as files may load scripts and fetch nothing. The name has the checksum in it: pages of
+    one model share a file.
+    """
+    short = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "model"
+    path = folder.resolve() / f"{short}-{key}{SUFFIX}"
+    head = f'(globalThis.attnWidgetModels ??= {{}})["{key}"] = "'.encode()
+    script = head + text + b'";\n'
+    if not (path.is_file() and path.read_bytes() == script):
+        write_parts(path, [script])
+    return path
+
+
+def tag_reader(encoder: Encoder) -> dict[str, Any] | None:
     """The read-out of tags that was trained with the embedded model (training/tags.py); None for another."""
-    assert analysis.run is not None
-    if analysis.run.encoder.name != EMBEDDED:
+    if encoder.name != EMBEDDED:
         return None
     found: dict[str, Any] = json.loads((MINI / "tags.json").read_text(encoding="utf-8"))
     return found
-
-
-def checked_views(kept: ExportOptions) -> list[str]:
-    """The views of a page with an engine."""
-    if kept.layers is not None or kept.heads is not None:
-        raise InputError(
-            "A page with an engine computes all layers and heads.",
-            "Leave layers and heads out, or leave engine out.",
-        )
-    if kept.why is not None:
-        raise InputError(
-            "A page with an engine explains no target: that needs gradients.", "Leave why out."
-        )
-    views = list(LIVE_VIEWS) if kept.views is None else list(kept.views)
-    other = [view for view in views if view not in LIVE_VIEWS]
-    if other:
-        raise InputError(
-            f"The engine of a page has no view {other[0]!r}.", f"It has {', '.join(LIVE_VIEWS)}."
-        )
-    return [view for view in LIVE_VIEWS if view in views]
 
 
 def runnable(source: Source) -> Analysis:
@@ -110,10 +156,8 @@ def runnable(source: Source) -> Analysis:
     return analysis
 
 
-def packed(analysis: Analysis) -> bytes:
-    """The engine's file of the model behind ``analysis``, as a page has it."""
-    assert analysis.run is not None
-    encoder = analysis.run.encoder
+def packed(encoder: Encoder, *, light: bool = False) -> bytes:
+    """The engine's file of a model."""
     model = encoder.model
     settings: dict[str, Any] = model.config.to_dict()
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
@@ -125,10 +169,4 @@ def packed(analysis: Analysis) -> bytes:
     tokenizer = json.loads(backend.to_str())
     state: dict[str, Any] = model.state_dict()
     weights = {name: tensor.detach().float().cpu().numpy() for name, tensor in state.items()}
-    text = deflate(planes(pack(encoder.name, settings, tokenizer, weights)))
-    if len(text) > MOST_BYTES:
-        raise NotAvailableError(
-            f"{encoder.name} takes {len(text) / 1e6:.0f} MB of a page, more than a browser reads.",
-            f"A page holds at most {MOST_BYTES / 1e6:.0f} MB of weights.",
-        )
-    return text
+    return pack(encoder.name, settings, tokenizer, weights, light=light)

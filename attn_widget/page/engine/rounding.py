@@ -1,58 +1,112 @@
-"""How far figures move when a model's matrices are rounded to float16, measured on one text."""
+"""How far figures move when a model's matrices are rounded for the engine, measured on texts."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_widget.page.engine.packing import dequantized
+
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
+    from attn_widget.model.encoder import Encoder
+
+Texts = Sequence[tuple[str, str | None]]
+
+# What a light model is measured on beside the saved texts: questions, lists, names, numbers, rare words.
+SAMPLES = (
+    "The doctor asked the nurse to help her with the patient.",
+    "When the bank closed, she walked along the bank of the river.",
+    "Why did her brother not answer the telephone last night?",
+    "Time flies like an arrow; fruit flies like a banana.",
+    "In 1969, Neil Armstrong was the first man who walked on the moon.",
+    "The keys to the old cabinet in the hall are not on the table.",
+    "It was not a bad film, but the acting was wooden and the ending dull.",
+    "Paris, London, Rome, Berlin and Madrid are capitals of Europe.",
+    "Photosynthesis turns carbon dioxide and water into glucose and oxygen.",
+    "\u201cI never said that,\u201d he whispered, and she laughed.",
+    "A small boat sailed slowly over the calm water towards the harbor. It was late, and the crew was silent.",
+    "The price rose by 12.5% to $3,400, its highest in ten years.",
+)
 
 
-def rounding_of(analysis: Analysis) -> dict[str, float]:
-    """Largest differences on the text of ``analysis``; zeros for a model whose matrices are float16 already.
+def rounding_of(encoder: Encoder, texts: Texts, *, light: bool = False) -> dict[str, Any]:
+    """Largest differences on texts; zeros for a model whose matrices are float16 already.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    texts : sequence of (str, str or None)
+        A light model is measured on `SAMPLES` as well.
+    light : bool
+        Matrices of 8 bits; of float16 otherwise.
 
     Returns
     -------
-    dict of str to float
+    dict
         ``weight``: of attention weights; ``rollout``: of the rollout through all layers; ``score``: of scaled
-        scores.
+        scores. Of a light model also ``bits`` and the number of ``texts``.
 
     Examples
     --------
-    >>> from attn_widget import analyze
-    >>> rounding_of(analyze("the cat sat", tagger=None, progress=False))
+    >>> from attn_widget import load
+    >>> rounding_of(load(progress=False), [("the cat sat", None)])
     {'weight': 0.0, 'rollout': 0.0, 'score': 0.0}
     """
+    if light:
+        texts = [*texts, *((text, None) for text in SAMPLES)]
+    elif are_halves(encoder):
+        return {"weight": 0.0, "rollout": 0.0, "score": 0.0}
+    other = rounded(encoder, light=light)
+    found = np.max([differences(encoder, other, *text) for text in texts], axis=0)
+    named: dict[str, Any] = dict(
+        zip(("weight", "rollout", "score"), map(float, found), strict=True)
+    )
+    return {**named, "bits": 8, "texts": len(texts)} if light else named
+
+
+def are_halves(encoder: Encoder) -> bool:
+    """Whether float16 holds every matrix of the model."""
     import torch
 
-    from attn_widget.analysis.texts import analyze
-
-    assert analysis.run is not None
-    encoder = analysis.run.encoder
     matrices = [one for one in encoder.model.parameters() if one.ndim > 1]
-    if all(torch.equal(one.half().to(one.dtype), one) for one in matrices):
-        return {"weight": 0.0, "rollout": 0.0, "score": 0.0}
+    return all(torch.equal(one.half().to(one.dtype), one) for one in matrices)
+
+
+def rounded(encoder: Encoder, *, light: bool) -> Encoder:
+    """``encoder`` with the matrices that the engine reads."""
+    import torch
+
     model: Any = copy.deepcopy(encoder.model)
     with torch.no_grad():
-        for one in model.parameters():
-            if one.ndim > 1:
+        for name, one in model.named_parameters():
+            if one.ndim < 2:
+                continue
+            if light and "position_embeddings" not in name and "token_type" not in name:
+                one.copy_(torch.from_numpy(dequantized(one.float().cpu().numpy())))
+            else:
                 one.copy_(one.half())
-    text, pair = analysis.text, analysis.text_pair
-    assert text is not None  # of every run
+    found: Encoder = object.__new__(type(encoder))
+    found.__dict__.update(encoder.__dict__)
+    found.network = model
+    return found
+
+
+def differences(one: Encoder, other: Encoder, text: str, pair: str | None) -> list[float]:
+    """Largest differences of weights, rollout and scores between two models on a text."""
+    from attn_widget.analysis.texts import analyze
+
     given: dict[str, Any] = {"tagger": None, "truncation": True, "progress": False}
-    first = analyze(text, pair, model=(encoder.model, encoder.tokenizer), **given)
-    other = analyze(text, pair, model=(model, encoder.tokenizer), **given)
-    layers, heads = first.n_layers, first.n_heads
+    first, second = (analyze(text, pair, model=each, **given) for each in (one, other))
+    every = [(layer, head) for layer in range(one.n_layers) for head in range(one.n_heads)]
 
     def apart(a: Any, b: Any) -> float:
         return float(np.abs(a - b).max())
 
-    every = [(layer, head) for layer in range(layers) for head in range(heads)]
-    return {
-        "weight": max(apart(first.attention(*at), other.attention(*at)) for at in every),
-        "rollout": apart(first.rollout(layers - 1), other.rollout(layers - 1)),
-        "score": max(apart(first.trace.scores(*at), other.trace.scores(*at)) for at in every),
-    }
+    return [
+        max(apart(first.attention(*at), second.attention(*at)) for at in every),
+        apart(first.rollout(one.n_layers - 1), second.rollout(one.n_layers - 1)),
+        max(apart(first.trace.scores(*at), second.trace.scores(*at)) for at in every),
+    ]

@@ -14,6 +14,7 @@ export interface Kernels {
     bias: number,
     out: number,
     scratch: number,
+    bits: number,
   ): void;
   gelu(x: number, count: number): void;
   norm(
@@ -41,7 +42,7 @@ export interface Kernels {
     weights: number,
   ): void;
   decode(from: number, groups: number, to: number): void;
-  gather(matrix: number, index: number, n: number, out: number): void;
+  gather(matrix: number, index: number, n: number, out: number, bits: number): void;
   addRow(row: number, n: number, out: number): void;
   crc32(from: number, bytes: number, table: number): number;
 }

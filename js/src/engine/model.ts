@@ -106,7 +106,7 @@ export class Model {
     for (let i = 0; i < length; i++) {
       keep[i] = input.mask?.[i] === 0 ? 0 : 1;
       const to = states + i * hidden * F32;
-      kernels.gather(this.#at("word"), ids[i] ?? 0, hidden, to);
+      kernels.gather(this.#at("word"), ids[i] ?? 0, hidden, to, this.#bits);
       kernels.addRow(this.#at("token_type") + (input.typeIds?.[i] ?? 0) * hidden * 2, hidden, to);
       kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
     }
@@ -208,7 +208,7 @@ export class Model {
     const panels = wide / COLUMNS;
     const bias = this.#at("prediction.bias");
     const matrix = this.#at("word");
-    this.#kernels.linear(x, rows, hidden, matrix, panels, bias, logits, this.#scratch);
+    this.#kernels.linear(x, rows, hidden, matrix, panels, bias, logits, this.#scratch, this.#bits);
     for (let i = 0; i < positions.length; i++)
       out.set(this.#floats(logits + i * wide * F32, vocabulary), i * vocabulary);
     return out;
@@ -240,6 +240,11 @@ export class Model {
     return this.#places;
   }
 
+  /** Bits of a weight. */
+  get #bits(): number {
+    return this.header.bits ?? 16;
+  }
+
   #at(name: string): number {
     return this.#weights + at(this.header, name);
   }
@@ -262,7 +267,8 @@ export class Model {
   #linear(name: string, x: number, rows: number, n: number, outputs: number, out: number): void {
     const matrix = this.#at(`${name}.weight`);
     const bias = this.#at(`${name}.bias`);
-    this.#kernels.linear(x, rows, n, matrix, outputs / COLUMNS, bias, out, this.#scratch);
+    const panels = outputs / COLUMNS;
+    this.#kernels.linear(x, rows, n, matrix, panels, bias, out, this.#scratch, this.#bits);
   }
 
   #norm(name: string, x: number, residual: number, rows: number, out: number, eps: number): void {

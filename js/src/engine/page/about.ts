@@ -17,7 +17,7 @@ export interface About {
   readonly views?: readonly string[];
   /** Ids of the tokens that stand for a hidden and for an unknown one. */
   readonly ids: { readonly mask: number; readonly unknown: number };
-  /** Differences that rounding the model's matrices to float16 makes on one text; zeros if none. */
+  /** Differences that rounding the model's matrices makes on some texts; zeros if none. */
   readonly rounding?: Rounding;
   /** Reads tags out of this model's hidden states; null for a model that none was made for. */
   readonly tagger?: TagReader | null;
@@ -28,6 +28,10 @@ export interface Rounding {
   readonly weight: number;
   readonly rollout: number;
   readonly score: number;
+  /** Bits of a weight in a matrix, where they are fewer than 16. */
+  readonly bits?: number;
+  /** Number of texts that the differences were measured on; one where left out. */
+  readonly texts?: number;
 }
 
 /** The file `attn_widget/mini/tags.json`. */
@@ -60,9 +64,11 @@ const EXACT: Rounding = { weight: 0, rollout: 0, score: 0 };
 
 /** How near a page's numbers are to the model's. */
 export function precisionOf({ rounding = EXACT }: About): Precision {
-  const { weight, rollout, score } = rounding;
+  const { weight, rollout, score, bits, texts = 1 } = rounding;
+  const to = bits === undefined ? "float16" : `${bits} bits`;
+  const on = texts === 1 ? "the saved text" : `${texts} texts`;
   const moved =
-    weight === 0 ? "" : `, rounded to float16: on the saved text weights to ± ${roundedUp(weight)}`;
+    weight === 0 ? "" : `, rounded to ${to}: on ${on} weights to ± ${roundedUp(weight)}`;
   return {
     weight: () => weight,
     rollout,
