@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -28,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two pages, one of them a report, and the script that they share."""
     found = tmp_path_factory.mktemp("beside")
     model = tiny_models.build("bert", "ForMaskedLM")
-    given = {"model": model, "tagger": None, "progress": False}
+    given: dict[str, Any] = {"model": model, "tagger": None, "progress": False}
     widgets = [aw.show(text, **given) for text in ("the cat sat", "a dog")]
     aw.to_html(widgets, found / "two.html", engine=True, assets="beside")
     aw.report(
@@ -110,7 +111,7 @@ def test_a_sandboxed_frame_loads_the_model_from_a_host_and_says_why_not_from_a_d
 
 
 @contextmanager
-def host(folder: Path) -> Iterator[str]:
+def host(folder: Path) -> Generator[str]:
     """A server of static files, as of any site."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

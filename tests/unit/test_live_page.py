@@ -127,8 +127,9 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     tmp_path: Path, options: dict[str, Any], error: type[AttnWidgetError], message: str
 ) -> None:
+    chosen: dict[str, Any] = {"engine": True, **options}
     with pytest.raises(error, match=message):
-        aw.to_html(shown(), tmp_path / "p.html", **{"engine": True, **options})
+        aw.to_html(shown(), tmp_path / "p.html", **chosen)
     assert list(tmp_path.iterdir()) == []
 
 
