@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
+from attn_widget.analysis.long.layered import LayeredWalk
 from attn_widget.checks import (
     check_flag,
     check_seed,
@@ -19,14 +20,12 @@ from attn_widget.checks import (
 from attn_widget.figures.arrays import Float32, Head, Tau
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.influence import Influence, influence_tree
-from attn_widget.figures.long import Visit, visit_heads, walk_heads
-from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.figures.long import Visit, walk_heads
+from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.metrics import (
     TAU,
     Metrics,
     compute_metrics,
-    layer_metrics,
-    stack_metrics,
     threshold,
 )
 from attn_widget.figures.patterns import Patterns, positional_patterns
@@ -36,7 +35,7 @@ from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
-from attn_widget.trace.base import LONG_TOKENS, Area
+from attn_widget.trace.base import LONG_TOKENS
 
 
 class AttentionFigures(AnalysisBase):
@@ -238,41 +237,27 @@ class AttentionFigures(AnalysisBase):
         n = self.n_tokens
         return slice_in(rows, n, "rows"), slice_in(cols, n, "cols")
 
-    def _walk(
-        self, visit: Visit | None = None, on_layer: Callable[[int], None] | None = None
-    ) -> tuple[Metrics, Marginals]:
-        """All figures of the matrices themselves, in one pass over them that ``visit`` can share."""
+    def _walk(self) -> tuple[Metrics, Marginals]:
+        """All figures of the matrices themselves, in one pass over them."""
 
         def walk() -> tuple[Metrics, Marginals]:
-            if self.n_tokens > LONG_TOKENS:
-                return walk_heads(self.trace, TAU, visit, on_layer)
-            metrics: list[dict[str, Float32]] = []
-            marginals: list[Marginals] = []
-            for layer, weights in self._whole_layers(visit, on_layer):
-                metrics.append(layer_metrics(weights, self.trace.allowed(layer)))
-                marginals.append(layer_marginals(weights))
-            return stack_metrics(metrics, TAU), stack_marginals(marginals)
+            layers = self._layered()
+            layers.finish()
+            return layers.result()
 
+        return self._freely("walk", walk)
+
+    def _layered(
+        self, visit: Visit | None = None, begin: Callable[[int], None] | None = None
+    ) -> LayeredWalk:
+        """The pass over all heads, or one that ``visit`` shares."""
         with self.lock:
-            if visit is not None and "walk" in self._cache:
-                if self.n_tokens > LONG_TOKENS:
-                    visit_heads(self.trace, visit, on_layer)
-                else:
-                    for _ in self._whole_layers(visit, on_layer):
-                        pass
-            return self._once("walk", walk)
-
-    def _whole_layers(
-        self, visit: Visit | None, on_layer: Callable[[int], None] | None
-    ) -> Iterator[tuple[int, Float32]]:
-        every = slice(0, self.n_tokens)
-        for layer in range(self.n_layers):
-            if on_layer is not None:
-                on_layer(layer)
-            weights = self.trace.layer_weights(layer)
-            if visit is not None:
-                visit(layer, slice(0, self.n_heads), Area(every, every), weights)
-            yield layer, weights
+            started: LayeredWalk | None = self._cache.get("layered")
+            if visit is None and started is not None:
+                return started
+            walk = LayeredWalk(self.trace, visit, begin, self._cache.get("walk"))
+            self._cache.setdefault("layered", walk)
+            return walk
 
     def _specialize(self) -> Specialization:
         from attn_widget.language import key_sets
@@ -291,12 +276,12 @@ class AttentionFigures(AnalysisBase):
 
 
 def walk(
-    analysis: AttentionFigures, visit: Visit, on_layer: Callable[[int], None] | None = None
-) -> None:
-    """Call ``visit(layer, heads, area, weights)`` with all weights, float32 [heads, rows, cols].
+    analysis: AttentionFigures, visit: Visit, begin: Callable[[int], None] | None = None
+) -> LayeredWalk:
+    """A pass that calls ``visit(layer, heads, area, weights)`` with all weights, float32 [heads, rows, cols].
 
     A layer comes whole; in long texts head by head, a block of rows at a time, from several threads.
     Metrics and marginals are computed in the same pass, so that no layer is computed twice.
-    ``on_layer`` is called with each layer's number before its work; what it raises ends the walk.
+    ``begin`` is called with each layer's number before its weights come.
     """
-    analysis._walk(visit, on_layer)  # pyright: ignore[reportPrivateUsage]
+    return analysis._layered(visit, begin)  # pyright: ignore[reportPrivateUsage]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.language.keys import is_punctuation
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
 
 NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
+ROWS_AT_ONCE = 256  # of pairs of words: of 8,192 tokens 8 MB
 MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
 
@@ -72,25 +74,50 @@ def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
     return ids
 
 
-def word_pairs(tokens: Sequence[Token]) -> NDArray[np.bool_]:
-    """Queries and keys that count as a link between words, bool [n, n].
+def word_pairs(tokens: Sequence[Token], rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+    """Queries and keys that count as a link between words, bool [n, n] or [rows, n].
 
     Different words, not the same word twice, more than `NEIGHBORS` words apart; in a text too short for
     that, nearer ones; in one long word (a script without spaces), its tokens.
+
+    Parameters
+    ----------
+    rows : int [r], optional
+        These queries alone.
     """
     ids = word_ids(tokens)
     numbers: dict[str, int] = {}
     spelled = [token.surface.casefold() for token in tokens]
     kinds = np.array([numbers.setdefault(name, len(numbers)) for name in spelled], dtype=np.int32)
-    counted = (ids >= 0)[:, None] & (ids >= 0)
-    counted &= kinds[:, None] != kinds
-    for places in (ids, np.arange(len(ids), dtype=np.int32)):
-        apart = np.abs(places[:, None] - places)
+    places = (ids, np.arange(len(ids), dtype=np.int32))
+    chosen = np.arange(len(ids)) if rows is None else rows
+    rule = apart_by(ids, kinds, places)
+    if rule is None:
+        return np.zeros((len(chosen), len(ids)), dtype=np.bool_)
+    counted, nearest = places[rule[0]], rule[1]
+    found = np.empty((len(chosen), len(ids)), dtype=np.bool_)
+    for start in range(0, len(chosen), ROWS_AT_ONCE):
+        some = chosen[start : start + ROWS_AT_ONCE, None]
+        part = (ids >= 0) & (ids[some] >= 0)
+        part &= kinds[some] != kinds
+        part &= np.abs(counted[some] - counted) > nearest
+        found[start : start + ROWS_AT_ONCE] = part
+    return found
+
+
+def apart_by(
+    ids: NDArray[np.int32], kinds: NDArray[np.int32], places: Sequence[NDArray[np.int32]]
+) -> tuple[int, int] | None:
+    """The strictest rule that some link of a text obeys: which of ``places``, and how far apart."""
+    words = np.flatnonzero(ids >= 0)
+    for which, place in enumerate(places):
         for nearest in range(NEIGHBORS, -1, -1):
-            found = counted & (apart > nearest)
-            if found.any():
-                return found
-    return np.zeros_like(counted)
+            for start in range(0, len(words), ROWS_AT_ONCE):
+                some = words[start : start + ROWS_AT_ONCE, None]
+                far = np.abs(place[some] - place[words]) > nearest
+                if (far & (kinds[some] != kinds[words])).any():
+                    return which, nearest
+    return None
 
 
 def links_beyond_chance(weights: Float32, pairs: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -168,8 +195,12 @@ def choose_opening(
 
 def strongest_word(analysis: Analysis, layer: int, head: Head) -> int | None:
     """The query of the strongest link between words in one head; None where it has none."""
-    pairs = word_pairs(analysis.trace.tokens)
-    weights = np.where(pairs, np.nan_to_num(analysis.attention(layer, head)), 0)
-    if not weights.any():
-        return None
-    return int(weights.argmax()) // analysis.n_tokens
+    n, most, found = analysis.n_tokens, 0.0, None
+    step = n if n <= LONG_TOKENS else ROWS_AT_ONCE
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        pairs = word_pairs(analysis.trace.tokens, np.arange(n)[rows])
+        weights = np.where(pairs, np.nan_to_num(analysis.attention(layer, head, rows=rows)), 0)
+        if weights.max() > most:
+            most, found = float(weights.max()), start + int(weights.argmax()) // n
+    return found

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import untagged
+from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.page.compress import deflate
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
@@ -68,7 +69,8 @@ def outputs(
         return {}
     picture = picture_of(source, selection)
     found = {"image/png": base64.b64encode(picture.png).decode()}
-    if saved != "picture":
+    long = source.analysis is not None and comes_in_layers(source.analysis.trace)
+    if saved != "picture" and not long:  # the cell would wait for the figures of all heads
         run = output_run(source, selection, full=saved == "full")
         found["text/html"] = assembled(run, picture, code=code)
     return found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.protocol.run_source import title_of
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from attn_widget.figures.arrays import Float32, Head
     from attn_widget.protocol.selection import Selection
     from attn_widget.protocol.source import Source
+
+Kind = TypeVar("Kind", bound=Any)
 
 PICTURE_SIDE = 448  # px, at most
 PICTURE_CELLS = 128  # a side; larger matrices are max-pooled
@@ -46,12 +49,20 @@ def picture_of(source: Source, selection: Selection) -> Picture:
 
 
 def picture_of_weights(analysis: Analysis, layer: int, head: Head) -> Picture:
-    weights = analysis.attention(layer, head)
+    n, allowed = analysis.n_tokens, analysis.trace.allowed(layer)
+    step = n if n <= LONG_TOKENS else -(-n // PICTURE_CELLS)
+    bands: list[Float32] = []
+    possible: list[NDArray[np.bool_]] = []
+    for start in range(0, n, step):  # of a long text a band of the picture at a time
+        rows = slice(start, min(start + step, n))
+        bands.append(pooled(analysis.attention(layer, head, rows=rows)))
+        if allowed is not None:
+            possible.append(pooled(allowed[rows]))
+    weights = np.concatenate(bands)
     largest = float(weights.max(initial=0))
-    codes = pooled(np.rint(weights / (largest or 1.0) * (MASKED_CODE - 1)).astype(np.uint8))
-    allowed = analysis.trace.allowed(layer)
+    codes = np.rint(weights / (largest or 1.0) * (MASKED_CODE - 1)).astype(np.uint8)
     if allowed is not None:
-        codes[pooled(allowed.astype(np.uint8)) == 0] = MASKED_CODE
+        codes[~np.concatenate(possible)] = MASKED_CODE
     name = "mean of the heads" if head == "mean" else f"H{head}"
     caption = (
         f"{title_of(analysis)}: attention weights of L{layer} · {name}, {analysis.n_tokens} tokens. "
@@ -83,13 +94,14 @@ def enlarged(codes: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     return codes.repeat(side, axis=0).repeat(side, axis=1)
 
 
-def pooled(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """At most `PICTURE_CELLS` a side: the largest of the cells that fall together."""
-    n = len(codes)
+def pooled(matrix: NDArray[Kind]) -> NDArray[Kind]:
+    """At most `PICTURE_CELLS` columns, and rows as many to a cell: the largest of those that fall together."""
+    n = matrix.shape[1]
     if n <= PICTURE_CELLS:
-        return codes
+        return matrix
     starts = np.arange(PICTURE_CELLS) * n // PICTURE_CELLS
-    return np.maximum.reduceat(np.maximum.reduceat(codes, starts, axis=0), starts, axis=1)
+    rows = starts if len(matrix) == n else np.zeros(1, dtype=int)
+    return np.maximum.reduceat(np.maximum.reduceat(matrix, rows, axis=0), starts, axis=1)
 
 
 def png(codes: NDArray[np.uint8]) -> bytes:

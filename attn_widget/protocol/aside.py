@@ -10,10 +10,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.errors import SliceError
-from attn_widget.protocol.answer import LATER_MS, Reply, answer, later, respond
+from attn_widget.protocol.answer import LATER_MS, Reply, answer, later, respond, said
 from attn_widget.protocol.handlers import SLOW
 from attn_widget.protocol.pack import to_json
+from attn_widget.protocol.slices.streamed import HEADS, OF_ALL_HEADS, HeadStream, is_surveyed
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -84,7 +86,39 @@ class Aside:
 
     def __init__(self) -> None:
         self._works: dict[str, _Work] = {}
+        self._stream: HeadStream | None = None
+        self._held = False
         self._lock = threading.Lock()
+
+    def hold(self, held: bool) -> None:
+        """Let the stream of heads wait while another run has the cores, or go on."""
+        with self._lock:
+            self._held = held
+            if held and self._stream is not None:
+                self._stream.stop()
+
+    def _heads(self, analysis: Analysis, kind: object, request: Mapping[Any, Any]) -> Reply | None:
+        """The reply to a request that the heads of a long text are streamed for; None for others."""
+        if kind != HEADS and kind not in OF_ALL_HEADS:
+            return None
+        if not comes_in_layers(analysis.trace) or is_surveyed(analysis):
+            return None
+        with self._lock:
+            stream = self._stream
+            if stream is None or stream.analysis is not analysis:
+                if stream is not None:
+                    stream.stop()
+                stream = self._stream = HeadStream(analysis)
+            if not self._held:
+                stream.start()
+        start = request.get("start") if kind == HEADS else None
+        if stream.wait(start if isinstance(start, int) else analysis.n_layers, SOON_S):
+            return None
+        if stream.failure:
+            hint = "The layers that are drawn stay; the traceback is in the kernel's log."
+            return {"ok": False, "error": said(stream.failure), "hint": hint}, []
+        wait = {"error": "The heads are being computed.", "hint": "Ask again in a moment."}
+        return {"ok": False, "later": LATER_MS, "progress": stream.progress, **wait}, []
 
     def answer(self, analysis: Analysis | None, request: object) -> Reply:
         """Answer a request of the page: at once, or by a thread that is asked again later."""
@@ -97,6 +131,9 @@ class Aside:
         if kind == "drop":
             self._drop(request.get("of"))
             return {"ok": True, "data": {}, "arrays": []}, []
+        waits = self._heads(analysis, kind, request)
+        if waits is not None:
+            return waits
         if not isinstance(kind, str) or kind not in SLOW:
             return answer(analysis, request)
         key = _key(request)
@@ -110,9 +147,9 @@ class Aside:
                 work = self._works[key] = _Work(analysis, request)
         work.wait(SOON_S)
         if work.reply is None:
-            said = {"error": "This is being computed.", "hint": "Ask again in a moment."}
+            wait = {"error": "This is being computed.", "hint": "Ask again in a moment."}
             far = [work.done, work.total]
-            return {"ok": False, "later": LATER_MS, "progress": far, **said}, []
+            return {"ok": False, "later": LATER_MS, "progress": far, **wait}, []
         with self._lock:
             self._works.pop(key, None)
         return work.reply
@@ -121,13 +158,17 @@ class Aside:
         if isinstance(request, Mapping):
             with self._lock:
                 work = self._works.pop(_key(request), None)
+                if request.get("kind") == HEADS and self._stream is not None:
+                    self._stream.stop()
             if work is not None:
                 work.drop()
 
     def close(self) -> None:
         """Cancel what is being computed."""
+        self.hold(True)
         with self._lock:
             works, self._works = self._works, {}
+            self._stream = None
         for work in works.values():
             work.drop()
 

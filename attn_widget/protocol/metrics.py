@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.figures.metrics import Metrics, metric_scale
+from attn_widget.figures.arrays import Tau
+from attn_widget.figures.metrics import KEYS, metric_scale
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace
@@ -17,10 +18,13 @@ def possible_keys(trace: Trace) -> list[NDArray[np.int_]]:
     """How many keys each query may attend to, int [n] for each layer."""
     n = trace.n_tokens
     masks = [trace.allowed(layer) for layer in range(trace.n_layers)]
-    return [np.full(n, n) if mask is None else mask.sum(axis=1) for mask in masks]
+    counts: dict[int, NDArray[np.int_]] = {}  # layers of a kind share their mask
+    for mask in masks:
+        if id(mask) not in counts:
+            counts[id(mask)] = np.full(n, n) if mask is None else mask.sum(axis=1)
+    return [counts[id(mask)] for mask in masks]
 
 
-def describe_metrics(trace: Trace, metrics: Metrics) -> dict[str, Any]:
+def describe_metrics(trace: Trace, tau: Tau) -> dict[str, Any]:
     """``keys``, ``tau`` and ``scale`` (docs/protocol.md)."""
-    scale = metric_scale(possible_keys(trace), metrics.tau)
-    return {"keys": list(metrics.keys), "tau": metrics.tau, "scale": scale}
+    return {"keys": list(KEYS), "tau": tau, "scale": metric_scale(possible_keys(trace), tau)}

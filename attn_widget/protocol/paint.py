@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from attn_widget._version import __version__
 from attn_widget.analysis.base import once
+from attn_widget.analysis.long.layered import comes_in_layers
+from attn_widget.analysis.long.sample import sampled_links
 from attn_widget.analysis.opening import (
     Opening,
     choose_opening,
 )
 from attn_widget.errors import NotAvailableError
+from attn_widget.figures.metrics import TAU
+from attn_widget.protocol.heads import heads_so_far
 from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack
-from attn_widget.protocol.survey import survey
+from attn_widget.protocol.survey import survey, surveyor
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -37,22 +41,29 @@ MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on
 
 
 def first_paint(
-    analysis: Analysis, layer: int, head: Head, progress: Progress | None = None
+    analysis: Analysis,
+    layer: int,
+    head: Head,
+    progress: Progress | None = None,
+    *,
+    streamed: bool = False,
 ) -> bytes:
     """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected.
 
-    ``progress`` is called with ``(layers done, n_layers)``; what it raises ends the work.
+    ``progress`` is called with ``(layers done, n_layers)``; what it raises ends the work. ``streamed``: of a
+    long text only what is here already, and the selected head; the page asks for the rest (slice ``heads``).
     """
     trace = analysis.trace
     n = analysis.n_tokens
-    found = survey(analysis, progress)
-    metrics = analysis.metrics
-    arrays: dict[str, NDArray[Any]] = {
-        "thumbs": found.thumbs,
-        "head_max": found.head_max,
-        "word_max": found.word_max,
-    }
-    arrays.update({f"metric:{key}": values for key, values in metrics.as_dict().items()})
+    arrays: dict[str, NDArray[Any]]
+    if streamed and not surveyor(analysis).walk.complete:
+        arrays, computed = heads_so_far(analysis, layer, head)
+    else:
+        found = survey(analysis, progress)
+        arrays, computed = {"thumbs": found.thumbs, "head_max": found.head_max,
+                            "word_max": found.word_max}, None  # fmt: skip
+        figures = analysis.metrics.as_dict()
+        arrays.update({f"metric:{key}": values for key, values in figures.items()})
     selected = None
     if n * n <= WEIGHT_CELLS:
         selected = {"layer": layer, "head": head}
@@ -62,7 +73,8 @@ def first_paint(
             arrays["allowed"] = allowed.astype(np.uint8)
     if any(trace.allowed(index) is not None for index in range(analysis.n_layers)):
         arrays["possible"] = np.stack(possible_keys(trace)).astype(np.int32)
-    predictions = predictions_or_none(analysis)
+    # A long text's predictions take as long as its forward pass: the view asks for them.
+    predictions = None if streamed else predictions_or_none(analysis)
     if predictions is not None:
         arrays.update(prediction_arrays(predictions))
     meta = {
@@ -76,14 +88,16 @@ def first_paint(
         "heads_off": [[*pair] for pair in analysis.heads_off],
         "unknown": unknown_tokens(analysis),
         "profile": None,
-        "metrics": describe_metrics(trace, metrics),
-        "thumb": found.thumbs.shape[-1],
+        "metrics": describe_metrics(trace, TAU),
+        "thumb": arrays["thumbs"].shape[-1],
         "predictions": None
         if predictions is None
         else {**describe_predictions(predictions), "opens": opening_mode(analysis)},
         "selected": selected,
         "versions": versions(),
     }
+    if computed is not None:
+        meta["computed"] = computed
     return pack(meta, arrays)
 
 
@@ -93,8 +107,14 @@ def opening(
     heads: Sequence[int] | None = None,
     progress: Progress | None = None,
 ) -> Opening:
-    """Where a picture of this run opens, among ``layers`` and ``heads`` (None: all)."""
-    links = survey(analysis, progress).links
+    """Where a picture of this run opens, among ``layers`` and ``heads`` (None: all).
+
+    Of a long text, by the links of a sample of its queries.
+    """
+    if comes_in_layers(analysis.trace):
+        links = once(analysis, "sampled_links", lambda: sampled_links(analysis))
+    else:
+        links = survey(analysis, progress).links
     return choose_opening(analysis, links, layers=layers, heads=heads)
 
 

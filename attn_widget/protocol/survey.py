@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,54 +47,93 @@ class Survey:
 
 def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
     """The survey of a run, made once."""
-    return once(analysis, "survey", lambda: make_survey(analysis, progress))
+    return surveyor(analysis).result(progress)
 
 
-def make_survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
-    n = analysis.n_tokens
-    side = min(n, THUMB_SIDE)
-    starts = np.arange(side) * n // side
-    shape = (analysis.n_layers, analysis.n_heads)
-    pooled = np.zeros((*shape, side, side), dtype=np.float32)
-    word_max = np.zeros(shape, dtype=np.float32)
-    links = np.zeros(shape)
-    tokens = analysis.trace.tokens
-    special = np.array([token.special for token in tokens])
-    pairs = word_pairs(tokens)
-    count = int(pairs.sum())
+def surveyor(analysis: Analysis) -> Surveyor:
+    """Maker of a run's survey, layer by layer."""
+    return once(analysis, "surveyor", lambda: Surveyor(analysis))
 
-    def visit(layer: int, heads: slice, area: Area, weights: Float32) -> None:
+
+class Surveyor:
+    """The survey of a run, layer by layer.
+
+    Attributes
+    ----------
+    walk : LayeredWalk
+        Layers that it has done are here, those of a part of `found` included.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._trace = analysis.trace
+        tokens = analysis.trace.tokens
+        n = self._n = analysis.n_tokens
+        self.side = min(n, THUMB_SIDE)
+        self._starts = np.arange(self.side) * n // self.side
+        shape = (analysis.n_layers, analysis.n_heads)
+        self._pooled = np.zeros((*shape, self.side, self.side), dtype=np.float32)
+        self._word_max = np.zeros(shape, dtype=np.float32)
+        self._links = np.zeros(shape)
+        self._special = np.array([token.special for token in tokens])
+        self._pairs = word_pairs(tokens)
+        self._count = int(self._pairs.sum())
+        self.walk = walk(analysis, self._visit, self._begin)
+
+    def result(self, progress: Progress | None = None) -> Survey:
+        """The survey of all layers; ``progress`` is called with ``(layers done, n_layers)``, and may raise."""
+        self.walk.finish(progress)
+        return self.of(slice(None))
+
+    def of(self, layers: Any) -> Survey:
+        """The survey of these layers, which must be done."""
+        pooled = self._pooled[layers]
+        largest = pooled.max(axis=(2, 3))
+        safe = np.where(largest > 0, largest, 1)[:, :, None, None]
+        thumbs = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255).astype(np.uint8)
+        word_max = self._word_max[layers]
+        if (~self._special).sum() < 2:
+            word_max = np.zeros_like(word_max)
+        return Survey(thumbs, largest, word_max, np.nan_to_num(self._links[layers]))
+
+    def of_head(self, layer: int, head: int) -> Survey:
+        """The survey of one head, [1, 1, ...], whatever is done of the others."""
+        trace, alone = self._trace, copy(self)
+        alone._pooled = np.zeros_like(self._pooled)  # the walk may be at this very layer
+        alone._word_max, alone._links = np.zeros_like(self._word_max), np.zeros_like(self._links)
+        heads = slice(head, head + 1)
+        for area, weights in trace.head_blocks(layer, head, trace.row_blocks(layer)):
+            alone._visit(layer, heads, area, weights[None])
+        part = alone.of([layer])
+        return Survey(*(getattr(part, field.name)[:, heads] for field in fields(Survey)))
+
+    def _begin(self, layer: int) -> None:
+        for found in (self._pooled, self._word_max, self._links):
+            found[layer] = 0
+
+    def _visit(self, layer: int, heads: slice, area: Area, weights: Float32) -> None:
+        n, starts, special = self._n, self._starts, self._special
         if weights.shape[1:] == (n, n):
-            pooled[layer, heads] = pool_max(weights, starts, starts) if side < n else weights
-            word_max[layer, heads] = largest_between_words(weights, special)
-            links[layer, heads] = links_beyond_chance(weights, pairs)
+            pooled = pool_max(weights, starts, starts) if self.side < n else weights
+            self._pooled[layer, heads] = pooled
+            self._word_max[layer, heads] = largest_between_words(weights, special)
+            self._links[layer, heads] = links_beyond_chance(weights, self._pairs)
             return
         rows, cells = edges(starts, area.rows), edges(starts, area.cols)
         most = pool_max(weights, rows - area.rows.start, cells - area.cols.start)
         top, left = (int(np.searchsorted(starts, part[0], "right")) - 1 for part in (rows, cells))
-        there = pooled[layer, heads, top : top + len(rows), left : left + len(cells)]
+        there = self._pooled[layer, heads, top : top + len(rows), left : left + len(cells)]
         np.maximum(there, most, out=there)
         words = ~special[area.rows]
         if words.any() and (~special[area.cols]).any():
             columns = (weights if words.all() else weights[:, words]).max(axis=1)
-            largest = word_max[layer, heads]
+            largest = self._word_max[layer, heads]
             np.maximum(largest, columns[:, ~special[area.cols]].max(axis=1), out=largest)
         # Weights that the mask forbids are below chance, and count nothing.
         beyond = np.maximum(weights - np.float32(1 / n), 0)
-        counted = pairs[area].ravel().astype(np.float32)
-        links[layer, heads] += beyond.reshape(len(weights), -1) @ counted / max(count, 1)
-
-    def on_layer(layer: int) -> None:
-        if progress is not None:
-            progress(layer, analysis.n_layers)
-
-    walk(analysis, visit, on_layer)
-    largest = pooled.max(axis=(2, 3))
-    safe = np.where(largest > 0, largest, 1)[:, :, None, None]
-    thumbs = np.ceil(np.sqrt(pooled / safe) * 255).clip(0, 255).astype(np.uint8)
-    if (~special).sum() < 2:
-        word_max[:] = 0
-    return Survey(thumbs, largest, word_max, np.nan_to_num(links))
+        counted = self._pairs[area].ravel().astype(np.float32)
+        self._links[layer, heads] += (
+            beyond.reshape(len(weights), -1) @ counted / max(self._count, 1)
+        )
 
 
 def edges(starts: NDArray[np.int_], part: slice) -> NDArray[np.int_]:

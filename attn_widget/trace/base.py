@@ -139,6 +139,11 @@ class Trace(ABC):
         for area in areas:
             yield area, whole[area]
 
+    def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
+        """The weights of a few queries in all heads of a layer, float32 [H, r, n]."""
+        heads = [self.weights(layer, head)[rows] for head in range(self.n_heads)]
+        return np.stack(heads)
+
     # One head
 
     @abstractmethod

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attn_widget.checks import is_mean
 from attn_widget.trace.base import (
     EVERY,
@@ -65,9 +68,10 @@ class QKVTrace(Trace):
         heads, _, head_dim = layers[0].query.shape
         super().__init__(tokens, len(layers), int(heads), int(head_dim), outputs)
         self._layers = list(layers)
+        self._masks: dict[int, Bools] = {}
 
     def _scores(
-        self, layer: int, heads: slice = EVERY, rows: slice = EVERY, cols: slice = EVERY
+        self, layer: int, heads: slice = EVERY, rows: slice | list[int] = EVERY, cols: slice = EVERY
     ) -> torch.Tensor:
         import torch
 
@@ -113,6 +117,9 @@ class QKVTrace(Trace):
             total += _softmax(self._scores(layer, slice(head, head + 1), rows))[0]
         return total / self.n_heads
 
+    def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
+        return to_numpy(_softmax(self._scores(self._layer(layer), EVERY, rows.tolist())))
+
     def head_blocks(
         self, layer: int, head: int, areas: Sequence[Area]
     ) -> Iterator[tuple[Area, Floats]]:
@@ -147,7 +154,15 @@ class QKVTrace(Trace):
 
     def allowed(self, layer: int) -> Bools | None:
         held = self._layers[self._layer(layer)].allowed
-        return None if held is None else held.any(dim=0).cpu().numpy()
+        if held is None:
+            return None
+        key = held.data_ptr()  # layers of a kind share their mask
+        if key not in self._masks:
+            shared = held[0] if held.shape[0] == 1 else held.any(dim=0)
+            mask = shared.cpu().numpy().view()
+            mask.flags.writeable = False
+            self._masks[key] = mask
+        return self._masks[key]
 
     def scaling(self, layer: int) -> float:
         return self._layers[self._layer(layer)].scaling

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.trace.base import Bools, Floats, Outputs, Trace, count_bytes, frozen
@@ -65,6 +66,9 @@ class WeightsTrace(Trace):
 
     def layer_weights(self, layer: int) -> Floats:
         return self._weights[self._layer(layer)]
+
+    def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
+        return self.layer_weights(layer)[:, rows]
 
     def layer_scores(self, layer: int) -> Floats:
         return self._part("scores", layer)

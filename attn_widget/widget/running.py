@@ -10,6 +10,7 @@ from anywidget.experimental import command
 
 from attn_widget.analysis.base import with_beside
 from attn_widget.analysis.beside import carry_over
+from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.protocol.paint import first_paint
 from attn_widget.widget import actions
@@ -218,7 +219,10 @@ class RunningWidget(BatchedTraitsWidget):
                 analysis = with_beside(analysis, carry_over(before, analysis))
             same = before is not None and same_positions(before, analysis)
             opened = self._open_in(analysis, same, job.step(DRAWING))
-            paint = first_paint(analysis, opened.layer, opened.head, job.step(DRAWING))
+            streamed = comes_in_layers(analysis.trace)
+            paint = first_paint(
+                analysis, opened.layer, opened.head, job.step(DRAWING), streamed=streamed
+            )
             return analysis, opened, paint
         except BaseException as error:
             self._fail(job, error)

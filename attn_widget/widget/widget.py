@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import traitlets as t
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.analysis.opening import Opening
 from attn_widget.checks import check_kind, nearest, shown
 from attn_widget.errors import AttnWidgetError, InputTypeError
@@ -154,7 +155,8 @@ class AttentionWidget(SourceWidget, RunningWidget):
         asked = ("layer", "head", "token", "pair", "group")
         opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))
         self._opened = None if {"layer", "head"} & traits.keys() else opened
-        paint = first_paint(analysis, opened.layer, opened.head)
+        streamed = comes_in_layers(analysis.trace)
+        paint = first_paint(analysis, opened.layer, opened.head, streamed=streamed)
         self._tell(
             self._set(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
         )
@@ -200,6 +202,10 @@ class AttentionWidget(SourceWidget, RunningWidget):
             self._opened = opened
         dropped = {} if same else {"token": opened.token, "pair": None, "group": [], "target": None}
         return {"layer": opened.layer, "head": opened.head, **dropped}
+
+    @t.observe("status")
+    def _hold_stream(self, change: Any) -> None:
+        self._aside.hold(change["new"] == "running")
 
     # -- what is allowed ---------------------------------------------------------------------
 

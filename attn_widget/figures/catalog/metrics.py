@@ -25,7 +25,10 @@ def _largest_entropy(counts: Counts) -> float:
 
 def _uniform_median(counts: Counts) -> float:
     """Median of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
-    return float(np.median(np.repeat(1 / counts, counts)))
+    kinds, rows = np.unique(counts[counts > 0], return_counts=True)
+    values, reach = 1 / kinds[::-1], np.cumsum((kinds * rows)[::-1])  # from the least value on
+    middle = [(int(reach[-1]) - 1) // 2, int(reach[-1]) // 2]
+    return float(values[np.searchsorted(reach, middle, side="right")].mean())
 
 
 def _uniform_deviation(counts: Counts) -> float:

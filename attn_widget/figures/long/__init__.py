@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from attn_widget.figures.long.blocks import head_of_blocks
-from attn_widget.figures.long.walk import Visit, visit_heads, walk_heads
+from attn_widget.figures.long.walk import Visit, visit_layer, walk_heads, walk_layer
 
-__all__ = ["Visit", "head_of_blocks", "visit_heads", "walk_heads"]
+__all__ = ["Visit", "head_of_blocks", "visit_layer", "walk_heads", "walk_layer"]

@@ -49,48 +49,50 @@ def walk_heads(
     on_layer : callable, optional
         Called with each layer's number before its work; what it raises ends the walk.
     """
-    n = trace.n_tokens
-    tau32 = threshold(tau, n)
     metrics: list[dict[str, Float32]] = []
     marginals: list[Marginals] = []
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        for layer in range(trace.n_layers):
-            if on_layer is not None:
-                on_layer(layer)
-            allowed, areas = trace.allowed(layer), trace.row_blocks(layer)
-            most = n * float(np.log(n)) if allowed is None else largest_entropy(allowed)
-
-            def figures(
-                head: int,
-                layer: int = layer,
-                allowed: np.ndarray | None = allowed,
-                areas: list[Area] = areas,
-                most: float = most,
-            ) -> tuple[list[float], Marginals]:
-                blocks = seen(trace, layer, head, areas, visit)
-                found, sums = head_of_blocks(blocks, n, allowed, tau32, most)
-                return head_values(found), sums
-
-            done = list(pool.map(figures, range(trace.n_heads)))
-            values = np.array([row for row, _ in done], dtype=np.float32)
-            metrics.append(dict(zip(KEYS, values.T, strict=True)))
-            marginals.append(join_heads([sums for _, sums in done]))
+    for layer in range(trace.n_layers):
+        if on_layer is not None:
+            on_layer(layer)
+        figures, sums = walk_layer(trace, layer, tau, visit)
+        metrics.append(figures)
+        marginals.append(sums)
     return stack_metrics(metrics, tau), stack_marginals(marginals)
 
 
-def visit_heads(trace: Trace, visit: Visit, on_layer: Callable[[int], None] | None = None) -> None:
-    """The walk of `walk_heads` for ``visit`` alone: nothing else is computed."""
+def walk_layer(
+    trace: Trace, layer: int, tau: Tau = TAU, visit: Visit | None = None
+) -> tuple[dict[str, Float32], Marginals]:
+    """Metrics, float32 [H] each, and marginals of the heads of one layer; see `walk_heads`.
 
-    def show(layer: int, head: int, areas: list[Area]) -> None:
+    What ``visit`` raises ends the work.
+    """
+    n = trace.n_tokens
+    tau32 = threshold(tau, n)
+    allowed, areas = trace.allowed(layer), trace.row_blocks(layer)
+    most = n * float(np.log(n)) if allowed is None else largest_entropy(allowed)
+
+    def figures(head: int) -> tuple[list[float], Marginals]:
+        blocks = seen(trace, layer, head, areas, visit)
+        found, sums = head_of_blocks(blocks, n, allowed, tau32, most)
+        return head_values(found), sums
+
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        done = list(pool.map(figures, range(trace.n_heads)))
+    values = np.array([row for row, _ in done], dtype=np.float32)
+    return dict(zip(KEYS, values.T, strict=True)), join_heads([sums for _, sums in done])
+
+
+def visit_layer(trace: Trace, layer: int, visit: Visit) -> None:
+    """The walk of `walk_layer` for ``visit`` alone: nothing else is computed."""
+
+    def show(head: int, areas: list[Area]) -> None:
         for _ in seen(trace, layer, head, areas, visit):
             pass
 
+    heads, areas = range(trace.n_heads), trace.row_blocks(layer)
     with ThreadPoolExecutor(usable_cores()) as pool:
-        for layer in range(trace.n_layers):
-            if on_layer is not None:
-                on_layer(layer)
-            heads, areas = range(trace.n_heads), trace.row_blocks(layer)
-            list(pool.map(show, repeat(layer, len(heads)), heads, repeat(areas, len(heads))))
+        list(pool.map(show, heads, repeat(areas, len(heads))))
 
 
 def seen(

@@ -74,7 +74,7 @@ def metrics(analysis: Analysis, request: Request) -> Answer:
     tau = request.get("tau", 0.01)
     figures = analysis.metrics_at(tau)
     arrays = {f"metric:{key}": values for key, values in figures.as_dict().items()}
-    return describe_metrics(analysis.trace, figures), arrays
+    return describe_metrics(analysis.trace, figures.tau), arrays
 
 
 @answers("predictions")

@@ -22,6 +22,7 @@ import { onResize } from "../draw/resize";
 import { byTouch, pointByTouch } from "../draw/touch";
 import { saveMenu } from "../export/menu";
 import { paper } from "../export/paper";
+import { startFilling } from "../figures/filling";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { placeName } from "../figures/names";
 import { measureOf } from "../figures/quantities";
@@ -200,7 +201,16 @@ export function createFrame(state: State): Frame {
     const profile = meta.profile !== null;
     const run = new AbortController();
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
-    const base = { source, state: screened.state, act, report, announce, signal: run.signal };
+    const filling = startFilling(source, run.signal);
+    const base = {
+      source,
+      state: screened.state,
+      act,
+      report,
+      announce,
+      filling,
+      signal: run.signal,
+    };
     const matrix = profile
       ? NO_MATRIX
       : createMatrix(source, state, { ...base, busy, computing, report: missing });

@@ -92,6 +92,8 @@ export interface Meta {
     readonly opens?: "as_is" | "masked";
   } | null;
   readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
+  /** Layers whose figures are in the pack of a long text; those of the others come by the slice `heads`. */
+  readonly computed?: readonly number[];
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -139,6 +141,7 @@ export interface SliceRequests {
   readonly mixing_code: OfMixing;
   readonly flow: { readonly token: number };
   readonly metrics: { readonly tau: number | "uniform" };
+  readonly heads: { readonly start: number };
   readonly predictions: OfMode & { readonly top_k?: number } & Rows;
   readonly softmax: OfMode & {
     readonly position: number;
@@ -202,6 +205,20 @@ export interface SliceOptions {
   readonly signal?: AbortSignal;
   /** Told how far the kernel is with an answer that takes seconds; `total` is 0 while it is unknown. */
   readonly progress?: (done: number, total: number) => void;
+}
+
+/** Layers of a long text on their way into the arrays of the first paint. */
+export interface Filling {
+  /** Layers that are here, and all. */
+  readonly done: number;
+  readonly total: number;
+  readonly state: "running" | "stopped" | "done";
+  /** Why it stopped, where the reader did not ask for it. */
+  readonly message: string;
+  /** Called whenever one of these has changed; returns the way to end that. */
+  on(listener: () => void): () => void;
+  /** Stop, or go on. */
+  toggle(): void;
 }
 
 /** Answers slice requests of one run, from a kernel or from a saved page. */

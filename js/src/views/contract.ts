@@ -2,7 +2,7 @@
 
 import type { Matrix, MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
-import type { Action, Meta, Source } from "../protocol/types";
+import type { Action, Filling, Meta, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
 /** Context of each part of the page for one run. A new run means new views: `source` never changes under one. */
@@ -15,6 +15,8 @@ export interface RunContext {
   report(message: string, hint?: string): void;
   /** Say something to screen readers. */
   announce(message: string): void;
+  /** Layers of a long text whose heads are still to come. */
+  readonly filling?: Filling | null;
   /** Aborted when the view is disposed of. */
   readonly signal: AbortSignal;
 }

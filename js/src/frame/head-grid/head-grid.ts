@@ -7,7 +7,7 @@ import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
 import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
-import { ABSENT, exact, formatNumber } from "../../figures/format";
+import { exact, formatNumber } from "../../figures/format";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { hasHead } from "../../figures/quantities";
@@ -15,6 +15,7 @@ import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import { type LayerStrips, laterParts, type ViewContext, withParts } from "../../views/contract";
 import { shadeChoice } from "./choice";
+import { fillingLine, valueText } from "./filling";
 import { createHeadsOff } from "./off";
 import {
   largestOf,
@@ -22,6 +23,7 @@ import {
   paintRoles,
   paintThumbnails,
   roleItems,
+  thumbnailNote,
   waitingFor,
 } from "./paint";
 import { createTyping } from "./typing";
@@ -108,9 +110,14 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const most = h("button", { class: "aw-grid-most", "data-aw-part": "grid-most" });
   const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
   const off = createHeadsOff(stage, strike);
+  const filling = fillingLine(stage.filling ?? null, () => {
+    describe();
+    paint();
+  });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
     grid,
+    ...(filling.element === null ? [] : [filling.element]),
     h("div", { class: "aw-grid-foot" }, note, most, legend),
     off.element,
     roleList,
@@ -229,7 +236,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       const what =
         role !== null
           ? `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`
-          : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : formatNumber(value)}`;
+          : `${figures === null ? "largest weight" : metricName(key)} ${valueText(source, i, value)}`;
       const more = off.isOff(layer, head) ? ", switched off" : "";
       setAttributes(button, {
         "aria-label": `${spokenHead(layer, head)}: ${what}${more}`,
@@ -284,7 +291,8 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       const thumbs = source.arrays.get("thumbs");
       const maxima = source.arrays.get("head_max");
       if (thumbs !== undefined && maxima !== undefined) {
-        paintThumbnails(context, cells, mode, scale, thumbs, maxima, source.arrays.get("word_max"));
+        const words = source.arrays.get("word_max");
+        paintThumbnails(context, cells, palette(element), scale, thumbs, maxima, words);
       }
     }
     const largest = figures === null ? null : largestOf(figures);
@@ -297,11 +305,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       setAttributes(most, { "data-layer": layer, "data-head": head });
     }
     note.textContent = thumbnails
-      ? scale === "unit"
-        ? "each on 0 to 1"
-        : scale === "words"
-          ? "each to its largest weight between words"
-          : "each to its largest weight"
+      ? thumbnailNote(scale)
       : figures !== null && largest === null
         ? "N/A for this text"
         : "";
@@ -389,6 +393,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   return () => {
     asking?.abort();
     strips?.stop();
+    filling.stop();
     for (const stop of stops) stop();
     element.replaceChildren();
   };

@@ -20,6 +20,15 @@ const WAITING: Readonly<Record<string, string>> = {
   effect: "switching off each head …",
 };
 
+const THUMBNAIL_NOTES: Readonly<Partial<Record<Scale, string>>> = {
+  unit: "each on 0 to 1",
+  words: "each to its largest weight between words",
+};
+
+/** The scale of the thumbnails. */
+export const thumbnailNote = (scale: Scale): string =>
+  THUMBNAIL_NOTES[scale] ?? "each to its largest weight";
+
 /** The kernel's work for a shade that is not here yet. */
 export const waitingFor = (metric: string): string => WAITING[metric] ?? "tagging the words …";
 
@@ -28,11 +37,14 @@ const place = (index: number, { heads, step }: GridCells): readonly [x: number, 
   Math.floor(index / heads) * step,
 ];
 
-/** `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`; `words`: the largest between words. */
+/**
+ * `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
+ * largest between words.
+ */
 export function paintThumbnails(
   context: CanvasRenderingContext2D,
   cells: GridCells,
-  mode: Mode,
+  { mode, line }: Palette,
   scale: Scale,
   thumbs: NdArray,
   largest: NdArray,
@@ -66,9 +78,14 @@ export function paintThumbnails(
   pen.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = side > cell;
   context.imageSmoothingQuality = "high";
+  context.strokeStyle = line;
   for (let i = 0; i < layers * heads; i++) {
     const [row, column] = [Math.floor(i / heads), i % heads];
     const [x, y] = place(i, cells);
+    if (Number.isNaN(largest.data[i])) {
+      context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+      continue;
+    }
     context.drawImage(sheet, column * side, row * side, side, side, x, y, cell, cell);
   }
 }

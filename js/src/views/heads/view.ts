@@ -28,7 +28,7 @@ type Arrays = ReadonlyMap<string, NdArray>;
 
 export const heads: DrawView<RunContext> = (
   element,
-  { source, state, report, announce, signal },
+  { source, state, report, announce, filling, signal },
 ) => {
   const { meta } = source;
   const { n_layers: nLayers, n_heads: nHeads } = meta.model;
@@ -264,7 +264,11 @@ export const heads: DrawView<RunContext> = (
         "the largest; it is not the figure of the averaged matrix."
       );
     }
-    const among = `among all ${nLayers * nHeads} heads (1st is the largest).`;
+    const all =
+      !filling || filling.state === "done"
+        ? `all ${nLayers * nHeads} heads`
+        : `the heads of the ${filling.done} of ${nLayers} layers that are computed`;
+    const among = `among ${all} (1st is the largest).`;
     return profile
       ? `Means over ${formatCount(meta.profile?.n_texts ?? 0)} texts, ${among}`
       : `Figures of its ${n} × ${n} weights, ${among}`;
@@ -292,6 +296,10 @@ export const heads: DrawView<RunContext> = (
   follow();
   const stops = [
     state.on(["layer", "head", "metric"], follow),
+    filling?.on(() => {
+      fill();
+      follow();
+    }),
     // The figure that shades the head grid sorts the table.
     state.on(["metric"], ({ metric: key }) => {
       if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
@@ -300,7 +308,7 @@ export const heads: DrawView<RunContext> = (
 
   return {
     dispose() {
-      for (const off of stops) off();
+      for (const off of stops) off?.();
       stop.abort();
       popover.dispose();
       root.remove();

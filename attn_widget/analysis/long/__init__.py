@@ -1,0 +1,1 @@
+"""Figures of long texts, which come layer by layer."""

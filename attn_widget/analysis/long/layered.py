@@ -1,0 +1,150 @@
+"""Figures of all heads, layer by layer: for whoever waits for all, and for a page that draws what is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from attn_widget.figures.arrays import Float32
+from attn_widget.figures.long import Visit, visit_layer, walk_layer
+from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.figures.metrics import TAU, Metrics, layer_metrics, stack_metrics
+from attn_widget.trace.base import LONG_TOKENS, Area
+
+if TYPE_CHECKING:
+    from attn_widget.trace import Trace
+
+STREAMED_CELLS = 6e7  # weights of all heads: some 0.7 s of figures on two cores
+
+
+def comes_in_layers(trace: Trace) -> bool:
+    """Whether the figures of all heads take so long that a picture should not wait for them."""
+    return trace.n_layers * trace.n_heads * trace.n_tokens**2 > STREAMED_CELLS
+
+
+class LayerFigures(NamedTuple):
+    """Figures of one layer: metrics by key, float32 [H] each, and marginals."""
+
+    metrics: dict[str, Float32]
+    marginals: Marginals
+
+
+class LayeredWalk:
+    """One pass over the heads of all layers, of which several threads may do a part.
+
+    Parameters
+    ----------
+    trace : Trace
+    visit : callable, optional
+        Sees all weights on their way; see `attn_widget.figures.long.Visit`.
+    begin : callable, optional
+        Called with a layer before its weights come, also where an earlier attempt was given up.
+    known : (Metrics, Marginals), optional
+        Figures that need not be computed again: then all is for ``visit``.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        visit: Visit | None = None,
+        begin: Callable[[int], None] | None = None,
+        known: tuple[Metrics, Marginals] | None = None,
+    ) -> None:
+        self._trace = trace
+        self._visit = visit
+        self._begin = begin
+        self._known = known
+        self._first = 0
+        self._working = threading.Lock()
+        self._found: dict[int, LayerFigures | None] = {}  # in the order in which they were computed
+
+    @property
+    def done(self) -> tuple[int, ...]:
+        """Layers whose figures are here, in the order in which they came."""
+        return tuple(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all layers are here."""
+        return len(self._found) == self._trace.n_layers
+
+    def prefer(self, layer: int) -> None:
+        """Take this layer next, if it is not here."""
+        self._first = layer
+
+    def metrics_of(self, layer: int) -> dict[str, Float32]:
+        """Metrics of the heads of a layer that is here, float32 [H] each."""
+        found = self._found[layer]
+        if found is not None:
+            return found.metrics
+        assert self._known is not None
+        return {key: values[layer] for key, values in self._known[0].values.items()}
+
+    def step(self, check: Callable[[], None] | None = None) -> bool:
+        """Compute one more layer; False when none is left.
+
+        ``check`` is called before each block of weights; what it raises ends the work on this layer, and
+        comes out of here. The layers that are here stay.
+        """
+        with self._working:
+            layer = next(
+                (i for i in (self._first, *range(self._trace.n_layers)) if i not in self._found),
+                None,
+            )
+            if layer is None:
+                return False
+            self._found[layer] = self._compute(layer, check)
+            return True
+
+    def finish(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Compute all that is missing; ``progress`` gets ``(layers done, n_layers)``, and may raise."""
+        total = self._trace.n_layers
+        while True:
+            if progress is not None and not self.complete:
+                progress(len(self._found), total)
+            if not self.step():
+                return
+
+    def result(self) -> tuple[Metrics, Marginals]:
+        """The figures of all layers, once they are complete."""
+        if self._known is not None:
+            return self._known
+        layers = [self._found[layer] for layer in range(self._trace.n_layers)]
+        found = [layer for layer in layers if layer is not None]
+        return (
+            stack_metrics([layer.metrics for layer in found], TAU),
+            stack_marginals([layer.marginals for layer in found]),
+        )
+
+    def _compute(self, layer: int, check: Callable[[], None] | None) -> LayerFigures | None:
+        if self._begin is not None:
+            self._begin(layer)
+        visit = checked(self._visit, check)
+        trace = self._trace
+        if trace.n_tokens > LONG_TOKENS:
+            if self._known is None:
+                return LayerFigures(*walk_layer(trace, layer, TAU, visit))
+            if visit is not None:
+                visit_layer(trace, layer, visit)
+            return None
+        weights = trace.layer_weights(layer)
+        every = slice(0, trace.n_tokens)
+        if visit is not None:
+            visit(layer, slice(0, trace.n_heads), Area(every, every), weights)
+        if self._known is not None:
+            return None
+        return LayerFigures(layer_metrics(weights, trace.allowed(layer)), layer_marginals(weights))
+
+
+def checked(visit: Visit | None, check: Callable[[], None] | None) -> Visit | None:
+    """``visit``, with ``check`` before each of its calls."""
+    if check is None:
+        return visit
+
+    def both(layer: int, heads: slice, area: Area, weights: Float32) -> None:
+        check()
+        if visit is not None:
+            visit(layer, heads, area, weights)
+
+    return both

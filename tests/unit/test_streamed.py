@@ -1,0 +1,187 @@
+"""The heads of a long text come layer by layer: a page draws the selected one at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attn_widget as aw
+from attn_widget.analysis.long import layered
+from attn_widget.analysis.long.layered import LayeredWalk
+from attn_widget.analysis.opening import links_beyond_chance, strongest_word, word_pairs
+from attn_widget.figures.metrics import KEYS
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.survey import survey, surveyor
+from attn_widget.trace.base import LONG_TOKENS
+from tests.unit import tiny_models
+
+LIMIT_S = 60
+SENTENCE = "the cat sat on the mat and it looked at a bird . "
+
+
+@cache
+def encoder() -> Any:
+    return aw.load(tiny_models.build("modernbert", max_position_embeddings=2048))
+
+
+def long_run(sentences: int = 90) -> aw.Analysis:
+    return aw.analyze(SENTENCE * sentences, model=encoder(), tagger=None, progress=False)
+
+
+@pytest.fixture
+def widget(monkeypatch: pytest.MonkeyPatch) -> Iterator[aw.AttentionWidget]:
+    monkeypatch.setattr(layered, "STREAMED_CELLS", 1e6)
+    shown = aw.show(SENTENCE * 90, model=encoder(), tagger=None, progress=False)
+    yield shown
+    shown.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def ask(widget: aw.AttentionWidget, start: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The next layers, as the page asks for them."""
+    for _ in range(1000):
+        reply, buffers = widget.slice({"kind": "heads", "start": start}, [])
+        if reply["ok"]:  # pyright: ignore
+            arrays = {
+                head["name"]: np.frombuffer(part, head["dtype"]).reshape(head["shape"])
+                for head, part in zip(reply["arrays"], buffers, strict=True)  # pyright: ignore
+            }
+            return reply["data"], arrays  # pyright: ignore
+        assert reply["later"] and reply["progress"][1] == 3, reply  # pyright: ignore
+    raise AssertionError("no layer came")
+
+
+def test_the_first_paint_has_the_selected_head_and_the_rest_comes_by_layers(
+    widget: aw.AttentionWidget,
+) -> None:
+    meta, arrays = unpack(widget.first_paint)
+    assert (meta["computed"], meta["predictions"]) == ([], None)
+    known = ~np.isnan(arrays["head_max"])
+    assert known.sum() == 1 and known[widget.layer, widget.head]
+    assert np.isnan(arrays["metric:q25"]).all()
+    whole = {name: arrays[name].copy() for name in arrays}
+    seen: list[int] = []
+    while len(seen) < 3:
+        data, parts = ask(widget, len(seen))
+        assert data["total"] == 3
+        seen += data["layers"]
+        for name, part in parts.items():
+            whole[name][data["layers"]] = part
+    assert sorted(seen) == [0, 1, 2]
+    assert seen[0] == widget.layer, "the selected layer comes first"
+    _, expected = unpack(first_paint(long_run(), widget.layer, widget.head))
+    for name in ("thumbs", "head_max", "word_max", *(f"metric:{key}" for key in KEYS)):
+        np.testing.assert_allclose(whole[name], expected[name], rtol=1e-6, err_msg=name)
+    selected = arrays["thumbs"][widget.layer, widget.head]
+    np.testing.assert_array_equal(selected, expected["thumbs"][widget.layer, widget.head])
+
+
+def test_python_waits_for_what_a_page_streams(widget: aw.AttentionWidget) -> None:
+    ask(widget, 0)
+    metrics = widget.analysis.metrics  # the layers that the page has are not computed again
+    assert not np.isnan(metrics.q75).any()
+    assert surveyor(widget.analysis).walk.complete
+    np.testing.assert_array_equal(survey(widget.analysis).head_max.shape, (3, 4))
+
+
+def test_what_reads_all_heads_waits_for_them(widget: aw.AttentionWidget) -> None:
+    reply, _ = widget.slice({"kind": "patterns"}, [])
+    while not reply["ok"]:  # pyright: ignore
+        assert reply["later"] and len(reply["progress"]) == 2  # pyright: ignore
+        reply, _ = widget.slice({"kind": "patterns"}, [])
+    assert surveyor(widget.analysis).walk.complete
+
+
+def test_dropping_the_request_ends_the_work(widget: aw.AttentionWidget) -> None:
+    ask(widget, 0)
+    widget.slice({"kind": "drop", "of": {"kind": "heads", "start": 1}}, [])
+    until(lambda: not any(t.name == "attn_widget heads" for t in threading.enumerate()))
+    data, _ = ask(widget, 0)  # what was done is still there
+    assert data["layers"][0] == widget.layer
+
+
+def test_another_run_holds_the_stream_until_it_is_over(widget: aw.AttentionWidget) -> None:
+    before = widget.analysis
+    ask(widget, 0)
+    job = widget._begin()
+    until(lambda: not any(t.name == "attn_widget heads" for t in threading.enumerate()))
+    reply, _ = widget.slice({"kind": "heads", "start": 3}, [])
+    assert surveyor(before).walk.complete or reply["later"]  # pyright: ignore
+    assert not any(t.name == "attn_widget heads" for t in threading.enumerate())
+    widget._fail(job, RuntimeError("broken"))
+    assert widget.analysis is before and widget.first_paint
+    seen = len(ask(widget, 0)[0]["layers"])
+    while seen < 3:
+        seen += len(ask(widget, seen)[0]["layers"])
+
+
+def test_a_layer_that_was_given_up_is_computed_anew() -> None:
+    trace = long_run().trace
+    totals = np.zeros((3, 4))
+
+    def visit(layer: int, heads: slice, _area: object, weights: np.ndarray) -> None:
+        totals[layer, heads] += weights.sum(axis=(1, 2))
+
+    def begin(layer: int) -> None:
+        totals[layer] = 0
+
+    walk = LayeredWalk(trace, visit, begin)
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        walk.step(check)
+    assert walk.done == ()
+    walk.prefer(2)
+    walk.finish()
+    assert walk.done == (2, 0, 1)
+    np.testing.assert_allclose(totals, trace.n_tokens, rtol=1e-4)
+
+
+def test_failing_work_is_reported_and_keeps_what_is_there(widget: aw.AttentionWidget) -> None:
+    trace = widget.analysis.trace
+
+    def broken(layer: int) -> None:
+        raise RuntimeError("no memory")
+
+    trace.row_blocks = broken  # pyright: ignore
+    reply: dict[str, Any] = {"later": 1}
+    while "later" in reply:
+        reply, _ = widget.slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
+    assert "no memory" in reply["error"] and widget.first_paint
+
+
+def test_a_long_text_opens_where_a_sample_of_its_queries_does() -> None:
+    analysis = long_run()
+    assert analysis.n_tokens > LONG_TOKENS
+    pairs = word_pairs(analysis.tokens)
+    rows = np.array([1, 400, 900])
+    np.testing.assert_array_equal(word_pairs(analysis.tokens, rows), pairs[rows])
+    weights = analysis.trace.layer_weights(1)
+    np.testing.assert_allclose(
+        analysis.trace.picked_rows(1, rows), weights[:, rows], rtol=0, atol=1e-6
+    )
+    found = survey(analysis).links[1]
+    np.testing.assert_allclose(found, links_beyond_chance(weights, pairs), rtol=1e-3)
+    whole = np.where(pairs, weights[2], 0)
+    strongest = strongest_word(analysis, 1, 2)
+    assert strongest is not None
+    assert whole[strongest].max() == pytest.approx(whole.max(), rel=1e-6)
