@@ -1,6 +1,6 @@
 """Make a checkout ready: .venv, node_modules, the built page, Chromium.
 
-``python3 scripts/setup.py [python] [node] [page] [chromium]`` does what is named (all of it without
+``python3 scripts/setup.py [python] [node] [page] [chromium] [site]`` does what is named (all but ``site`` without
 arguments) and skips what is up to date: each step leaves a stamp with the hash of what it was made from.
 Needs only the standard library of Python 3.10.
 """
@@ -100,6 +100,22 @@ def python() -> None:
     step("python", made_from, executable, "installing the Python packages into .venv", install)
 
 
+def site() -> None:
+    """Sphinx and its theme, into .venv; only `make site` needs them."""
+    python()
+    executable = VENV / "bin" / "python"
+
+    def install() -> None:
+        run(
+            *(executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
+            *("--constraint", "constraints.txt", "--editable", ".[site]"),
+        )
+
+    made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))
+    proof = VENV / "bin" / "sphinx-build"
+    step("site", made_from, proof, "installing Sphinx into .venv", install)
+
+
 def node_command(name: str) -> str:
     found = shutil.which(name)
     if found is None:
@@ -161,15 +177,17 @@ def alone() -> Iterator[None]:
 
 
 STEPS = {"python": python, "node": node, "page": page, "chromium": chromium}
+ON_REQUEST = {"site": site}
 
 
 def main(names: list[str]) -> None:
-    unknown = [name for name in names if name not in STEPS]
+    known = {**STEPS, **ON_REQUEST}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        stop(f"unknown step {unknown[0]!r}: {', '.join(STEPS)}")
+        stop(f"unknown step {unknown[0]!r}: {', '.join(known)}")
     with alone():
         for name in names or list(STEPS):
-            STEPS[name]()
+            known[name]()
 
 
 if __name__ == "__main__":
