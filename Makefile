@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials bench clean
+.PHONY: help setup build demo test quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials site bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -68,6 +68,10 @@ gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 
 tutorials: setup  ## The notebooks as live pages that need no network, into build/tutorials/
 	@$(PY) -m scripts.tutorials
+
+site: setup  ## The documentation, the tutorials and a playground as pages for any host or folder, into build/site/
+	@$(PYTHON) scripts/setup.py site
+	@$(PY) -m scripts.site
 
 bench: setup  ## Every benchmark, one after the other
 	@for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); \

@@ -1,0 +1,117 @@
+"""Settings of Sphinx for `make site`; scripts/site writes what it reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+from attn_widget import __version__
+from scripts.site.documents import repository
+from scripts.site.places import ASSETS
+
+HERE = Path(__file__).resolve().parent
+
+project = "attn_widget"
+author = "The attn_widget developers"
+copyright = author  # noqa: A001
+version = release = __version__
+language = "en"
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+]
+nitpicky = False
+templates_path = [str(HERE / "templates")]
+
+# Markdown: anchors as a forge makes them, formulas in dollars.
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+# A console session or a sketch is no program of the named language: colored as far as it is one.
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
+
+# Docstrings: `name` in single backticks is a name of the package.
+default_role = "py:obj"
+autodoc_typehints = "none"  # numpydoc's sections say types and shapes
+autodoc_member_order = "bysource"
+autosummary_generate = False
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+# Sections, their order, and parameters: described, and as the signature has them.
+numpydoc_validation_checks = {
+    "GL01", "GL03", "GL05", "GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "RT02", "YD01", "SS01", "SS02", "SS04",
+}  # fmt: skip
+
+# A dataclass describes its fields as attributes; errors all take a message and a hint; show() gathers keywords.
+numpydoc_validation_overrides = {"PR01": [r"Attributes\n\s*-{5,}"]}
+numpydoc_validation_exclude = [
+    r"\.errors\.",
+    r"attn_widget\.(show|Analysis|Encoder)$",
+    r"FittedClassifier$",
+]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "attn_widget"
+html_static_path = [str(ASSETS)]
+html_css_files = ["site.css"]
+html_favicon = str(HERE / "static" / "mark.svg")
+html_show_sourcelink = False
+html_copy_source = False
+html_permalinks_icon = "#"
+html_sidebars = {"index": [], "README": [], "gallery": [], "**": ["sidebar-nav-bs"]}
+html_theme_options = {
+    "logo": {"text": "attn_widget", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [{"name": "Source", "url": address, "icon": "fa-solid fa-code"}] if (address := repository()) else [],
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "back_to_top_button": False,
+}  # fmt: skip
+html_context = {"default_mode": "auto"}
+
+
+def inline(self, node) -> None:
+    """A formula in a line, as MathML: the browser draws it, without a script."""
+    self.body.append(convert(node.astext(), display="inline"))
+    raise nodes.SkipNode
+
+
+def block(self, node) -> None:
+    """A formula of its own, as MathML."""
+    self.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def live(app, pagename, templatename, context, doctree) -> None:
+    """Give pages with live widgets their script and styles; other pages load neither."""
+    if 'class="aw-place' not in context.get("body", ""):
+        return
+    attributes = json.loads((Path(app.srcdir) / "settings.json").read_text(encoding="utf-8"))
+    app.add_css_file("attn-widget.css")
+    app.add_js_file("attn-widget.js", **attributes)
+
+
+def setup(app) -> None:
+    """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    app.connect("html-page-context", live)
+
+
+html_math_renderer = "mathml"

@@ -1,0 +1,157 @@
+"""build/site in Chromium, from the folder and from a server, with the network cut. `make site` builds it first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from scripts.site.links import check
+from scripts.site.places import OUT
+
+pytestmark = pytest.mark.skipif(
+    not (OUT / "index.html").exists(), reason="`make site` builds the site"
+)
+PAGES = (
+    "index.html", "README.html", "guide.html", "docs/influence.html", "docs/tasks.html", "reference/index.html",
+    "reference/class-analysis.html", "notebooks/README.html", "notebooks/quickstart.html", "gallery.html",
+)  # fmt: skip
+READY = 'html[data-aw-engine="ready"]'
+LENGTH = "[data-aw-part=ribbon] [data-token]"
+FIELD = '[data-aw-part="run-text"]'
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Address of a static host."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=OUT)) as host:
+        thread = threading.Thread(target=host.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{host.server_port}"
+        host.shutdown()
+        thread.join()
+
+
+class Visit:
+    """A page of the site; what it asks of other machines is noted and not answered."""
+
+    def __init__(self, browser: Browser, home: str, width: int, theme: str = "light") -> None:
+        self.asked: list[str] = []
+        self.errors: list[str] = []
+        self.home = home
+        self.page = browser.new_page(
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,  # type: ignore[arg-type]
+        )
+        self.page.route("**/*", self._answer)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.errors.append(request.url))
+
+    def _answer(self, route: Route) -> None:
+        address = route.request.url
+        if address.startswith(self.home) or urlsplit(address).scheme in ("data", "blob"):
+            route.continue_()
+        else:
+            self.asked.append(address)
+            route.abort()
+
+    def open(self, path: str) -> Page:
+        self.page.goto(f"{self.home}/{path}")
+        return self.page
+
+
+@pytest.fixture(params=["folder", "server"])
+def home(request: pytest.FixtureRequest, server: str) -> str:
+    return OUT.as_uri() if request.param == "folder" else server
+
+
+def test_every_link_leads_somewhere() -> None:
+    assert check(OUT) == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_pages_ask_nothing_of_other_machines_and_fit_the_window(
+    browser: Browser, width: int
+) -> None:
+    visit = Visit(browser, OUT.as_uri(), width)
+    for path in PAGES:
+        page = visit.open(path)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+        assert page.locator("h1").count() == 1, path
+    assert visit.asked == []
+    assert visit.errors == []
+    visit.page.close()
+
+
+def test_a_sentence_is_typed_into_the_playground(browser: Browser, home: str) -> None:
+    visit = Visit(browser, home, 1200)
+    page = visit.open("index.html")
+    expect(page.locator(LENGTH)).to_have_count(17)
+    assert page.locator('script[src*="engine"]').count() == 0
+    page.locator(FIELD).fill("a dog slept")
+    page.wait_for_selector(READY, timeout=120_000)
+    expect(page.locator(LENGTH)).to_have_count(5)
+    expect(page.locator(".playground > picture").first).to_be_hidden()
+    assert visit.asked == []
+    assert visit.errors == []
+    page.close()
+
+
+def test_the_playground_shows_a_picture_where_no_script_runs(browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((OUT / "index.html").as_uri())
+    shown = page.locator(".playground > picture > img")
+    assert sum(image.is_visible() for image in shown.all()) == 1
+    context.close()
+
+
+def test_a_tutorials_widget_is_alive_and_can_be_typed_into(browser: Browser, home: str) -> None:
+    visit = Visit(browser, home, 1200)
+    page = visit.open("notebooks/quickstart.html")
+    place = page.locator(".aw-place").first
+    place.scroll_into_view_if_needed()
+    expect(place.locator("[data-aw-part=ribbon]")).to_be_visible()
+    place.locator(FIELD).fill("a dog slept")
+    page.wait_for_selector(READY, timeout=120_000)
+    expect(place.locator(LENGTH)).to_have_count(5)
+    assert visit.asked == []
+    assert visit.errors == []
+    page.close()
+
+
+def test_widgets_follow_the_sites_theme(browser: Browser) -> None:
+    visit = Visit(browser, OUT.as_uri(), 1200, "dark")
+    page = visit.open("index.html")
+    expect(page.locator(".attn-widget")).to_have_attribute("data-theme", "dark")
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    expect(page.locator(".attn-widget")).to_have_attribute("data-theme", "light")
+    page.close()
+
+
+def test_the_search_finds_a_name(browser: Browser, home: str) -> None:
+    visit = Visit(browser, home, 1200)
+    page = visit.open("search.html?q=faithfulness")
+    expect(page.locator("#search-results a").first).to_be_visible()
+    assert visit.asked == []
+    page.close()
+
+
+def test_every_page_has_a_title_of_its_own() -> None:
+    paths = [path for path in OUT.rglob("*.html") if "_static" not in path.parts]
+    titles = [path.read_text(encoding="utf-8").split("<title>")[1].split("<")[0] for path in paths]
+    assert all(titles)
+    assert len({title.casefold() for title in titles}) >= len(titles) - 2  # Target and target
+    assert Path(OUT / "objects.inv").exists()

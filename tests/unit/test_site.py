@@ -1,0 +1,146 @@
+"""The pieces of the site that need no Sphinx: which pages there are, how links are rewritten, what the checker finds."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import attn_widget
+from attn_widget import tasks
+from scripts.site import documents, links, reference, tutorials
+from scripts.site.places import ROOT, SETTINGS
+
+
+@pytest.mark.parametrize("module", [attn_widget, tasks])
+def test_every_public_name_has_one_page(module: object) -> None:
+    pages = [entry.name for entry in reference.all_entries() if entry.module == module.__name__]
+    assert sorted(pages) == sorted(set(module.__all__) - {"__version__"})
+
+
+def test_no_two_pages_are_one_file_where_case_is_ignored() -> None:
+    paths = [entry.document.lower() for entry in reference.all_entries()]
+    assert len(set(paths)) == len(paths)
+
+
+def test_the_page_of_a_class_has_its_own_members_and_none_of_ipywidgets() -> None:
+    attributes, methods = reference.members(attn_widget.AttentionWidget)
+    assert {"layer", "token", "saved", "source"} <= set(attributes)
+    assert {"to_html", "run", "save_png"} <= set(methods)
+    assert not {"observe", "set_state", "act", "slice"} & {*attributes, *methods}
+    page = reference.page(reference.Entry("AttentionWidget", "attn_widget"))
+    assert ".. automethod:: attn_widget.AttentionWidget.to_html" in page
+
+
+def test_every_entry_begins_with_a_sentence() -> None:
+    for entry in reference.all_entries():
+        assert re.match(r"[A-Z`].*[.!?]$", entry.summary), f"{entry.full_name}: {entry.summary}"
+        assert inspect.getdoc(entry.value), entry.full_name
+
+
+def test_every_document_is_in_the_sidebar() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in SETTINGS.glob("*.md"))
+    listed = set(re.findall(r"^(?:.*<)?([\w/.-]+?)>?$", "\n".join(toctrees(text)), re.MULTILINE))
+    assert {name.removesuffix(".md") for name in documents.documents()} <= listed
+
+
+def toctrees(text: str) -> list[str]:
+    return re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_every_tutorial_is_in_the_sidebar() -> None:
+    text = (ROOT / documents.TUTORIALS).read_text(encoding="utf-8")
+    names = {Path(path).stem for path in documents.notebooks()}
+    assert names == set(documents.contents(text).split()) & names
+
+
+def test_links_of_the_documents_lead_to_files() -> None:
+    for name in documents.documents():
+        pieces = documents.CODE.split((ROOT / name).read_text(encoding="utf-8"))[::2]
+        for found in documents.LINK.finditer("".join(pieces)):
+            path = (ROOT / name).parent / found["path"].partition("#")[0]
+            assert path.exists(), f"{name}: {found['path']}"
+
+
+def test_a_picture_with_a_dark_twin_follows_the_site() -> None:
+    text = documents.page("README.md", (ROOT / "README.md").read_text(encoding="utf-8"), None)
+    assert "<picture>" not in text
+    assert text.count(":class: only-dark") == text.count(":class: only-light") == 2
+    assert text.startswith("# ")
+
+
+def test_a_link_to_a_file_that_is_no_page_leads_to_the_repository() -> None:
+    text = "[the license](../LICENSE) and `[a](b)`"
+    address = "https://example.org/aw"
+    found = documents.page("docs/x.md", text, address)
+    assert found == f"[the license]({address}/blob/HEAD/LICENSE) and `[a](b)`"
+
+
+def test_an_output_of_the_widget_becomes_a_place_without_code() -> None:
+    output = (
+        '<div class="attn-widget-output" data-version="0a" data-title="a &quot;cat&quot;" data-text="-">\n'
+        '<img src="data:image/png;base64,AA==" alt="A">\n<p>Caption</p>\n'
+        '<script type="text/plain" class="aw-data" data-run="0" data-chunk="paint">AB</script>\n'
+        '<script type="text/plain" class="attn-widget-code" data-version="0a">CD</script>\n'
+        "<script>(() => { look(); })();</script>\n</div>"
+    )
+    place = tutorials.place(output)
+    assert place.startswith('<div class="aw-place" data-title="a &quot;cat&quot;">')
+    assert 'data-chunk="paint">AB</script>' in place
+    assert "attn-widget-code" not in place
+    assert "look()" not in place
+
+
+GOOD = '<a href="other.html#here">a</a> <img src="data:,"> <a href="https://example.org/x">b</a>'
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [
+        (GOOD, None),
+        ('<a href="none.html">a</a>', "no such file"),
+        ('<a href="other.html#there">a</a>', "no such place on that page"),
+        ('<a href="#nowhere">a</a>', "no such place on that page"),
+        ('<a href="/other.html">a</a>', "from the top of a host"),
+        ('<a href="folder/">a</a>', "a folder"),
+        ('<a href="../elsewhere.html">a</a>', "no such file"),
+        ('<script src="https://cdn.example.org/x.js"></script>', "loaded from elsewhere"),
+        ('<link rel="stylesheet" href="//fonts.example.org/css">', "loaded from elsewhere"),
+        ("<style>@import url(https://example.org/a.css);</style>", "loaded from elsewhere"),
+        ('<img srcset="a.png 1x, https://example.org/b.png 2x">', "loaded from elsewhere"),
+        ('<a href="javascript:void 0">a</a>', "no address that a link can have"),
+    ],
+)
+def test_the_link_checker_names_what_is_wrong(
+    tmp_path: Path, page: str, problem: str | None
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.png").write_bytes(b"")
+    (tmp_path / "other.html").write_text('<h2 id="here">A place</h2>')
+    (tmp_path / "index.html").write_text(f"<!doctype html>\n{page}")
+    found = links.check(tmp_path)
+    if problem is None:
+        assert found == []
+    else:
+        assert len(found) == 1
+        assert found[0].startswith("index.html:2: ")
+        assert problem in found[0]
+
+
+def test_a_style_sheet_may_load_nothing_from_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>")
+    (tmp_path / "a.css").write_text('p { background: url("https://example.org/a.png") }')
+    assert "loaded from elsewhere" in links.check(tmp_path)[0]
+
+
+def test_the_checker_is_a_command_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<a href="none.html">a</a>')
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.site.links", tmp_path], cwd=ROOT, capture_output=True, text=True
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "none.html (no such file)" in done.stdout
