@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from latex2mathml.converter import convert
 
 from attn_widget import __version__
 from scripts.site.documents import repository
+from scripts.site.front import ENGINE, SCRIPT, STYLE
 from scripts.site.places import ASSETS
 
 HERE = Path(__file__).resolve().parent
@@ -103,9 +103,9 @@ def live(app, pagename, templatename, context, doctree) -> None:
     """Give pages with live widgets their script and styles; other pages load neither."""
     if 'class="aw-place' not in context.get("body", ""):
         return
-    attributes = json.loads((Path(app.srcdir) / "settings.json").read_text(encoding="utf-8"))
-    app.add_css_file("attn-widget.css")
-    app.add_js_file("attn-widget.js", **attributes)
+    app.add_css_file(STYLE)
+    for script in (ENGINE, SCRIPT):
+        app.add_js_file(script, defer="defer")
 
 
 def setup(app) -> None:

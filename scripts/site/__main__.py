@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import time
@@ -14,7 +13,7 @@ import time
 from sphinx.cmd.build import build_main
 
 from scripts.site.documents import write_documents
-from scripts.site.front import settings, write_assets, write_front
+from scripts.site.front import write_assets, write_front
 from scripts.site.gallery import write_gallery
 from scripts.site.links import check
 from scripts.site.places import OUT, ROOT, SETTINGS, SOURCE
@@ -42,9 +41,8 @@ def main(arguments: list[str]) -> None:
     say("gallery")
     write_gallery()
     say("playground and engine")
-    version = write_assets()
+    write_assets()
     write_front()
-    (SOURCE / "settings.json").write_text(json.dumps(settings(version)), encoding="utf-8")
     write_posters()
     say("Sphinx")
     shutil.rmtree(OUT, ignore_errors=True)

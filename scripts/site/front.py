@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import attn_widget as aw
-from attn_widget.model.places import EMBEDDED
 from attn_widget.page.compress import deflate
-from attn_widget.page.engine.live import LIVE_VIEWS, packed, tag_reader
-from attn_widget.page.engine.rounding import rounding_of
+from attn_widget.page.engine.live import page_model
+from attn_widget.page.engine.options import LIVE_VIEWS, EngineOptions
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.built import bundle
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
@@ -20,31 +19,27 @@ from scripts.site.tutorials import raw
 
 TEXT = "The trophy does not fit into the brown suitcase because it is too large."
 OPEN = {"layer": 2, "head": 3, "token": 11}  # "it" and what it stands for
-ENGINE = "attn-widget-engine.js"
+ENGINE = "engine.js"
 SCRIPT = "attn-widget.js"
 STYLE = "attn-widget.css"
 PLAYGROUND = "<!-- playground -->"
 POSTERS = ("light", "dark")
 
 
-def write_assets() -> str:
-    """Write the script and the styles of live widgets, and the engine with its model; the engine's version."""
-    ASSETS.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["node", ROOT / "js" / "site.mjs", ASSETS], check=True, cwd=ROOT)
-    (ASSETS / STYLE).write_text(bundle("widget.css"), encoding="utf-8")
+def write_assets(folder: Path = ASSETS) -> None:
+    """Write what the pages' widgets need: script, styles, engine, and the model, which is loaded when it is first used."""
+    folder.mkdir(parents=True, exist_ok=True)
+    encoder = aw.load(progress=False)
+    options = EngineOptions(folder=folder)
+    model = page_model(encoder, folder / "page.html", options, [(TEXT, None)])
+    facts = {**json.loads(model.facts), "name": encoder.name, "views": LIVE_VIEWS}
+    (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    subprocess.run(["node", ROOT / "js" / "site.mjs", folder], check=True, cwd=ROOT)
+    (folder / "model.json").unlink()
+    (folder / ENGINE).write_text(bundle("engine.js"), encoding="utf-8")
+    (folder / STYLE).write_text(bundle("widget.css"), encoding="utf-8")
     for path in (SETTINGS / "static").iterdir():
-        shutil.copyfile(path, ASSETS / path.name)
-    text = engine_script()
-    (ASSETS / ENGINE).write_text(text, encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def engine_script() -> str:
-    """The engine, and the embedded model with its facts, as one script."""
-    analysis = aw.analyze(TEXT, tagger=None, progress=False)
-    facts = {"rounding": rounding_of(analysis), "tagger": tag_reader(analysis)}
-    model = {"weights": packed(analysis).decode(), "facts": facts}
-    return f"{bundle('engine.js')}\nglobalThis.attnWidgetModel={json.dumps(model)};\n"
+        shutil.copyfile(path, folder / path.name)
 
 
 def playground() -> str:
@@ -81,8 +76,3 @@ def write_front() -> None:
         if PLAYGROUND in text:
             text = text.replace(PLAYGROUND, raw(playground()))
         (SOURCE / path.name).write_text(text, encoding="utf-8")
-
-
-def settings(version: str) -> dict[str, str]:
-    """Attributes of the script's element: where the engine is, and whose runs it can go on with."""
-    return {"defer": "defer", "data-engine": f"{ENGINE}?v={version}", "data-model": EMBEDDED}

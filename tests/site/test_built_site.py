@@ -99,7 +99,7 @@ def test_a_sentence_is_typed_into_the_playground(browser: Browser, home: str) ->
     visit = Visit(browser, home, 1200)
     page = visit.open("index.html")
     expect(page.locator(LENGTH)).to_have_count(17)
-    assert page.locator('script[src*="engine"]').count() == 0
+    assert page.locator('script[src*=".engine.js"]').count() == 0
     page.locator(FIELD).fill("a dog slept")
     page.wait_for_selector(READY, timeout=120_000)
     expect(page.locator(LENGTH)).to_have_count(5)
