@@ -56,7 +56,9 @@ const lazyViews = [
   ...readFileSync(join(root, "src", "lazy.ts"), "utf8").matchAll(/"\.\/(views\/\w+\/)view"/g),
 ].map(([, folder]) => folder);
 const isLazy = (name) =>
-  name.startsWith("compare/") || lazyViews.some((folder) => name.startsWith(folder));
+  name.startsWith("compare/") ||
+  name.includes("/long/") ||
+  lazyViews.some((folder) => name.startsWith(folder));
 const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
 if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
 /** Styles that come first, that come later, and that win over both. */

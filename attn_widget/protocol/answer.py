@@ -21,7 +21,7 @@ from attn_widget.protocol.pack import checked, describe, to_json
 from attn_widget.protocol.request import Request
 
 # They declare what they answer.
-from attn_widget.protocol.slices import attention, influence, inside, mixing, streamed  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.protocol.slices import attention, influence, inside, long, mixing, streamed  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

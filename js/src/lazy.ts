@@ -2,6 +2,7 @@
 
 export { printing } from "./export/print";
 export { layerStrips } from "./frame/head-grid/layers";
+export { long } from "./long";
 export { carriedSum } from "./views/attention/later/carried-sum";
 export { groupStrip } from "./views/attention/later/group-strip";
 export { vectorStrips } from "./views/attention/later/link-vectors";

@@ -41,6 +41,7 @@ beforeEach(async () => {
     task: draw("task"),
     why: draw("why"),
     tree: draw("tree"),
+    long: { ribbon: () => () => undefined, focus: () => () => undefined, views: {} },
     vectorStrips,
     carriedSum,
     groupStrip,

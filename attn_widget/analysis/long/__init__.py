@@ -1,1 +1,1 @@
-"""Figures of long texts, which come layer by layer."""
+"""Long texts: figures that come layer by layer, levels of detail of a matrix, and its links."""

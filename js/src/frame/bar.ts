@@ -6,6 +6,7 @@ import { modeOf, onTheme } from "../draw/color/theme";
 import { h, setAttributes } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { exact, formatNumber } from "../figures/format";
+import { isLong } from "../figures/long/levels";
 import { beyondText, errorOf, topOf } from "../figures/matrix";
 import { calledOf, hasHead, isRolled } from "../figures/quantities";
 import { itemAt } from "../protocol/required";
@@ -30,6 +31,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const { source, state, signal, matrix } = stage;
   const { n_layers, n_heads } = source.meta.model;
   const { tokens, profile } = source.meta;
+  /** A long text is drawn by tokens, with a legend in its view. */
+  const long = isLong(source.meta);
   const stops: (() => void)[] = [];
   const noHead = (): string => NO_HEAD[isRolled(state.get().quantity) ? "rollout" : "layer"];
 
@@ -130,17 +133,18 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   );
   // Heads over many texts have no matrices to average.
   meanHead.hidden = profile !== null;
-  const special = tokens.special.some(Boolean)
-    ? toggle(
-        "special tokens",
-        "special",
-        (selection) => selection.special,
-        (on) => state.set({ special: on }),
-        "Hidden special tokens keep their weight: rows then sum to less than 1",
-      )
-    : null;
+  const special =
+    tokens.special.some(Boolean) && !long
+      ? toggle(
+          "special tokens",
+          "special",
+          (selection) => selection.special,
+          (on) => state.set({ special: on }),
+          "Hidden special tokens keep their weight: rows then sum to less than 1",
+        )
+      : null;
   const words =
-    profile === null
+    profile === null && !long
       ? toggle(
           "words",
           "words",
@@ -157,7 +161,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const quantityName = h("span", {}, "weight");
   const legend = h(
     "div",
-    { class: "aw-ramp", role: "img", "data-aw-part": "legend", hidden: profile !== null },
+    { class: "aw-ramp", role: "img", "data-aw-part": "legend", hidden: profile !== null || long },
     quantityName,
     low,
     h("span", { class: "aw-ramp-track" }, gradient, middle),

@@ -23,6 +23,7 @@ import { byTouch, pointByTouch } from "../draw/touch";
 import { saveMenu } from "../export/menu";
 import { paper } from "../export/paper";
 import { startFilling } from "../figures/filling";
+import { isLong } from "../figures/long/levels";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { placeName } from "../figures/names";
 import { measureOf } from "../figures/quantities";
@@ -30,7 +31,7 @@ import { explain, type SliceFailure } from "../protocol/failure";
 import type { Activity, Progress, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { withHeight } from "../state/state";
-import type { ViewContext } from "../views/contract";
+import { laterParts, type ViewContext, withParts } from "../views/contract";
 import { bar } from "./bar";
 import { caption } from "./caption";
 import { focus } from "./focus";
@@ -66,7 +67,21 @@ export interface Frame {
   dispose(): void;
 }
 
-/** A profile (heads over many texts) has no matrix. */
+/** Ribbon and focus of a long text, as soon as their code is here. */
+function longParts(
+  parts: { readonly ribbon: HTMLElement; readonly focus: HTMLElement },
+  stage: ViewContext,
+): () => void {
+  const stops: (() => void)[] = [];
+  withParts(() => {
+    const long = laterParts()?.long;
+    if (long !== undefined)
+      stops.push(long.ribbon(parts.ribbon, stage), long.focus(parts.focus, stage));
+  }, stage.signal);
+  return () => stops.forEach((stop) => void stop());
+}
+
+/** A profile (heads over many texts) has no matrix; that of a long text is drawn by tiles. */
 const NO_MATRIX: MatrixStore = { get: () => null, on: () => () => undefined };
 
 export function createFrame(state: State): Frame {
@@ -202,18 +217,13 @@ export function createFrame(state: State): Frame {
     const run = new AbortController();
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
     const filling = startFilling(source, run.signal);
-    const base = {
-      source,
-      state: screened.state,
-      act,
-      report,
-      announce,
-      filling,
-      signal: run.signal,
-    };
-    const matrix = profile
-      ? NO_MATRIX
-      : createMatrix(source, state, { ...base, busy, computing, report: missing });
+    const runs = { signal: run.signal, runSignal: run.signal };
+    const base = { source, state: screened.state, act, report, announce, filling, ...runs };
+    const long = isLong(meta);
+    const matrix =
+      profile || long
+        ? NO_MATRIX
+        : createMatrix(source, state, { ...base, busy, computing, report: missing });
 
     function computing(far: Progress | null, back: () => void): void {
       const idle = { status: "ready", progress: null, history: [], error: null };
@@ -250,7 +260,8 @@ export function createFrame(state: State): Frame {
     const stage: ViewContext = { ...base, matrix, paint: createPaint() };
     const disposers = [found];
     if (chrome && profile) disposers.push(profileHead(parts.ribbon, stage));
-    if (chrome && !profile) {
+    if (chrome && long) disposers.push(longParts(parts, stage));
+    else if (chrome && !profile) {
       disposers.push(ribbon(parts.ribbon, stage, memory), focus(parts.focus, stage));
     }
     if (chrome) disposers.push(headGrid(parts.heads, stage), bar(parts.bar, stage, actions));

@@ -2,6 +2,7 @@
 
 import { consume, h } from "../draw/dom";
 import { scrollAcross } from "../draw/scroll";
+import { isLong } from "../figures/long/levels";
 import { explain } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
@@ -26,7 +27,7 @@ export const viewOf = (meta: Meta, wish: string): string => {
 
 /** Whether the code of every view of a run is here. */
 export const isComplete = (meta: Meta): boolean =>
-  viewsOf(meta).every((name) => drawOf(name) !== null);
+  viewsOf(meta).every((name) => drawOf(name, isLong(meta)) !== null);
 
 export interface Tabs {
   /** The open view, and its exports. */
@@ -39,6 +40,7 @@ export interface Tabs {
 export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext): Tabs {
   const { source, state } = stage;
   const names = viewsOf(source.meta);
+  const long = isLong(source.meta);
   const id = `aw-panel-${Math.random().toString(36).slice(2)}`;
   panel.id = id;
   const buttons = names.map((name, i) => {
@@ -97,7 +99,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
       life.abort();
       mine?.dispose();
     };
-    const code = drawOf(name);
+    const code = drawOf(name, long);
     if (code === null) waitFor(name, element, draw, signal);
     else draw(code);
     for (const listener of [...listeners]) listener();
@@ -114,7 +116,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
     const ready = () => {
       busy(false);
-      draw(required(drawOf(name), `The code of "${name}"`));
+      draw(required(drawOf(name, long), `The code of "${name}"`));
       for (const listener of [...listeners]) listener();
     };
     const ask = (): void => {
@@ -124,7 +126,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
         .slice(CODE, { signal })
         .then(acceptCode)
         .catch((error: unknown) => {
-          if (signal.aborted || drawOf(name) !== null) return;
+          if (signal.aborted || drawOf(name, long) !== null) return;
           busy(false);
           const { message, hint } = explain(error);
           const again = h("button", { class: "aw-button aw-primary" }, "Try again");

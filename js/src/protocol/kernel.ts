@@ -32,6 +32,9 @@ export interface KernelOptions {
   readonly contact?: (failure: SliceFailure | null) => void;
 }
 
+/** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
+export const LONG_TOKENS = 1024;
+
 const DEFAULTS = {
   timeoutMs: 30_000,
   cacheBytes: 96e6,
@@ -166,7 +169,9 @@ export class KernelSource implements Source {
     this.meta = pack.meta;
     this.arrays = pack.arrays;
     this.#invoke = invoke;
-    this.#options = { ...DEFAULTS, ...options };
+    // Tiles of a long text are kept as images besides: half of the room for their numbers.
+    const cacheBytes = pack.meta.tokens.text.length > LONG_TOKENS ? 48e6 : DEFAULTS.cacheBytes;
+    this.#options = { ...DEFAULTS, cacheBytes, ...options };
     this.#cache = new ByteCache(this.#options.cacheBytes);
     const { selected } = pack.meta;
     const weights = pack.arrays.get("weights");

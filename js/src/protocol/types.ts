@@ -117,6 +117,7 @@ type OfTarget = { readonly target: Target };
 type Rows = { readonly rows?: Window | null };
 type OfHead = { readonly layer: number; readonly head: number };
 type OfHeadOrMean = { readonly layer: number; readonly head: HeadIndex };
+type OfLongMatrix = OfHeadOrMean & { readonly quantity?: "weights" | "scores" | "rollout" };
 type OfMode = { readonly mode?: "as_is" | "masked" };
 /** Mixing quantities (docs/influence.md, section 1). */
 export type Mixing = "norms" | "mixing" | "alti" | "value_zeroing";
@@ -133,6 +134,20 @@ export interface SliceRequests {
   readonly scores: OfHead & Rows;
   readonly qkv: OfHead & Rows;
   readonly rollout: { readonly layer: number } & Rows;
+  readonly pyramid: OfLongMatrix;
+  readonly tile: OfLongMatrix & {
+    readonly level: number;
+    readonly row: number;
+    readonly col: number;
+    readonly pooling: "max" | "mean";
+  };
+  readonly links: OfLongMatrix & {
+    readonly count?: number;
+    readonly least?: number | null;
+    readonly special?: boolean;
+    readonly neighbors?: boolean;
+    readonly itself?: boolean;
+  };
   readonly mixing: OfMixing & { readonly head?: number | null } & Rows;
   readonly mixing_rollout: OfMixing & Rows;
   readonly mixing_pair: { readonly layer: number; readonly query: number; readonly key: number };

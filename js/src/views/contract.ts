@@ -19,6 +19,8 @@ export interface RunContext {
   readonly filling?: Filling | null;
   /** Aborted when the view is disposed of. */
   readonly signal: AbortSignal;
+  /** Aborted when the run is no longer shown; in a view `signal` may come sooner. */
+  readonly runSignal?: AbortSignal;
 }
 
 /** Context of a view: the run, and the matrix of the selection. */
@@ -74,6 +76,8 @@ export interface ViewDefinition {
   readonly head: "shown" | "marked" | null;
   /** Whether it can show scores instead of weights, by a ramp that stands in the bar. */
   readonly scores?: true;
+  /** Whether it is drawn in another way over a long text. */
+  readonly long?: true;
   /** Whether a run has anything to show. */
   available(meta: Meta): boolean;
   /** Null where its code comes after the first picture (`src/lazy.ts`). */
@@ -131,6 +135,15 @@ export interface LaterParts {
     column: number,
   ) => HTMLElement | null;
   readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;
+  readonly long: LongParts;
+}
+
+/** What is drawn in another way over a long text (`figures/long/levels.ts`). */
+export interface LongParts {
+  readonly ribbon: (element: HTMLElement, context: ViewContext) => () => void;
+  readonly focus: (element: HTMLElement, context: ViewContext) => () => void;
+  /** By the name of the view. */
+  readonly views: Readonly<Record<string, DrawView>>;
 }
 
 let parts: LaterParts | null = null;

@@ -10,6 +10,7 @@ export const attention = {
   options: ["quantity", "words", "special", "scale", "token", "pair", "group"],
   head: "shown",
   scores: true,
+  long: true,
   available: ofOneRun,
   draw,
 } as const satisfies ViewDefinition;

@@ -1,0 +1,210 @@
+"""Levels of detail of the matrices of one run: the coarse ones are kept, the fine ones computed where they are looked at."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from attn_widget.analysis.base import once
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Bool, Float32, Head
+from attn_widget.figures.long.links import Links, strongest_links
+from attn_widget.figures.long.pyramid import (
+    Pooling,
+    Pyramid,
+    build_pyramid,
+    coarsest_level,
+    pooled,
+    tokens_of_tile,
+)
+from attn_widget.trace.base import BLOCK_ROWS, Area
+
+if TYPE_CHECKING:
+    from attn_widget.analysis.attention import AttentionFigures
+    from attn_widget.trace.forward import Progress
+
+Quantity: TypeAlias = Literal["weights", "scores", "rollout"]
+QUANTITIES: tuple[Quantity, ...] = ("weights", "scores", "rollout")
+Value = TypeVar("Value")
+PYRAMIDS = 6  # some 11 MB each at 8,192 tokens
+BANDS = 2  # rows of a tile with all their keys: 8 MB each at 8,192 tokens, four times as much on level 2
+ROLLOUT_TOKENS = 2048  # a rollout holds a matrix for every layer: 0.4 GB of 22 layers
+
+
+class Matrix(NamedTuple):
+    """A matrix of the run: a quantity of a layer, and of a head where it has heads."""
+
+    quantity: Quantity
+    layer: int
+    head: Head
+
+
+class LevelsOfDetail:
+    """Pyramids and tiles of a run's matrices, least recently used first."""
+
+    def __init__(self, analysis: AttentionFigures) -> None:
+        self._analysis = analysis
+        self._pyramids: OrderedDict[Matrix, Pyramid] = OrderedDict()
+        self._bands: OrderedDict[tuple[Matrix, int, int], tuple[Area, Float32]] = OrderedDict()
+        self._lock = threading.Lock()
+        tokens = analysis.trace.tokens
+        self._special = np.array([token.special for token in tokens], dtype=bool)
+
+    def pyramid(self, matrix: Matrix, progress: Progress | None = None) -> Pyramid:
+        """The coarse levels of a matrix, from one walk over it; kept for the last few."""
+        with self._lock:
+            return _kept(self._pyramids, matrix, PYRAMIDS, lambda: self._build(matrix, progress))
+
+    def tile(self, matrix: Matrix, level: int, row: int, col: int, pooling: Pooling) -> Float32:
+        """A tile of any level, float32 [at most TILE, at most TILE]; NaN where the mask forbids."""
+        n = self._analysis.n_tokens
+        pyramid = self._pyramids.get(matrix)
+        if pyramid is None and level >= min(coarsest_level(n), 3):
+            pyramid = self.pyramid(matrix)
+        if pyramid is not None and level in pyramid.maximum:
+            return pyramid.tile(level, row, col, pooling)
+        rows, cols = tokens_of_tile(level, row, n), tokens_of_tile(level, col, n)
+        with self._lock:
+            area, band = _kept(
+                self._bands,
+                (matrix, rows.start, rows.stop),
+                BANDS,
+                lambda: self._band(matrix, rows),
+            )
+        allowed = self._allowed(matrix)
+        window = _cut(band, area, cols, _empty(matrix))
+        return pooled(window, None if allowed is None else allowed[rows, cols], level, pooling)
+
+    def links(
+        self,
+        matrix: Matrix,
+        count: int,
+        *,
+        least: float,
+        special: bool,
+        neighbors: bool,
+        itself: bool,
+    ) -> Links:
+        """The strongest links of a matrix; see `strongest_links`."""
+        blocks = self._blocks(matrix, self._areas(matrix))
+        keep = None if special or not self._special.any() else ~self._special
+        allowed = self._allowed(matrix)
+        possible = blocks if allowed is None else _forbidden_out(blocks, allowed)
+        return strongest_links(
+            possible, count, least=least, keep=keep, neighbors=neighbors, itself=itself
+        )
+
+    def _build(self, matrix: Matrix, progress: Progress | None) -> Pyramid:
+        n, areas = self._analysis.n_tokens, self._areas(matrix)
+
+        def told() -> Iterator[tuple[Area, Float32]]:
+            for i, found in enumerate(self._blocks(matrix, areas)):
+                if progress is not None:
+                    progress(i, len(areas))
+                yield found
+
+        return build_pyramid(told(), n, self._allowed(matrix), self._special)
+
+    def _band(self, matrix: Matrix, rows: slice) -> tuple[Area, Float32]:
+        areas = [
+            area
+            for area in self._areas(matrix)
+            if area.rows.start >= rows.start and area.rows.stop <= rows.stop
+        ]
+        cols = slice(min(a.cols.start for a in areas), max(a.cols.stop for a in areas))
+        parts = [
+            _cut(block, area, cols, _empty(matrix)) for area, block in self._blocks(matrix, areas)
+        ]
+        return Area(rows, cols), np.concatenate(parts)
+
+    def _areas(self, matrix: Matrix) -> list[Area]:
+        """Rows in the blocks that all levels are computed in, so that they agree to the bit."""
+        trace, n = self._analysis.trace, self._analysis.n_tokens
+        if matrix.quantity == "rollout":
+            return [
+                Area(slice(start, min(start + BLOCK_ROWS, n)), slice(0, n))
+                for start in range(0, n, BLOCK_ROWS)
+            ]
+        key = ("row_blocks", matrix.layer)
+        return once(self._analysis, key, lambda: trace.row_blocks(matrix.layer))
+
+    def _blocks(self, matrix: Matrix, areas: Sequence[Area]) -> Iterator[tuple[Area, Float32]]:
+        trace = self._analysis.trace
+        quantity, layer, head = matrix
+        if quantity == "rollout":
+            n = self._analysis.n_tokens
+            if n > ROLLOUT_TOKENS:
+                raise NotAvailableError(
+                    f"Rollout multiplies {n} x {n} matrices, one for every layer, and keeps them: it is N/A for "
+                    f"texts of more than {ROLLOUT_TOKENS} tokens.",
+                    "Choose weights, or a shorter text.",
+                )
+            whole = self._analysis.rollout(layer)
+            for area in areas:
+                yield area, whole[area]
+        elif quantity == "scores":
+            if head == "mean":
+                raise NotAvailableError(
+                    "The mean head averages weights and has no scores.",
+                    "Choose a head by its number.",
+                )
+            for area in areas:
+                yield area, trace.scores(layer, head, area.rows, area.cols)
+        elif head == "mean":
+            heads = [trace.head_blocks(layer, one, areas) for one in range(trace.n_heads)]
+            for area in areas:
+                total = next(heads[0])[1].copy()
+                for other in heads[1:]:
+                    total += next(other)[1]
+                yield area, total / np.float32(trace.n_heads)
+        else:
+            yield from trace.head_blocks(layer, head, areas)
+
+    def _allowed(self, matrix: Matrix) -> Bool | None:
+        trace = self._analysis.trace
+        return None if matrix.quantity == "rollout" else trace.allowed(matrix.layer)
+
+
+def levels_of_detail(analysis: AttentionFigures) -> LevelsOfDetail:
+    """The levels of detail of a run, made on first use."""
+    return once(analysis, "levels_of_detail", lambda: LevelsOfDetail(analysis))
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def _kept(cache: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[], Value]) -> Value:
+    if key not in cache:
+        cache[key] = make()
+        if len(cache) > most:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key]
+
+
+def _empty(matrix: Matrix) -> np.float32:
+    """What a cell outside of all blocks has: the mask forbids it."""
+    return np.float32(-np.inf if matrix.quantity == "scores" else 0)
+
+
+def _cut(block: Float32, area: Area, cols: slice, empty: np.float32) -> Float32:
+    """Some columns of a block, ``empty`` where it has none."""
+    if area.cols.start <= cols.start and cols.stop <= area.cols.stop:
+        return block[:, cols.start - area.cols.start : cols.stop - area.cols.start]
+    found = np.full((len(block), cols.stop - cols.start), empty, dtype=np.float32)
+    left, right = max(area.cols.start, cols.start), min(area.cols.stop, cols.stop)
+    if left < right:
+        part = block[:, left - area.cols.start : right - area.cols.start]
+        found[:, left - cols.start : right - cols.start] = part
+    return found
+
+
+def _forbidden_out(
+    blocks: Iterator[tuple[Area, Float32]], allowed: Bool
+) -> Iterator[tuple[Area, Float32]]:
+    for area, block in blocks:
+        yield area, np.where(allowed[area], block, np.float32(-np.inf))

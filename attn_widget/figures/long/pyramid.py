@@ -1,0 +1,285 @@
+"""Pyramid of a long matrix: the largest and the mean cell of every block, for blocks of 2, 4, 8 ... tokens a side.
+
+Level ``k`` has blocks of ``2**k`` queries by ``2**k`` keys. The fine levels would be as large as the matrix:
+they are computed for the window that is looked at (`pooled`); the coarse ones are made in one walk and kept.
+NaN stands for a block of which the mask allows no cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.figures.arrays import Bool, Float32, Float64
+from attn_widget.trace.base import BLOCK_ROWS, Area
+
+Pooling: TypeAlias = Literal["max", "mean"]
+TILE = 256  # cells a side: 262,144 bytes of float32
+FINEST_KEPT = 3  # blocks of 8 x 8 tokens: 1,024 x 1,024 of them at 8,192 tokens
+# Sums of at most so many float32 weights are off by less than 1e-6 of them.
+EXACT_ENOUGH = 8
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """The coarse levels of one matrix, and what is known of it as a whole.
+
+    Attributes
+    ----------
+    n : int
+        Rows and columns of the matrix.
+    maximum, mean : dict of int to float32 [m, m]
+        By level, ``m = ceil(n / 2**level)``; the mean is that of the cells that the mask allows.
+    received : float32 [n]
+        Mean of every column over all queries.
+    largest, smallest : float
+        Of all allowed cells.
+    word_max : float
+        Of the cells between tokens that are not special; ``largest`` where there are none.
+    """
+
+    n: int
+    maximum: dict[int, Float32]
+    mean: dict[int, Float32]
+    received: Float32
+    largest: float
+    smallest: float
+    word_max: float
+
+    @property
+    def coarsest(self) -> int:
+        """The level that is one tile."""
+        return max(self.maximum)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its levels."""
+        return sum(level.nbytes for part in (self.maximum, self.mean) for level in part.values())
+
+    def tile(self, level: int, row: int, col: int, pooling: Pooling) -> Float32:
+        """A tile of a level that is kept, float32 [at most TILE, at most TILE]."""
+        part = self.maximum if pooling == "max" else self.mean
+        return part[level][tile_slice(row), tile_slice(col)]
+
+
+def coarsest_level(n: int) -> int:
+    """The finest level of ``n`` tokens that fits into one tile.
+
+    Examples
+    --------
+    >>> [coarsest_level(n) for n in (1, 256, 257, 8192)]
+    [0, 0, 1, 5]
+    """
+    level = 0
+    while side_of(n, level) > TILE:
+        level += 1
+    return level
+
+
+def side_of(n: int, level: int) -> int:
+    """Rows and columns of a level of ``n`` tokens.
+
+    Examples
+    --------
+    >>> side_of(1000, 3), side_of(1001, 3)
+    (125, 126)
+    """
+    return -(-n >> level)
+
+
+def tiles_of(n: int, level: int) -> int:
+    """Tiles in a row of a level."""
+    return -(-side_of(n, level) // TILE)
+
+
+def tile_slice(index: int) -> slice:
+    """Cells of a level that a tile has."""
+    return slice(index * TILE, (index + 1) * TILE)
+
+
+def tokens_of_tile(level: int, index: int, n: int) -> slice:
+    """Tokens that a row or column of tiles has."""
+    return slice((index * TILE) << level, min(((index + 1) * TILE) << level, n))
+
+
+def pooled(
+    weights: Float32, allowed: Bool | None, level: int, pooling: Pooling, *, first: int = 0
+) -> Float32:
+    """The largest or the mean allowed cell of every block of a window.
+
+    Parameters
+    ----------
+    weights : float32 [r, c]
+        Begins at a block's first row.
+    allowed : bool [r, c], optional
+        False where the mask forbids a cell.
+    level : int
+        Blocks have ``2**level`` rows and columns.
+    pooling : "max" or "mean"
+    first : int
+        Columns of its first block that lie before the window.
+
+    Returns
+    -------
+    float32 [ceil(r / 2**level), ceil((c + first) / 2**level)]
+        NaN where no cell is allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+    >>> pooled(weights, None, 1, "max").tolist()
+    [[1.0, 0.25], [0.0, 1.0]]
+    >>> pooled(weights, np.tri(3, dtype=bool), 1, "mean").tolist()
+    [[0.5, nan], [0.0, 1.0]]
+    """
+    if level == 0:
+        return weights if allowed is None else np.where(allowed, weights, np.float32(np.nan))
+    counts = counted(weights.shape, allowed, level, first)
+    some = counts > 0
+    if allowed is not None:
+        weights = np.where(allowed, weights, np.float32(-np.inf))
+    if pooling == "max":
+        return np.where(some, largest_of(weights, level, first), np.float32(np.nan))
+    with np.errstate(invalid="ignore"):
+        return (summed(weights, level, first) / np.where(some, counts, np.nan)).astype(np.float32)
+
+
+def build_pyramid(
+    blocks: Iterable[tuple[Area, Float32]], n: int, allowed: Bool | None, special: Bool
+) -> Pyramid:
+    """The coarse levels of a matrix, out of one walk over it.
+
+    Parameters
+    ----------
+    blocks : iterable of (Area, float32 [rows, cols])
+        All rows in order, beginning at multiples of `BLOCK_ROWS`; the mask forbids what lies outside.
+    n : int
+        Rows and columns.
+    allowed : bool [n, n], optional
+    special : bool [n]
+        Tokens that are no words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.full((512, 512), 1 / 512, dtype=np.float32)
+    >>> every = slice(0, 512)
+    >>> made = build_pyramid([(Area(every, every), weights)], 512, None, np.zeros(512, dtype=bool))
+    >>> made.coarsest, made.maximum[1].shape, float(made.received[0]) * 512
+    (1, (256, 256), 1.0)
+    """
+    coarsest = coarsest_level(n)
+    base = min(FINEST_KEPT, coarsest)
+    side = side_of(n, base)
+    most = np.full((side, side), -np.inf, dtype=np.float32)
+    total = np.zeros((side, side))
+    count = np.zeros((side, side), dtype=np.int32)
+    received = np.zeros(n)
+    smallest, word_max = np.inf, -np.inf
+    words = ~special
+    for area, weights in blocks:
+        possible = None if allowed is None else allowed[area]
+        offset = area.cols.start & ((1 << base) - 1)
+        left, top = area.cols.start >> base, area.rows.start >> base
+        if possible is not None:
+            weights = np.where(possible, weights, np.float32(-np.inf))
+        maxima = largest_of(weights, base, offset)
+        here = (slice(top, top + maxima.shape[0]), slice(left, left + maxima.shape[1]))
+        most[here] = maxima
+        total[here] = summed(weights, base, offset)
+        count[here] = counted(weights.shape, possible, base, offset)
+        cells = weights if possible is None else weights[possible]
+        if cells.size:
+            smallest = min(smallest, float(cells.min()))
+        between = weights if words.all() else weights[words[area.rows]]
+        if between.size and words[area.cols].any():
+            columns = between.max(axis=0)
+            word_max = max(word_max, float(columns[words[area.cols]].max()))
+        received[area.cols] += np.ones(len(weights), dtype=np.float32) @ finite_of(weights)
+    some = count > 0
+    largest = float(most[some].max()) if some.any() else 0.0
+    maximum = {base: np.where(some, most, np.float32(np.nan))}
+    mean = {base: _mean(total, count)}
+    for level in range(base + 1, coarsest + 1):
+        most, total, count = _halved(most, total, count)
+        maximum[level] = np.where(count > 0, most, np.float32(np.nan))
+        mean[level] = _mean(total, count)
+    word_max = word_max if np.isfinite(word_max) and words.sum() > 1 else largest
+    return Pyramid(n, maximum, mean, (received / n).astype(np.float32), largest, smallest, word_max)
+
+
+def largest_of(weights: Float32, level: int, first: int = 0) -> Float32:
+    """The largest cell of every block of a window, float32 [r, c]; -inf has no say."""
+    # Rows by slices: `reduceat` along them takes four times as long.
+    size = 1 << level
+    bands = [weights[a : a + size].max(axis=0) for a in range(0, len(weights), size)]
+    return np.maximum.reduceat(np.stack(bands), starts_of(weights.shape[1], level, first), axis=1)
+
+
+def summed(weights: Float32, level: int, first: int = 0) -> Float64:
+    """The sum of every block of a window, float64 [r, c]; -inf counts nothing."""
+    size = 1 << level
+    finite = finite_of(weights)
+    kind = np.float32 if size <= EXACT_ENOUGH else np.float64
+    bands = [finite[a : a + size].sum(axis=0, dtype=kind) for a in range(0, len(finite), size)]
+    starts = starts_of(weights.shape[1], level, first)
+    return np.add.reduceat(np.stack(bands).astype(np.float64), starts, axis=1)
+
+
+def finite_of(weights: Float32) -> Float32:
+    """The same with 0 for -inf."""
+    return weights if np.isfinite(weights).all() else np.where(weights == -np.inf, 0, weights)
+
+
+def counted(
+    shape: tuple[int, ...], allowed: Bool | None, level: int, first: int = 0
+) -> NDArray[np.int32]:
+    """How many cells of every block of a window the mask allows, int32 [r, c]."""
+    size = 1 << level
+    starts = starts_of(shape[1], level, first)
+    if allowed is None:
+        rows = np.diff([*range(0, shape[0], size), shape[0]])
+        columns = np.diff([*starts, shape[1]])
+        return np.outer(rows, columns).astype(np.int32)
+    bands = [
+        allowed[a:b].sum(axis=0, dtype=np.int32)
+        for a, b in pairwise([*range(0, shape[0], size), shape[0]])
+    ]
+    return np.add.reduceat(np.stack(bands), starts, axis=1)
+
+
+def starts_of(columns: int, level: int, first: int) -> NDArray[np.int_]:
+    """The first column of every block of a window that ``first`` columns of a block precede.
+
+    Examples
+    --------
+    >>> starts_of(10, 2, 1).tolist()
+    [0, 3, 7]
+    """
+    size = 1 << level
+    return np.concatenate([[0], np.arange(size - first, columns, size)]).astype(np.int_)
+
+
+def _halved(
+    most: Float32, total: Float64, count: NDArray[np.int32]
+) -> tuple[Float32, Float64, NDArray[np.int32]]:
+    """One level coarser."""
+    starts = np.arange(0, len(most), 2)
+
+    def both(part: NDArray[np.generic], ufunc: np.ufunc) -> NDArray[np.generic]:
+        return ufunc.reduceat(ufunc.reduceat(part, starts, axis=0), starts, axis=1)
+
+    return both(most, np.maximum), both(total, np.add), both(count, np.add)  # pyright: ignore
+
+
+def _mean(total: Float64, count: NDArray[np.int32]) -> Float32:
+    return (total / np.where(count > 0, count, np.nan)).astype(np.float32)
+
+
+assert BLOCK_ROWS % (1 << FINEST_KEPT) == 0

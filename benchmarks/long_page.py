@@ -1,0 +1,181 @@
+"""The page over a long text: script a frame while panning and zooming, a click on a token, another head, memory.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.long_page --tokens 2048 8192`` (ModernBERT's kind of layers, random
+weights). Script and rendering are CPU time of the page's main thread (`main_thread`); a click is measured on the wall
+clock, from the event to the ribbon painted with the token's row, the kernel's answer included. Memory: what is
+reachable after a forced collection, array buffers included, when every part of the matrix has been looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import Any
+
+import torch
+from playwright.sync_api import Browser, CDPSession, Page
+from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+import attn_widget as aw
+from attn_widget.widget.widget import AttentionWidget
+from benchmarks.main_thread import CATEGORIES, main_thread_ms
+from benchmarks.shapes import table, text_of, tokenizer
+from scripts.lab import chromium
+from scripts.page import mount
+
+FRAMES = 60
+SHARP = 0.06  # standard deviation of the weights: attention about as sharp as a trained model's
+SETTLE_MS = 1500
+
+# A wheel event a frame, with Ctrl: in for the first half, out for the second; or a drag around.
+MOVE = """([kind, frames]) => new Promise(done => {
+  const pane = document.querySelector('.aw-long-map .aw-map-pane');
+  const box = pane.getBoundingClientRect();
+  const middle = {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true};
+  const mouse = {pointerId: 1, pointerType: 'mouse', button: 0, buttons: 1};
+  let i = 0;
+  if (kind === 'pan') pane.dispatchEvent(new PointerEvent('pointerdown', {...middle, ...mouse}));
+  const step = () => {
+    if (kind === 'zoom') {
+      pane.dispatchEvent(new WheelEvent('wheel', {
+        ...middle, deltaY: i < frames / 2 ? -25 : 25, ctrlKey: true, cancelable: true,
+      }));
+    } else {
+      pane.dispatchEvent(new PointerEvent('pointermove', {
+        ...mouse, bubbles: true,
+        clientX: middle.clientX + 90 * Math.sin(i / 6), clientY: middle.clientY + 90 * Math.cos(i / 6),
+      }));
+    }
+    if (++i < frames) requestAnimationFrame(step);
+    else {
+      pane.dispatchEvent(new PointerEvent('pointerup', {...middle, ...mouse}));
+      requestAnimationFrame(() => requestAnimationFrame(done));
+    }
+  };
+  requestAnimationFrame(step);
+})"""
+CLICK = """token => new Promise(done => {
+  const button = document.querySelector(`.aw-ribbon-token[data-token="${token}"]`);
+  const start = performance.now();
+  button.click();
+  const look = () => button.getAttribute('aria-pressed') === 'true' && button.dataset.awValue !== undefined
+    ? requestAnimationFrame(() => done(performance.now() - start)) : setTimeout(look, 1);
+  look();
+})"""
+HEAD = """head => new Promise(done => {
+  const drawn = () => performance.getEntriesByName('aw:drawn').length;
+  const before = drawn();
+  const start = performance.now();
+  window.aw.model.set('head', head);
+  const look = () => drawn() > before ? done(performance.now() - start) : setTimeout(look, 1);
+  look();
+})"""
+
+
+def encoder(layers: int, heads: int) -> tuple[Any, Any]:
+    torch.manual_seed(0)
+    reader = tokenizer()
+    reader.model_max_length = 8192
+    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = ModernBertConfig(
+        vocab_size=len(reader),
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        hidden_size=64 * heads,
+        intermediate_size=64 * heads,
+        initializer_range=SHARP,
+        cls_token_id=2,
+        sep_token_id=3,
+        **special,
+    )
+    return ModernBertForMaskedLM(config).eval(), reader
+
+
+def megabytes(session: CDPSession) -> tuple[float, float]:
+    """Reachable JavaScript and array buffers, MB."""
+    for _ in range(3):
+        session.send("HeapProfiler.collectGarbage")
+    usage = session.send("Runtime.getHeapUsage")
+    return usage["usedSize"] / 1e6, usage.get("backingStorageSize", 0) / 1e6
+
+
+def script_ms(browser: Browser, page: Page, kind: str) -> list[float]:
+    """Script and rendering of a frame, CPU ms."""
+    browser.start_tracing(page=page, categories=CATEGORIES)
+    page.evaluate(MOVE, [kind, FRAMES])
+    script, rendering = main_thread_ms(browser.stop_tracing())
+    return [script / FRAMES, rendering / FRAMES]
+
+
+def look_everywhere(page: Page) -> None:
+    """Every eighth part of the text, far and near: more tiles than are kept."""
+    page.locator(".aw-long-map").focus()
+    for steps in (2, 4, 6):
+        page.keyboard.press("0")
+        for _ in range(steps):
+            page.keyboard.press("+")
+        for _ in range(12):
+            page.keyboard.press("Shift+ArrowRight")
+            page.keyboard.press("Shift+ArrowDown")
+            page.wait_for_timeout(150)
+    page.wait_for_timeout(SETTLE_MS)
+
+
+def measure(n: int, layers: int, heads: int) -> list[str]:
+    pair = encoder(layers, heads)
+    widget: AttentionWidget = aw.show(
+        text_of(n), model=pair, layer=0, head=0, token=5, progress=False
+    )
+    assert widget.analysis is not None and widget.analysis.n_tokens == n
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 1100})
+        mount(page, widget, width=1200)
+        page.locator(".aw-long-map").wait_for()
+        page.wait_for_timeout(SETTLE_MS)
+        nodes = page.evaluate("document.querySelectorAll('*').length")
+        clicks = [page.evaluate(CLICK, token) for token in range(20, 40)]
+        heads_ms = [page.evaluate(HEAD, head) for head in range(1, 4)]
+        page.wait_for_timeout(SETTLE_MS)
+        zoom = script_ms(browser, page, "zoom")
+        for _ in range(4):
+            page.get_by_label("Zoom in", exact=True).click()
+        page.wait_for_timeout(SETTLE_MS)
+        pan = script_ms(browser, page, "pan")
+        look_everywhere(page)
+        session = page.context.new_cdp_session(page)
+        heap, buffers = megabytes(session)
+        page.close()
+    widget.close()
+    return [
+        str(n),
+        *(f"{value:.1f}" for value in (*zoom, *pan)),
+        f"{statistics.median(clicks):.0f} ({max(clicks):.0f})",
+        f"{statistics.median(heads_ms):.0f}",
+        f"{heap:.0f} + {buffers:.0f}",
+        str(nodes),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tokens", type=int, nargs="+", default=[2048, 8192])
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--heads", type=int, default=8)
+    arguments = parser.parse_args()
+    rows = [measure(n, arguments.layers, arguments.heads) for n in arguments.tokens]
+    header = [
+        "n",
+        "zoom: script a frame, CPU ms",
+        "rendering",
+        "pan: script a frame, CPU ms",
+        "rendering",
+        "click on a token, ms (longest)",
+        "another head, ms",
+        "heap + buffers, MB",
+        "nodes",
+    ]
+    print(table(header, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+/** Labels of both axes of a long matrix at the level that fits: tokens, words, sentences, paragraphs. */
+
+import {
+  type LabelLevel,
+  labelLevel,
+  labelOf,
+  lengthsOf,
+  type Outline,
+  type Placed,
+  placeLabels,
+  type Span,
+  spansIn,
+} from "../../figures/long/labels";
+import type { Range } from "../../figures/long/levels";
+import type { TokenColumns } from "../../protocol/types";
+import { fitText } from "../canvas";
+import type { Palette } from "../color/theme";
+import type { Geometry } from "../heatmap/types";
+import type { View } from "./long-map";
+
+/** Between two labels, px. */
+export const LABEL_GAP = 13;
+const PAD = 8;
+
+export interface AxisText {
+  readonly tokens: TokenColumns;
+  readonly outline: Outline;
+  /** Label of a single token. */
+  token(index: number): string;
+}
+
+/** The level of the labels of a view. */
+export const levelOfLabels = ({ outline }: AxisText, pixels: number): LabelLevel =>
+  labelLevel(lengthsOf(outline), pixels, LABEL_GAP);
+
+/** The labels that an axis has in view, with their texts. */
+export function axisLabels(
+  text: AxisText,
+  level: LabelLevel,
+  range: Range,
+  position: (token: number) => number,
+  window: Range,
+): (Placed & { readonly text: string })[] {
+  const spans: readonly Span[] =
+    level === "tokens"
+      ? Array.from({ length: Math.max(0, Math.ceil(range[1]) - Math.floor(range[0])) }, (_, i) => ({
+          from: Math.floor(range[0]) + i,
+          to: Math.floor(range[0]) + i + 1,
+          rank: 0,
+        })).filter(({ to }) => to <= text.tokens.text.length)
+      : spansIn(text.outline[level], range).filter(
+          ({ from }) => text.tokens.special[from] !== true,
+        );
+  return placeLabels(spans, position, window, LABEL_GAP).map((label) => ({
+    ...label,
+    text: level === "tokens" ? text.token(label.from) : labelOf(text.tokens, label),
+  }));
+}
+
+export function paintAxes(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  colors: Palette,
+  view: View,
+  text: AxisText,
+  strong: { readonly rows: readonly number[]; readonly columns: readonly number[] },
+): void {
+  const level = levelOfLabels(text, view.pixels);
+  context.textBaseline = "middle";
+  const bold = (indices: readonly number[], position: (token: number) => number, from: number) =>
+    indices
+      .filter((i) => i >= 0)
+      .map((i) => ({ at: position(i) + view.pixels / 2, text: text.token(i) }))
+      .filter(({ at }) => at >= from && at <= from + g.side);
+
+  const row = (token: number): number => g.rows.start + token * g.rows.size;
+  const heavyRows = bold(strong.rows, row, g.top);
+  const room = g.left - PAD;
+  context.textAlign = "right";
+  for (const label of axisLabels(text, level, view.rows, row, [g.top, g.top + g.side])) {
+    if (heavyRows.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
+    context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
+    context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
+    context.fillText(fitText(context, label.text, room - 2), room, label.at);
+  }
+  context.fillStyle = colors.ink;
+  context.font = `600 11px ${colors.font}`;
+  for (const { at, text: label } of heavyRows) {
+    context.fillText(fitText(context, label, room - 2), room, at);
+  }
+
+  const column = (token: number): number => g.columns.start + token * g.columns.size;
+  const heavyColumns = bold(strong.columns, column, g.left);
+  const foot = g.top - PAD;
+  const upright = (label: string, at: number): void => {
+    context.save();
+    context.translate(at, foot);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "left";
+    context.fillText(fitText(context, label, foot - 2), 0, 0);
+    context.restore();
+  };
+  for (const label of axisLabels(text, level, view.columns, column, [g.left, g.left + g.side])) {
+    if (heavyColumns.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
+    context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
+    context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
+    upright(label.text, label.at);
+  }
+  context.fillStyle = colors.ink;
+  context.font = `600 11px ${colors.font}`;
+  for (const { at, text: label } of heavyColumns) upright(label, at);
+}

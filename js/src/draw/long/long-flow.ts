@@ -1,0 +1,179 @@
+/** Links of a long text whose two ends are in view, as lines; those that leave the view end at its edge. */
+
+import { linkHorizontal } from "d3-shape";
+import { strongestOf } from "../../figures/long/pair";
+import type { LinkList, LongRow } from "../../figures/long/store";
+import { itemAt } from "../../protocol/required";
+import type { Scale } from "../../state/selection";
+import { fitCanvas, fitText } from "../canvas";
+import { ramp } from "../color/ramp";
+import { rampIndex } from "../color/scale";
+import type { Palette } from "../color/theme";
+import { linkWidth, PALEST } from "../heatmap/flow";
+import type { Geometry } from "../heatmap/types";
+import { type AxisText, axisLabels, LABEL_GAP, levelOfLabels } from "./axis-labels";
+import type { View } from "./long-map";
+
+export interface FlowLink {
+  readonly query: number;
+  readonly key: number;
+  readonly weight: number;
+}
+
+export interface LongFlowData {
+  readonly links: readonly FlowLink[];
+  /** Token in focus: its links are strong, the others faint; -1 for none. */
+  readonly focus: number;
+  readonly pair: readonly [number, number] | null;
+  readonly top: number;
+  readonly scale: Scale;
+}
+
+const PAD = 8;
+const GUTTER_MOST = 96;
+const FAINT = 0.15;
+/** Height of a stub at the edge, px. */
+const STUB = 10;
+
+/** Links of the focus token that are drawn whatever the list of the head has. */
+const FOCUS_LINKS = 12;
+
+/** The strongest of the focus token's row, and those of the head. */
+export function flowLinks(row: LongRow | null, links: LinkList | null): FlowLink[] {
+  const found: FlowLink[] = [];
+  if (row !== null) {
+    const { token, values } = row;
+    for (const key of strongestOf(values, FOCUS_LINKS)) {
+      found.push({ query: token, key, weight: values[key] as number });
+    }
+  }
+  links?.queries.forEach((query, i) => {
+    found.push({ query, key: links.keys[i] as number, weight: links.weights[i] as number });
+  });
+  return found;
+}
+
+/** Links with both ends in view, and those of the focus that leave it; weakest first. */
+export function linksInView(
+  links: readonly FlowLink[],
+  { rows, columns }: Pick<View, "rows" | "columns">,
+  focus: number,
+): { readonly inside: FlowLink[]; readonly leaving: FlowLink[] } {
+  const within = (i: number, [from, to]: readonly [number, number]) =>
+    i + 0.5 > from && i + 0.5 < to;
+  const seen = new Set<string>();
+  const inside: FlowLink[] = [];
+  const leaving: FlowLink[] = [];
+  for (const link of links) {
+    const key = `${link.query} ${link.key}`;
+    if (seen.has(key) || !within(link.query, rows)) continue;
+    seen.add(key);
+    if (within(link.key, columns)) inside.push(link);
+    else if (link.query === focus) leaving.push(link);
+  }
+  const byWeight = (a: FlowLink, b: FlowLink): number => a.weight - b.weight;
+  return { inside: inside.sort(byWeight), leaving: leaving.sort(byWeight) };
+}
+
+/** Draw the flow beside a map of this geometry; returns the links drawn, and those that leave the view. */
+export function drawLongFlow(
+  canvas: HTMLCanvasElement,
+  width: number,
+  data: LongFlowData,
+  g: Geometry,
+  view: View,
+  text: AxisText,
+  colors: Palette,
+): { readonly drawn: number; readonly leaving: number } {
+  const context = fitCanvas(canvas, width, g.top + g.side + PAD);
+  const gutter = Math.min(GUTTER_MOST, width * 0.3) + PAD;
+  const [from, to] = [gutter, width - gutter];
+  const row = (token: number): number => g.rows.start + token * g.rows.size;
+  const key = (token: number): number => g.columns.start + g.top - g.left + token * g.columns.size;
+  const half = g.rows.size / 2;
+  const { inside, leaving } = linksInView(data.links, view, data.focus);
+  const { css } = ramp("weight", colors.mode);
+  type Ends = { source: [number, number]; target: [number, number] };
+  const path = linkHorizontal<Ends, [number, number]>().context(context);
+  const color = (weight: number): string =>
+    itemAt(css, Math.max(PALEST, rampIndex(weight, data.top, data.scale)));
+  context.save();
+  context.beginPath();
+  context.rect(0, g.top - STUB, width, g.side + 2 * STUB);
+  context.clip();
+  for (const pass of [false, true]) {
+    for (const { query, key: at, weight } of inside) {
+      const lit = data.focus < 0 || query === data.focus;
+      if (lit !== pass) continue;
+      context.beginPath();
+      path({ source: [from, row(query) + half], target: [to, key(at) + half] });
+      context.globalAlpha = lit ? 0.9 : FAINT;
+      context.strokeStyle = color(weight);
+      context.lineWidth = linkWidth(weight, data.top, Math.max(g.rows.size, 3));
+      context.stroke();
+    }
+  }
+  // Context: where the focus looks outside of the view.
+  context.setLineDash([2, 3]);
+  context.globalAlpha = 0.8;
+  for (const { query, key: at, weight } of leaving) {
+    const edge = at < view.columns[0] ? g.top - STUB : g.top + g.side + STUB;
+    context.beginPath();
+    path({ source: [from, row(query) + half], target: [to, edge] });
+    context.strokeStyle = color(weight);
+    context.lineWidth = 1.25;
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  if (data.pair !== null) {
+    context.beginPath();
+    path({ source: [from, row(data.pair[0]) + half], target: [to, key(data.pair[1]) + half] });
+    context.strokeStyle = colors.accent;
+    context.lineWidth = 2;
+    context.stroke();
+  }
+  context.restore();
+
+  const level = levelOfLabels(text, view.pixels);
+  context.textBaseline = "middle";
+  const write = (
+    position: (token: number) => number,
+    range: readonly [number, number],
+    strong: readonly number[],
+    at: number,
+    left: boolean,
+  ): void => {
+    context.textAlign = left ? "right" : "left";
+    const heavy: { readonly i: number; readonly at: number }[] = [];
+    for (const i of new Set(strong)) {
+      const at = position(i) + half;
+      const inside = i >= 0 && at >= g.top && at <= g.top + g.side;
+      // What is named first matters most.
+      if (inside && heavy.every((one) => Math.abs(one.at - at) >= LABEL_GAP)) heavy.push({ i, at });
+    }
+    for (const label of axisLabels(text, level, range, position, [g.top, g.top + g.side])) {
+      if (heavy.some((one) => Math.abs(one.at - label.at) < LABEL_GAP)) continue;
+      context.font = `11px ${colors.font}`;
+      context.fillStyle = colors.muted;
+      context.fillText(fitText(context, label.text, gutter - PAD), at, label.at);
+    }
+    context.font = `600 11px ${colors.font}`;
+    context.fillStyle = colors.ink;
+    for (const one of heavy) {
+      context.fillText(fitText(context, text.token(one.i), gutter - PAD), at, one.at);
+    }
+  };
+  write(row, view.rows, [data.focus, data.pair?.[0] ?? -1], from - 6, true);
+  const best = data.focus < 0 ? [] : inside.filter(({ query }) => query === data.focus);
+  const keys = [data.pair?.[1] ?? -1, ...best.map((link) => link.key).reverse()];
+  write(key, view.columns, keys, to + 6, false);
+  context.font = `10px ${colors.font}`;
+  context.fillStyle = colors.muted;
+  context.textBaseline = "alphabetic";
+  context.textAlign = "right";
+  context.fillText("query", from - 6, g.top - STUB - 4);
+  context.textAlign = "left";
+  context.fillText("key", to + 6, g.top - STUB - 4);
+  return { drawn: inside.length, leaving: leaving.length };
+}

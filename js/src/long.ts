@@ -1,0 +1,12 @@
+/** What is drawn in another way over a long text; its code comes with the lazy views. */
+
+import { longFocus } from "./frame/long/focus";
+import { longRibbon } from "./frame/long/ribbon";
+import { longAttention } from "./views/attention/long/view";
+import type { LongParts } from "./views/contract";
+
+export const long: LongParts = {
+  ribbon: longRibbon,
+  focus: longFocus,
+  views: { attention: longAttention },
+};

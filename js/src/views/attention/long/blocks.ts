@@ -1,0 +1,41 @@
+/** The block of a cell on the level that is drawn, and the strongest link in it. */
+
+import type { Cell } from "../../../draw/heatmap/types";
+import { TILE, type TilePlace } from "../../../figures/long/levels";
+import type { LongMatrix, LongStore, TileData } from "../../../figures/long/store";
+import type { Block } from "./card";
+
+/** The block that has a cell, and its number where its tile is here. */
+export function blockUnder(
+  { row: query, column: key }: Cell,
+  level: number,
+  tileAt: (place: TilePlace) => TileData | null,
+): Block {
+  const [i, j] = [query >> level, key >> level];
+  const tile = tileAt({ level, row: Math.floor(i / TILE), col: Math.floor(j / TILE) });
+  const value = tile === null ? null : (tile.data[(i % TILE) * tile.columns + (j % TILE)] ?? null);
+  return { level, query: i << level, key: j << level, value };
+}
+
+/** Its strongest link: a block of at most `TILE` tokens a side lies in one tile of the finest level. */
+export async function strongestIn(
+  store: LongStore,
+  matrix: LongMatrix,
+  { level, query, key }: Block,
+  signal: AbortSignal,
+): Promise<readonly [number, number]> {
+  const place = { level: 0, row: Math.floor(query / TILE), col: Math.floor(key / TILE) };
+  const tile = await store.tile(matrix, place, "max", signal);
+  const [top, left] = [query % TILE, key % TILE];
+  let best = Number.NEGATIVE_INFINITY;
+  let found: readonly [number, number] = [query, key];
+  for (let i = top; i < Math.min(top + 2 ** level, tile.rows); i++) {
+    for (let j = left; j < Math.min(left + 2 ** level, tile.columns); j++) {
+      const value = tile.data[i * tile.columns + j] as number;
+      if (!(value > best)) continue;
+      best = value;
+      found = [place.row * TILE + i, place.col * TILE + j];
+    }
+  }
+  return found;
+}

@@ -1,0 +1,146 @@
+/** A long matrix by keyboard: the cursor goes by blocks, `m` to the strongest links of the focus token, one after the other. */
+
+import { consume } from "../../../draw/dom";
+import type { Cell } from "../../../draw/heatmap/types";
+import type { LongMap } from "../../../draw/long/long-map";
+import { formatNumber } from "../../../figures/format";
+import { strongestOf } from "../../../figures/long/pair";
+import type { LongMatrix, LongRow } from "../../../figures/long/store";
+import type { ViewContext } from "../../contract";
+
+const ZOOM = 1.6;
+/** Strongest links that `m` goes through before it begins anew. */
+const WALK = 20;
+
+export interface LongKeys {
+  readonly stage: ViewContext;
+  matrix(): LongMatrix | null;
+  row(): LongRow | null;
+  cursor(): Cell | null;
+  value(cell: Cell): number | null;
+  name(token: number): string;
+  hover(cell: Cell | null): void;
+  pick(cell: Cell): void;
+  goTo(query: number, key: number): void;
+  find(): void;
+}
+
+/** The cell that a key leads to, by steps of a block; null for a key that moves nothing. */
+export function moveBlock(
+  key: string,
+  { row, column }: Cell,
+  size: number,
+  block: number,
+): Cell | null {
+  const page = block * 16;
+  const moves: Record<string, readonly [number, number]> = {
+    ArrowLeft: [0, -block],
+    ArrowRight: [0, block],
+    ArrowUp: [-block, 0],
+    ArrowDown: [block, 0],
+    PageUp: [-page, 0],
+    PageDown: [page, 0],
+    Home: [0, -size],
+    End: [0, size],
+  };
+  const by = moves[key];
+  if (by === undefined) return null;
+  const bound = (value: number): number => Math.min(Math.max(value, 0), size - 1);
+  return { row: bound(row + by[0]), column: bound(column + by[1]) };
+}
+
+/**
+ * The next of the strongest keys of a row after the one that is pinned: the strongest first, and again after the last.
+ */
+export function nextStrongest(row: LongRow, pinned: number | null, back: boolean): number | null {
+  const best = strongestOf(row.values, WALK);
+  if (best.length === 0) return null;
+  const at = pinned === null ? -1 : best.indexOf(pinned);
+  const next = at < 0 ? 0 : (at + (back ? -1 : 1) + best.length) % best.length;
+  return best[next] ?? null;
+}
+
+export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKeys): void {
+  const { state, signal, announce } = keys.stage;
+
+  function walk(back: boolean): void {
+    const row = keys.row();
+    if (row === null) {
+      announce("Choose a token first: its strongest link is gone to then.");
+      return;
+    }
+    const { pair } = state.get();
+    const key = nextStrongest(row, pair?.[0] === row.token ? pair[1] : null, back);
+    if (key === null) return;
+    keys.goTo(row.token, key);
+    const weight = formatNumber(row.values[key] ?? 0);
+    announce(`${keys.name(row.token)} to ${keys.name(key)}, position ${key}: ${weight}`);
+  }
+
+  function letGo(): boolean {
+    const { pair, token } = state.get();
+    if (keys.cursor() !== null) keys.hover(null);
+    else if (pair !== null) state.set({ pair: null });
+    else if (token !== null) state.set({ token: null });
+    else return false;
+    return true;
+  }
+
+  function press(event: KeyboardEvent, matrix: LongMatrix): boolean {
+    const { key } = event;
+    const view = map.view;
+    if (view === null) return false;
+    const cursor = keys.cursor();
+    const middle = ([from, to]: readonly [number, number]): number => Math.floor((from + to) / 2);
+    const at = cursor ?? {
+      row: state.get().token ?? middle(view.rows),
+      column: middle(view.columns),
+    };
+    if (key === "+" || key === "=") map.zoomBy(ZOOM, at);
+    else if (key === "-") map.zoomBy(1 / ZOOM, at);
+    else if (key === "0") map.resetZoom();
+    else if (key === "Enter" || key === " ") keys.pick(at);
+    else if (key === "Escape") return letGo();
+    else if (event.shiftKey && key.startsWith("Arrow")) {
+      const across = { ArrowLeft: -0.25, ArrowRight: 0.25 }[key] ?? 0;
+      const down = { ArrowUp: -0.25, ArrowDown: 0.25 }[key] ?? 0;
+      map.pan(across, down);
+    } else {
+      const next = moveBlock(key, at, matrix.size, 2 ** view.level);
+      if (next === null) return false;
+      const moved = cursor === null ? at : next;
+      keys.hover(moved);
+      map.reveal(moved);
+      const value = keys.value(moved);
+      if (value !== null) {
+        const said = Number.isNaN(value) ? "masked" : formatNumber(value);
+        announce(`${keys.name(moved.row)} to ${keys.name(moved.column)}: ${said}`);
+      }
+    }
+    return true;
+  }
+
+  map.element.addEventListener(
+    "keydown",
+    (event) => {
+      const matrix = keys.matrix();
+      if (matrix === null || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (press(event, matrix)) consume(event);
+    },
+    { signal },
+  );
+  // Everywhere in the view but where one types.
+  element.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof HTMLInputElement) return;
+      const { key } = event;
+      if (key === "m" || key === "M") walk(key === "M");
+      else if (key === "/") keys.find();
+      else return;
+      consume(event);
+    },
+    { signal },
+  );
+}
