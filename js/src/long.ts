@@ -1,4 +1,4 @@
-/** What is drawn in another way over a long text; its code comes with the lazy views. */
+/** Parts of the page that are drawn in another way over a long text; their code comes with the lazy views. */
 
 import { longFocus } from "./frame/long/focus";
 import { longRibbon } from "./frame/long/ribbon";

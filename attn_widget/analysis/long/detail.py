@@ -187,7 +187,7 @@ def _kept(cache: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[]
 
 
 def _empty(matrix: Matrix) -> np.float32:
-    """What a cell outside of all blocks has: the mask forbids it."""
+    """Value of a cell outside of all blocks: the mask forbids it."""
     return np.float32(-np.inf if matrix.quantity == "scores" else 0)
 
 

@@ -138,7 +138,7 @@ export interface LaterParts {
   readonly long: LongParts;
 }
 
-/** What is drawn in another way over a long text (`figures/long/levels.ts`). */
+/** Parts drawn in another way over a long text (`figures/long/levels.ts`). */
 export interface LongParts {
   readonly ribbon: (element: HTMLElement, context: ViewContext) => () => void;
   readonly focus: (element: HTMLElement, context: ViewContext) => () => void;

@@ -149,7 +149,7 @@ export function drawLongFlow(
     for (const i of new Set(strong)) {
       const at = position(i) + half;
       const inside = i >= 0 && at >= g.top && at <= g.top + g.side;
-      // What is named first matters most.
+      // The first one matters most.
       if (inside && heavy.every((one) => Math.abs(one.at - at) >= LABEL_GAP)) heavy.push({ i, at });
     }
     for (const label of axisLabels(text, level, range, position, [g.top, g.top + g.side])) {
