@@ -17,7 +17,7 @@ import { fit } from "./state/state";
 declare const attnWidgetEngine: { open(file: Uint8Array<ArrayBuffer>): Promise<Engine> };
 
 /** Facts of the model, from Python. */
-export interface Facts extends Pick<About, "rounding" | "tagger"> {
+export interface Facts extends Pick<About, "rounding" | "tagger" | "architecture"> {
   /** Where the weights are, if not in this page. */
   readonly beside: Beside | null;
 }
@@ -88,13 +88,9 @@ function enliven(
 
   async function open(): Promise<Typing> {
     const { turns, ids } = await theModel();
-    const { rounding, tagger } = facts;
+    const { beside: _, ...told } = facts;
     const { model: shape, versions } = meta;
-    const about = {
-      ...{ model: shape, versions, views, ids },
-      ...(rounding === undefined ? {} : { rounding }),
-      ...(tagger === undefined ? {} : { tagger }),
-    };
+    const about = { ...told, ...{ model: shape, versions, views, ids } };
     const made: Typing = createTyping(
       turns,
       about,

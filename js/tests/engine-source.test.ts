@@ -52,7 +52,10 @@ beforeAll(async () => {
   const bytes = new Uint8Array(Buffer.from(file, "base64"));
   engine = await openEngine(() => ({ serve, openSession }), kernels, bytes);
   turns = new Turns(engine);
-  about = { model: golden[0]!.meta.model, versions: {}, ids: await specialIds(turns) };
+  const architecture = golden[0]!.slices.find(({ request }) => request.kind === "architecture")!
+    .data!;
+  const { model } = golden[0]!.meta;
+  about = { model, versions: {}, architecture, ids: await specialIds(turns) };
 }, 60_000);
 
 /** Logits may differ by 1e-4, thumbnails by one of 255 levels, all else by 1e-5, relative above 1. */
@@ -162,7 +165,7 @@ describe("a source of the engine", () => {
     const source = await EngineSource.open(turns, about, golden[0]!.meta);
     for (const request of [
       { kind: "class_gradient", label: 0, head: 0 },
-      { kind: "tensor", name: "ffn_activation", layer: 0 },
+      { kind: "tensor", name: "soup", layer: 0 },
     ] as SliceRequest[]) {
       expect(source.has(request)).toBe(request.kind === "tensor");
       await expect(source.slice(request)).rejects.toMatchObject({

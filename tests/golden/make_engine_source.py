@@ -20,6 +20,7 @@ import attn_widget as aw
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.slices.inside import EMBEDDINGS, LAYER
 from tests.golden.make_engine import numbers, write_model
 
 PATH = Path(__file__).with_name("engine_source.json")
@@ -55,6 +56,15 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"kind": "tensor", "name": "query", "layer": 1, "head": 0},
     {"kind": "tensor", "name": "value", "layer": 0, "head": 1},
     {"kind": "tensor", "name": "head_output", "layer": 1, "head": 1},
+    *({"kind": "tensor", "name": name, "layer": 1} for name in LAYER),
+    *({"kind": "tensor", "name": name} for name in EMBEDDINGS),
+    {"kind": "tensor", "name": "ffn_activation", "layer": 0, "rows": [1, 2]},
+    {"kind": "tensor", "name": "position_table", "rows": [2, 4], "cols": [0, 5]},
+    {"kind": "tensor", "name": "sinusoid", "rows": [0, 3]},
+    {"kind": "residuals"},
+    {"kind": "layer_change"},
+    {"kind": "hidden_path"},
+    {"kind": "architecture"},
     {"kind": "predictions", "mode": "as_is", "top_k": 3},
     {"kind": "predictions", "mode": "masked", "top_k": 4},
     {"kind": "softmax", "position": 1},

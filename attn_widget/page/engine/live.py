@@ -22,6 +22,7 @@ from attn_widget.page.page import PageModel, page_parts
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
@@ -93,9 +94,17 @@ def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Text
     texts : sequence of (str, str or None)
         What the rounding of its matrices is measured on, with others for a light model.
     """
+    from attn_widget.analysis.texts import analyze
+
     file = packed(encoder, light=options.light)
     rounding = rounding_of(encoder, texts[:MOST_TEXTS], light=options.light)
-    facts: dict[str, Any] = {"rounding": rounding, "tagger": tag_reader(encoder), "beside": None}
+    run = analyze(*texts[0], model=encoder, tagger=None, truncation=True, progress=False)
+    facts: dict[str, Any] = {
+        "rounding": rounding,
+        "tagger": tag_reader(encoder),
+        "architecture": architecture(run, {"kind": "architecture"})[0],
+        "beside": None,
+    }
     text = as_text(file)
     if len(text) > MOST_BYTES:
         raise NotAvailableError(

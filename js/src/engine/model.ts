@@ -2,6 +2,7 @@
 
 import { EngineError } from "./errors";
 import { at, type Header, type ModelFile } from "./file";
+import { checkInput, type LayerPart, type ModelInput, type Projection, within } from "./input";
 import type { Kernels } from "./kernels";
 
 const PAGE = 65_536;
@@ -12,19 +13,6 @@ const COLUMNS = 8;
 
 const upTo = (value: number, step: number): number => Math.ceil(value / step) * step;
 
-/** Heads as `[layer, head]`. */
-export type HeadsOff = readonly (readonly [layer: number, head: number])[];
-
-/** One text as the model reads it: arrays of the same length, and the heads that give nothing. */
-export interface ModelInput {
-  readonly ids: ArrayLike<number>;
-  /** Segment of each token; zeros where left out. */
-  readonly typeIds?: ArrayLike<number>;
-  /** 1 for tokens that may be attended to, 0 for others; ones where left out. */
-  readonly mask?: ArrayLike<number>;
-  readonly off?: HeadsOff;
-}
-
 /** Addresses of what one run leaves in memory. */
 interface Places {
   readonly length: number;
@@ -34,12 +22,15 @@ interface Places {
   readonly key: number;
   readonly value: number;
   readonly weights: number;
-  /** First free byte behind the run. */
+  /** First free byte behind what the run keeps: the buffers below are used for other things as well. */
   readonly end: number;
+  readonly context: number;
+  readonly between: number;
+  readonly inner: number;
+  readonly scores: number;
+  readonly mask: number;
+  readonly input: ModelInput;
 }
-
-/** Which projection of a layer. */
-export type Projection = "query" | "key" | "value";
 
 /** Every array is a view of the engine's memory, valid until the next run, logits or next-sentence call. */
 export class Model {
@@ -74,7 +65,7 @@ export class Model {
   run(input: ModelInput): void {
     const { layers, heads, hidden, intermediate, eps } = this.header;
     const { ids } = input;
-    this.#check(input);
+    checkInput(input, this.header);
     const length = ids.length;
     const rows = upTo(length, ROWS);
     const columns = upTo(length, COLUMNS);
@@ -91,69 +82,139 @@ export class Model {
     const values = take(layers * wide);
     const weights = take(layers * heads * length * length * F32);
     const end = free;
-    const context = take(wide);
-    const between = take(wide);
-    const inner = take(rows * intermediate * F32);
-    const scores = take(rows * columns * F32);
-    const mask = take(columns * F32);
-    this.#reserve(free);
-    this.#places = null;
-    const kernels = this.#kernels;
-    const memory = kernels.memory.buffer;
-    // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
-    new Uint8Array(memory, states, wide).fill(0);
-    const keep = new Float32Array(memory, mask, columns).fill(0);
-    for (let i = 0; i < length; i++) {
-      keep[i] = input.mask?.[i] === 0 ? 0 : 1;
-      const to = states + i * hidden * F32;
-      kernels.gather(this.#at("word"), ids[i] ?? 0, hidden, to, this.#bits);
-      kernels.addRow(this.#at("token_type") + (input.typeIds?.[i] ?? 0) * hidden * 2, hidden, to);
-      kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
-    }
-    this.#norm("embedding_norm", states, 0, rows, states, eps);
-    const size = hidden / heads;
-    const stride = hidden * F32;
-    for (let layer = 0; layer < layers; layer++) {
-      const x = states + layer * wide;
-      const [q, k, v] = [queries, keys, values].map((start) => start + layer * wide) as [
-        number,
-        number,
-        number,
-      ];
-      this.#linear(`${layer}.query`, x, rows, hidden, hidden, q);
-      this.#linear(`${layer}.key`, x, rows, hidden, hidden, k);
-      this.#linear(`${layer}.value`, x, rows, hidden, hidden, v);
-      for (let head = 0; head < heads; head++) {
-        const column = head * size * F32;
-        const to = weights + (layer * heads + head) * length * length * F32;
-        kernels.head(
-          q + column,
-          k + column,
-          v + column,
-          context + column,
-          stride,
-          length,
-          size,
-          1 / Math.sqrt(size),
-          mask,
-          scores,
-          this.#scratch,
-          to,
-        );
-        if (input.off?.some((one) => one[0] === layer && one[1] === head))
-          this.#silence(context + column, rows, hidden, size);
-      }
-      this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
-      this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
-      this.#linear(`${layer}.intermediate`, context, rows, hidden, intermediate, inner);
-      kernels.gelu(inner, rows * intermediate);
-      this.#linear(`${layer}.output`, inner, rows, intermediate, hidden, between);
-      this.#norm(`${layer}.output_norm`, between, context, rows, x + wide, eps);
-    }
-    this.#places = {
+    const places: Places = {
       ...{ length, rows, end, weights },
       ...{ hidden: states, query: queries, key: keys, value: values },
+      ...{ context: take(wide), between: take(wide), inner: take(rows * intermediate * F32) },
+      ...{ scores: take(rows * columns * F32), mask: take(columns * F32), input },
     };
+    this.#reserve(free);
+    this.#places = null;
+    // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
+    this.#floats(states, rows * hidden).fill(0);
+    for (let i = 0; i < length; i++) this.#embed(input, i, states + i * hidden * F32);
+    this.#norm("embedding_norm", states, 0, rows, states, eps);
+    this.#fillMask(places);
+    for (let layer = 0; layer < layers; layer++) this.#layer(layer, places);
+    this.#places = places;
+  }
+
+  /** Add the embeddings of token `i`, in PyTorch's order. */
+  #embed(input: ModelInput, i: number, to: number): void {
+    const { hidden } = this.header;
+    const kernels = this.#kernels;
+    kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits);
+    kernels.addRow(this.#at("token_type") + (input.typeIds?.[i] ?? 0) * hidden * 2, hidden, to);
+    kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
+  }
+
+  #fillMask({ mask, length, input }: Places): void {
+    const keep = this.#floats(mask, upTo(length, COLUMNS)).fill(0);
+    for (let i = 0; i < length; i++) keep[i] = input.mask?.[i] === 0 ? 0 : 1;
+  }
+
+  /** Run one layer from its input to its output; `tell` sees the parts that the run does not keep. */
+  #layer(
+    layer: number,
+    places: Places,
+    tell: (name: LayerPart, place: number) => void = () => undefined,
+  ): void {
+    const { heads, hidden, intermediate, eps } = this.header;
+    const { length, rows, context, between, inner } = places;
+    const kernels = this.#kernels;
+    const wide = rows * hidden * F32;
+    const size = hidden / heads;
+    const x = places.hidden + layer * wide;
+    const [q, k, v] = [places.query, places.key, places.value].map(
+      (start) => start + layer * wide,
+    ) as [number, number, number];
+    this.#linear(`${layer}.query`, x, rows, hidden, hidden, q);
+    this.#linear(`${layer}.key`, x, rows, hidden, hidden, k);
+    this.#linear(`${layer}.value`, x, rows, hidden, hidden, v);
+    for (let head = 0; head < heads; head++) {
+      const column = head * size * F32;
+      kernels.head(
+        q + column,
+        k + column,
+        v + column,
+        context + column,
+        hidden * F32,
+        length,
+        size,
+        1 / Math.sqrt(size),
+        places.mask,
+        places.scores,
+        this.#scratch,
+        places.weights + (layer * heads + head) * length * length * F32,
+      );
+      if (places.input.off?.some((one) => one[0] === layer && one[1] === head))
+        this.#silence(context + column, rows, hidden, size);
+    }
+    this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
+    tell("attention_output", between);
+    this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
+    tell("attention_norm", context);
+    this.#linear(`${layer}.intermediate`, context, rows, hidden, intermediate, inner);
+    kernels.gelu(inner, rows * intermediate);
+    tell("ffn_activation", inner);
+    this.#linear(`${layer}.output`, inner, rows, intermediate, hidden, between);
+    tell("ffn_output", between);
+    this.#norm(`${layer}.output_norm`, between, context, rows, x + wide, eps);
+  }
+
+  /** What a layer computes on its way, in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
+  layerParts(layer: number): Float32Array<ArrayBuffer> {
+    const { hidden, intermediate, layers } = this.header;
+    within("layer", layer, layers);
+    const places = this.#ran;
+    const { length } = places;
+    const found = new Float32Array(length * (3 * hidden + intermediate));
+    let free = 0;
+    this.#fillMask(places); // predictions were computed in its place
+    this.#layer(layer, places, (name, place) => {
+      const part = this.#floats(
+        place,
+        length * (name === "ffn_activation" ? intermediate : hidden),
+      );
+      found.set(part, free);
+      free += part.length;
+    });
+    return found;
+  }
+
+  /** Embeddings of the run's tokens, of their positions and of their segments, each `[token][hidden]`. */
+  embeddings(): Float32Array<ArrayBuffer> {
+    const { hidden } = this.header;
+    const { length, input, end } = this.#ran;
+    const size = length * hidden;
+    const found = new Float32Array(3 * size);
+    const sums: ((i: number, to: number) => void)[] = [
+      (i, to) => this.#kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits),
+      (i, to) => this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to),
+      (i, to) => {
+        const segment = input.typeIds?.[i] ?? 0;
+        this.#kernels.addRow(this.#at("token_type") + segment * hidden * 2, hidden, to);
+      },
+    ];
+    sums.forEach((add, part) => {
+      const rows = this.#floats(end, size).fill(0);
+      for (let i = 0; i < length; i++) add(i, end + i * hidden * F32);
+      found.set(rows, part * size);
+    });
+    return found;
+  }
+
+  /** The learned position embeddings `[position][hidden]`. */
+  positionTable(): Float32Array<ArrayBuffer> {
+    const { hidden, positions } = this.header;
+    const found = new Float32Array(positions * hidden);
+    const row = this.#floats(this.#scratch, hidden);
+    for (let i = 0; i < positions; i++) {
+      row.fill(0);
+      this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, this.#scratch);
+      found.set(row, i * hidden);
+    }
+    return found;
   }
 
   /** Number of tokens of the run. */
@@ -167,20 +228,20 @@ export class Model {
     const { layers, heads } = this.header;
     const square = length * length;
     if (layer === undefined) return this.#floats(weights, layers * heads * square);
-    this.#within("layer", layer, layers);
-    this.#within("head", head, heads);
+    within("layer", layer, layers);
+    within("head", head, heads);
     return this.#floats(weights + (layer * heads + head) * square * F32, square);
   }
 
   /** Queries, keys or values `[token][hidden]` of a layer; a head has hidden / heads columns in a row. */
   projection(which: Projection, layer: number): Float32Array {
-    this.#within("layer", layer, this.header.layers);
+    within("layer", layer, this.header.layers);
     return this.#rows(this.#ran[which], layer);
   }
 
   /** Hidden states `[token][hidden]`: 0 are the embeddings, then one for each layer. */
   hidden(layer: number): Float32Array {
-    this.#within("hidden state", layer, this.header.layers + 1);
+    within("hidden state", layer, this.header.layers + 1);
     return this.#rows(this.#ran.hidden, layer);
   }
 
@@ -199,7 +260,7 @@ export class Model {
     const gathered = this.#floats(x, rows * hidden).fill(0);
     for (let i = 0; i < positions.length; i++) {
       const position = positions[i] ?? -1;
-      this.#within("position", position, length);
+      within("position", position, length);
       gathered.set(last.subarray(position * hidden, (position + 1) * hidden), i * hidden);
     }
     this.#linear("transform", x, rows, hidden, hidden, transformed);
@@ -291,34 +352,5 @@ export class Model {
         `The model needs ${size} MB of memory, which this browser refuses. Close other tabs, or shorten the text.`,
       );
     }
-  }
-
-  #check({ ids, typeIds, mask, off = [] }: ModelInput): void {
-    const { positions, vocabulary, types, layers, heads } = this.header;
-    const length = ids.length;
-    if (length > positions)
-      throw new EngineError(
-        "too-long",
-        `The text has ${length.toLocaleString("en-US")} tokens; the model reads at most ${positions}. Shorten it.`,
-      );
-    if (length === 0) throw new EngineError("input", "The text has no tokens.");
-    for (const [name, other] of Object.entries({ typeIds, mask }))
-      if (other !== undefined && other.length !== length)
-        throw new EngineError("input", `${name} has ${other.length} entries for ${length} tokens.`);
-    for (let i = 0; i < length; i++) {
-      this.#within("id", ids[i] ?? -1, vocabulary);
-      this.#within("type id", typeIds?.[i] ?? 0, types);
-    }
-    for (const [layer, head] of off) {
-      this.#within("layer", layer, layers);
-      this.#within("head", head, heads);
-    }
-    if (mask !== undefined && Array.from(mask).every((keep) => keep === 0))
-      throw new EngineError("input", "The mask leaves no token to attend to.");
-  }
-
-  #within(name: string, value: number, count: number): void {
-    if (!Number.isInteger(value) || value < 0 || value >= count)
-      throw new EngineError("input", `${name} ${value} is not in 0 to ${count - 1}.`);
   }
 }

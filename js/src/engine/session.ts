@@ -1,7 +1,8 @@
 /** Calls that an engine answers, whose arguments and results can cross to a worker. */
 
 import type { Header } from "./file";
-import type { Model, ModelInput, Projection } from "./model";
+import type { ModelInput, Projection } from "./input";
+import type { Model } from "./model";
 import type { Encoded, Tokenizer } from "./tokenizer";
 
 /** Every array is the caller's own: a copy of what the model has in memory. */
@@ -53,6 +54,20 @@ export class Session {
     return new Float32Array(this.#model.logits(positions));
   }
 
+  /** What a layer computes on its way: see `Model.layerParts`. */
+  layerParts(layer: number): Float32Array<ArrayBuffer> {
+    return this.#model.layerParts(layer);
+  }
+
+  /** Embeddings of tokens, positions and segments, each `[token][hidden]`. */
+  embeddings(): Float32Array<ArrayBuffer> {
+    return this.#model.embeddings();
+  }
+
+  positionTable(): Float32Array<ArrayBuffer> {
+    return this.#model.positionTable();
+  }
+
   nextSentence(): Float32Array<ArrayBuffer> {
     return new Float32Array(this.#model.nextSentence());
   }
@@ -77,4 +92,7 @@ export const CALLS = [
   "hidden",
   "logits",
   "nextSentence",
+  "layerParts",
+  "embeddings",
+  "positionTable",
 ] as const satisfies readonly (keyof Calls)[];

@@ -19,6 +19,8 @@ export interface About {
   readonly ids: { readonly mask: number; readonly unknown: number };
   /** Differences that rounding the model's matrices makes on some texts; zeros if none. */
   readonly rounding?: Rounding;
+  /** The answer to `architecture` of any text. */
+  readonly architecture?: Readonly<Record<string, unknown>>;
   /** Reads tags out of this model's hidden states; null for a model that none was made for. */
   readonly tagger?: TagReader | null;
 }

@@ -4,7 +4,7 @@ import { SliceFailure } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import { EngineError } from "../errors";
-import type { HeadsOff, ModelInput } from "../model";
+import type { HeadsOff, ModelInput } from "../input";
 import { type About, columnsOf, MASK, savedViews, type Text, UNKNOWN } from "./about";
 import { METRIC_KEYS, metricArrays, metricScale } from "./answers/metrics";
 import { described, readAsIs } from "./answers/read";

@@ -3,13 +3,18 @@
 import { SliceFailure } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { HeadIndex, Meta, NdArray } from "../../protocol/types";
-import type { ModelInput, Projection } from "../model";
+import { LAYER_PARTS, type ModelInput, type Projection } from "../input";
 import type { About } from "./about";
 import type { Turns } from "./turns";
 
 export type Mode = "as_is" | "masked";
 
+/** Each `[n, its width]`. */
+export type LayerParts = Readonly<Record<(typeof LAYER_PARTS)[number], Float32Array>>;
+
 export class Ran {
+  #parts: { readonly layer: number; readonly found: Promise<LayerParts> } | null = null;
+
   constructor(
     readonly meta: Meta,
     readonly arrays: ReadonlyMap<string, NdArray>,
@@ -72,6 +77,26 @@ export class Ran {
   hidden(layer: number): Promise<Float32Array> {
     within("layer", layer, this.meta.model.n_layers + 1);
     return this.turns.of(this.input, (engine) => engine.hidden(layer));
+  }
+
+  /** What a layer computes besides attention and hidden states; the last layer that was asked for is kept. */
+  layerParts(layer: number): Promise<LayerParts> {
+    within("layer", layer, this.meta.model.n_layers);
+    if (this.#parts?.layer !== layer) this.#parts = { layer, found: this.#layerParts(layer) };
+    return this.#parts.found;
+  }
+
+  async #layerParts(layer: number): Promise<LayerParts> {
+    const all = await this.turns.of(this.input, (engine) => engine.layerParts(layer));
+    const size = this.n * this.meta.model.hidden_size;
+    const inner = all.length - 3 * size;
+    let from = 0;
+    const parts = LAYER_PARTS.map((name) => {
+      const start = from;
+      from += name === "ffn_activation" ? inner : size;
+      return [name, all.subarray(start, from)];
+    });
+    return Object.fromEntries(parts) as LayerParts;
   }
 
   /** Hidden states of the text as it stands, with all heads. */

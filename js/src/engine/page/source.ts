@@ -16,6 +16,7 @@ import { type About, precisionOf, type Text } from "./about";
 import { AIMS } from "./answers/aims";
 import { type Answer, type Answers, canceled, refused } from "./answers/contract";
 import { HEADS } from "./answers/heads";
+import { INSIDE } from "./answers/inside";
 import { READING } from "./answers/reading";
 import { WORDS } from "./answers/words";
 import { asFailure, type Changes, runText } from "./open";
@@ -24,7 +25,7 @@ import type { Turns } from "./turns";
 
 const CACHE_BYTES = 64e6;
 
-const ANSWERS: Answers = { ...HEADS, ...AIMS, ...READING, ...WORDS };
+const ANSWERS: Answers = { ...HEADS, ...AIMS, ...READING, ...WORDS, ...INSIDE };
 
 export class EngineSource implements Source {
   readonly live = true;

@@ -1,7 +1,7 @@
 /** One engine for several runs: whoever asks for figures of a run gets them of that very run. */
 
 import type { Engine } from "../client";
-import type { ModelInput } from "../model";
+import type { ModelInput } from "../input";
 
 /** Runs the model, when it is a caller's turn. */
 export interface Turn {

@@ -1,10 +1,10 @@
 /** Answers about heads: weights, scores, vectors, rollout, metrics, patterns. */
 
 import { rolloutStep } from "../../../protocol/rollout";
-import { f32, product, rowsOf, windowOf } from "../../../protocol/snapshot-tensors";
+import { f32, product, rowsOf } from "../../../protocol/snapshot-tensors";
 import type { NdArray, Slice, SliceRequest } from "../../../protocol/types";
 import { type Ran, within } from "../ran";
-import { type Answers, refused } from "./contract";
+import type { Answers } from "./contract";
 import { METRIC_KEYS, metricArrays, metricScale } from "./metrics";
 
 const LAST_LAYERS = 6;
@@ -68,21 +68,18 @@ function patterns({ n, shape, attention }: Ran): Slice {
   return { data: { keys: ["previous", "next"], chance: 1 / n }, arrays };
 }
 
-async function tensor(run: Ran, request: SliceRequest<"tensor">): Promise<Slice> {
-  const { name, layer, head } = request;
-  const { n } = run;
-  const { hidden_size, head_dim } = run.meta.model;
-  if (name === "hidden" && layer != null)
-    return windowOf(f32(await run.hidden(layer), n, hidden_size), request);
-  if (layer == null || head == null) throw refused("This tensor");
-  if (name === "query" || name === "key" || name === "value") {
-    return windowOf(f32(await run.projection(name, layer, head), n, head_dim), request);
-  }
-  if (name !== "head_output") throw refused("This tensor");
-  const values = await run.projection("value", layer, head);
-  const output = product(run.weights(layer, head), values, n, head_dim);
-  return windowOf(f32(output, n, head_dim), request);
-}
+/** Tensors of one head, `[n, head_dim]`, by name. */
+export const VECTORS_OF_HEADS: Readonly<
+  Record<string, (run: Ran, layer: number, head: number) => Promise<Float32Array>>
+> = {
+  query: (run, layer, head) => run.projection("query", layer, head),
+  key: (run, layer, head) => run.projection("key", layer, head),
+  value: (run, layer, head) => run.projection("value", layer, head),
+  async head_output(run, layer, head) {
+    const values = await run.projection("value", layer, head);
+    return product(run.weights(layer, head), values, run.n, run.meta.model.head_dim);
+  },
+};
 
 export const HEADS: Answers = {
   weights: (run, asked) => square("weights", run.weights(asked.layer, asked.head), asked, run.n),
@@ -106,5 +103,4 @@ export const HEADS: Answers = {
     });
     return { data: { layers }, arrays: new Map([["weights", f32(weights, layers.length, n)]]) };
   },
-  tensor,
 };

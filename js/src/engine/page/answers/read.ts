@@ -1,7 +1,7 @@
 /** Predictions as a kernel lists them, read from the engine's rows. */
 
 import { itemAt } from "../../../protocol/required";
-import type { ModelInput } from "../../model";
+import type { ModelInput } from "../../input";
 import type { Mode } from "../ran";
 import type { Turn } from "../turns";
 import { PredictionTable } from "./logits";
