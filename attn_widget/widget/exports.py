@@ -292,8 +292,8 @@ class Exports:
             the chosen target; without one, what the text proposes, by the quick methods.
         engine : bool or "light"
             The model goes along (50 MB for the embedded one) and runs in the page: every text that is typed there,
-            masks, heads switched off. For BERT with a masked-LM head, in the views attention, tree, sentences
-            and predictions; weights of more than float16 are rounded, and the page says what that moves.
+            masks, heads switched off. For BERT, with or without a masked-LM head or a classifier of texts, in all
+            views but why; weights of more than float16 are rounded, and the page says what that moves.
             ``"light"`` halves the size by matrices of 8 bits, and the page says how far its figures are off.
         assets : "inside", "beside", or a folder
             Where the weights of an engine are: in the page, or in a script that the page loads when it is first

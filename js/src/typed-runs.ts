@@ -17,7 +17,7 @@ import { fit } from "./state/state";
 declare const attnWidgetEngine: { open(file: Uint8Array<ArrayBuffer>): Promise<Engine> };
 
 /** Facts of the model, from Python. */
-export interface Facts extends Pick<About, "rounding" | "tagger" | "architecture"> {
+export interface Facts extends Pick<About, "rounding" | "tagger" | "architecture" | "classifier"> {
   /** Where the weights are, if not in this page. */
   readonly beside: Beside | null;
 }

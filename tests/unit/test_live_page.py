@@ -56,10 +56,10 @@ def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
     found = rounding_of(encoder, [(TEXT, None)])
     np.testing.assert_allclose(found["weight"], moved, rtol=1e-2)
     path = aw.to_html(shown(), tmp_path / "p.html", engine=True)
-    said = re.search(r'id="aw-engine">([^<]*)<', path.read_text(encoding="utf-8"))
-    assert said is not None
-    facts = {"rounding": pytest.approx(found), "tagger": None, "beside": None}
-    assert json.loads(said[1]) == facts
+    facts = facts_of(path)
+    assert facts["rounding"] == pytest.approx(found)
+    assert facts["tagger"] is None
+    assert facts["architecture"]["sizes"]["hidden"] == model.config.hidden_size
     again = aw.load((half, tokenizer), progress=False)
     assert rounding_of(again, [(TEXT, None)]) == {"weight": 0, "rollout": 0, "score": 0}
 
@@ -102,6 +102,15 @@ def test_pages_of_one_model_share_a_script_of_weights(tmp_path: Path) -> None:
     assert text is not None
 
 
+@pytest.mark.parametrize(
+    ("head", "kind"), [("Model", None), ("ForSequenceClassification", "first")]
+)
+def test_a_model_needs_no_masked_lm_head(tmp_path: Path, head: str, kind: str | None) -> None:
+    page = aw.to_html(shown("bert", head), tmp_path / "p.html", engine=True)
+    found = facts_of(page)["classifier"]
+    assert (found and found["kind"]) == kind
+
+
 def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Path) -> None:
     model = tiny_models.build("bert", "ForMaskedLM")
     one, two = (aw.show(text, model=model, tagger=None, progress=False) for text in (TEXT, "A b."))
@@ -115,7 +124,7 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"views": ["inside"]}, InputError, "no view 'inside'"),
+        ({"views": ["why"]}, InputError, "no view 'why'"),
         ({"layers": [0]}, InputError, "computes all layers and heads"),
         ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
         ({"engine": 1}, InputTypeError, "expected True or False"),
@@ -138,8 +147,8 @@ def test_models_and_runs_that_an_engine_cannot_run_are_named(tmp_path: Path) -> 
     for family in ("roberta", "distilbert", "albert"):
         with pytest.raises(NotAvailableError, match="cannot run"):
             aw.to_html(shown(family), path, engine=True)
-    with pytest.raises(NotAvailableError, match="no masked-LM head"):
-        aw.to_html(shown("bert", "ForSequenceClassification"), path, engine=True)
+    with pytest.raises(NotAvailableError, match="no head like BertForTokenClassification"):
+        aw.to_html(shown("bert", "ForTokenClassification"), path, engine=True)
     widget = shown()
     mean = aw.AttentionWidget(widget.analysis.ablate([(0, 0)], "mean"))
     with pytest.raises(NotAvailableError, match="means of heads"):

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination, write_parts
 from attn_widget.model.places import EMBEDDED, MINI
+from attn_widget.page.engine.classifier import class_reader
 from attn_widget.page.engine.options import EngineOptions, check_views_of
 from attn_widget.page.engine.packing import MAGIC, pack
 from attn_widget.page.engine.rounding import Texts, rounding_of
@@ -103,6 +104,7 @@ def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Text
         "rounding": rounding,
         "tagger": tag_reader(encoder),
         "architecture": architecture(run, {"kind": "architecture"})[0],
+        "classifier": class_reader(run),
         "beside": None,
     }
     text = as_text(file)
@@ -168,7 +170,7 @@ def runnable(source: Source) -> Analysis:
 def packed(encoder: Encoder, *, light: bool = False) -> bytes:
     """The engine's file of a model."""
     model = encoder.model
-    settings: dict[str, Any] = model.config.to_dict()
+    settings: dict[str, Any] = encoder.config.to_dict()
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise NotAvailableError(
@@ -176,6 +178,12 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
             "Load a fast tokenizer (PreTrainedTokenizerFast).",
         )
     tokenizer = json.loads(backend.to_str())
-    state: dict[str, Any] = model.state_dict()
-    weights = {name: tensor.detach().float().cpu().numpy() for name, tensor in state.items()}
+    inside = f"{model.base_model_prefix}."
+    weights: dict[str, Any] = {}
+    for name, tensor in model.state_dict().items():
+        if name.startswith("cls.") and not encoder.has_mlm:
+            continue  # it was not trained
+        known = name.startswith(("cls.", inside)) or model is not model.base_model
+        full = f"bert.{name.removeprefix(inside)}" if name.startswith(inside) else name
+        weights[full if known else f"bert.{name}"] = tensor.detach().float().cpu().numpy()
     return pack(encoder.name, settings, tokenizer, weights, light=light)

@@ -16,7 +16,7 @@ Engine = bool | Literal["light"]
 Assets = Literal["inside", "beside"] | str | os.PathLike[str]
 
 # The views whose every figure the engine computes (js/src/engine/page/answers).
-LIVE_VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
+LIVE_VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,10 @@ def _tensors(
     if "cls.seq_relationship.weight" in weights:
         yield from linear("pooler", "bert.pooler.dense")
         yield from linear("next_sentence", "cls.seq_relationship")
-    yield from linear("transform", "cls.predictions.transform.dense")
-    yield from norm("transform_norm", "cls.predictions.transform.LayerNorm")
-    yield "prediction.bias", as_vector(weights["cls.predictions.bias"])
+    if "cls.predictions.bias" in weights:
+        yield from linear("transform", "cls.predictions.transform.dense")
+        yield from norm("transform_norm", "cls.predictions.transform.LayerNorm")
+        yield "prediction.bias", as_vector(weights["cls.predictions.bias"])
 
 
 def pack_model(folder: Path, *, light: bool = False) -> bytes:
@@ -207,7 +208,7 @@ def pack(
     settings, tokenizer : mapping
         ``config.json`` and ``tokenizer.json``.
     weights : mapping of str to array
-        BERT with a masked-LM head, with or without the next-sentence head. Matrices of more than float16
+        BERT with or without the heads of masked words and of the next sentence. Matrices of more than float16
         are rounded.
     light : bool
         Matrices in int8 by row: half the size.
@@ -218,10 +219,6 @@ def pack(
         The model has another layout, another activation, or weights that float16 cannot hold.
     """
     check_layout(name, settings, tokenizer)
-    if "cls.predictions.bias" not in weights:
-        raise NotAvailableError(
-            f"{name} has no masked-LM head.", "The engine of a page runs BERT with that head."
-        )
     with np.errstate(over="ignore"):
         unfit = [key for key, one in weights.items() if not np.isfinite(one.astype("<f2")).all()]
     if unfit:

@@ -1,4 +1,4 @@
-/** What a model is given, checked, and the names of what it gives. */
+/** Input of the model, checked, and names of its parts. */
 
 import { EngineError } from "./errors";
 import type { Header } from "./file";
@@ -16,7 +16,7 @@ export interface ModelInput {
   readonly off?: HeadsOff;
 }
 
-/** What a layer computes besides attention and does not keep; `ffn_activation` is `intermediate` wide. */
+/** Parts of a layer that a run does not keep; `ffn_activation` is `intermediate` wide. */
 export const LAYER_PARTS = [
   "attention_output",
   "attention_norm",

@@ -162,7 +162,7 @@ export class Model {
     this.#norm(`${layer}.output_norm`, between, context, rows, x + wide, eps);
   }
 
-  /** What a layer computes on its way, in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
+  /** Parts of a layer in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
   layerParts(layer: number): Float32Array<ArrayBuffer> {
     const { hidden, intermediate, layers } = this.header;
     within("layer", layer, layers);

@@ -54,7 +54,7 @@ export class Session {
     return new Float32Array(this.#model.logits(positions));
   }
 
-  /** What a layer computes on its way: see `Model.layerParts`. */
+  /** Parts of a layer: see `Model.layerParts`. */
   layerParts(layer: number): Float32Array<ArrayBuffer> {
     return this.#model.layerParts(layer);
   }

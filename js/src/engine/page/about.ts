@@ -21,6 +21,8 @@ export interface About {
   readonly rounding?: Rounding;
   /** The answer to `architecture` of any text. */
   readonly architecture?: Readonly<Record<string, unknown>>;
+  /** Reads classes out of this model's hidden states. */
+  readonly classifier?: ClassReader | null;
   /** Reads tags out of this model's hidden states; null for a model that none was made for. */
   readonly tagger?: TagReader | null;
 }
@@ -34,6 +36,18 @@ export interface Rounding {
   readonly bits?: number;
   /** Number of texts that the differences were measured on; one where left out. */
   readonly texts?: number;
+}
+
+/** A classifier's head: attn_widget/page/engine/classifier.py. */
+export interface ClassReader {
+  readonly kind: "mean" | "first" | "cnn";
+  readonly labels: readonly string[];
+  readonly activation: "softmax" | "sigmoid" | "identity";
+  readonly note: string;
+  /** Base64 of float32. */
+  readonly tensors: Readonly<
+    Record<string, { readonly shape: readonly number[]; readonly data: string }>
+  >;
 }
 
 /** The file `attn_widget/mini/tags.json`. */

@@ -61,7 +61,8 @@ async function run(
   await turn.run(input);
   const attention = await turn.engine.attention();
   const n = originals.length;
-  const table = await readAsIs(turn, input, originals, TOP_K, [0, n]);
+  const { mlm } = about.model.has;
+  const table = mlm ? await readAsIs(turn, input, originals, TOP_K, [0, n]) : null;
   const own = tokens.id.filter((_, i) => !tokens.special[i]);
   const count = own.filter((id) => id === about.ids.unknown).length;
   const mostly = 2 * count > own.length;
@@ -79,14 +80,14 @@ async function run(
     ...savedViews(about),
     metrics: { keys: METRIC_KEYS, tau: TAU, scale: metricScale(n, TAU) },
     thumb: Math.min(n, THUMB_SIDE),
-    predictions: { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
+    predictions: table && { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
     selected: null,
     versions: about.versions,
   };
   const arrays = new Map([
     ...survey(attention, shape, tokens.special),
     ...metricArrays(attention, shape, n, TAU),
-    ...table.arrays,
+    ...(table?.arrays ?? []),
   ]);
   return new Ran(meta, arrays, turns, about, input, originals, attention);
 }

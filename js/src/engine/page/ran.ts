@@ -79,7 +79,7 @@ export class Ran {
     return this.turns.of(this.input, (engine) => engine.hidden(layer));
   }
 
-  /** What a layer computes besides attention and hidden states; the last layer that was asked for is kept. */
+  /** Parts of a layer besides attention and hidden states; the last layer that was asked for is kept. */
   layerParts(layer: number): Promise<LayerParts> {
     within("layer", layer, this.meta.model.n_layers);
     if (this.#parts?.layer !== layer) this.#parts = { layer, found: this.#layerParts(layer) };

@@ -14,9 +14,10 @@ import type {
 } from "../../protocol/types";
 import { type About, precisionOf, type Text } from "./about";
 import { AIMS } from "./answers/aims";
+import { CLASSES } from "./answers/classes";
 import { type Answer, type Answers, canceled, refused } from "./answers/contract";
 import { HEADS } from "./answers/heads";
-import { INSIDE } from "./answers/inside";
+import { INSIDE } from "./answers/inside/inside";
 import { READING } from "./answers/reading";
 import { WORDS } from "./answers/words";
 import { asFailure, type Changes, runText } from "./open";
@@ -25,7 +26,7 @@ import type { Turns } from "./turns";
 
 const CACHE_BYTES = 64e6;
 
-const ANSWERS: Answers = { ...HEADS, ...AIMS, ...READING, ...WORDS, ...INSIDE };
+const ANSWERS: Answers = { ...HEADS, ...AIMS, ...READING, ...WORDS, ...INSIDE, ...CLASSES };
 
 export class EngineSource implements Source {
   readonly live = true;
@@ -64,7 +65,14 @@ export class EngineSource implements Source {
 
   /** False for what no text gets from this page. */
   has({ kind }: SliceRequest): boolean {
-    return ANSWERS[kind] !== undefined;
+    const { mlm, nsp, classifier } = this.meta.model.has;
+    const model = {
+      predictions: mlm,
+      softmax: mlm,
+      next_sentence: nsp,
+      classification: classifier,
+    };
+    return ANSWERS[kind] !== undefined && (model[kind as keyof typeof model] ?? true);
   }
 
   async slice(request: SliceRequest, options: SliceOptions = {}): Promise<Slice> {
@@ -72,7 +80,7 @@ export class EngineSource implements Source {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const answer = ANSWERS[request.kind] as Answer<SliceKind> | undefined;
-    if (answer === undefined) throw refused(`"${request.kind}"`);
+    if (answer === undefined || !this.has(request)) throw refused(`"${request.kind}"`);
     let made: Slice;
     try {
       made = await answer(this.#run, request, options);

@@ -76,6 +76,7 @@ export function textsBeside(
   element.append(section);
 
   async function load(): Promise<void> {
+    if (source.live && source.has?.({ kind: "beside" }) === false) return;
     try {
       const { data, arrays } = await source.slice({ kind: "beside" }, { signal: ends });
       if (ends.aborted) return;

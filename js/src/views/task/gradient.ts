@@ -95,6 +95,8 @@ export function classGradients(
     body,
     readout,
   );
+  if (source.live && source.has?.(request(0, "mean")) === false)
+    return { compare: () => undefined, stop: () => life.abort() };
   element.append(section);
 
   const row = (): number =>

@@ -5,6 +5,7 @@ import { arrayOf, itemAt } from "../../../protocol/required";
 import { f32 } from "../../../protocol/snapshot-tensors";
 import type { NdArray, Slice, SliceOptions, SliceRequest } from "../../../protocol/types";
 import { type Ran, within } from "../ran";
+import { intactClass } from "./classes";
 import { type Answers, canceled } from "./contract";
 import { best, PredictionTable, rankOf, sumOf } from "./logits";
 import { described, readAsIs } from "./read";
@@ -84,6 +85,8 @@ async function nextSentence(run: Ran): Promise<Slice> {
 
 /** First choices with all heads on, and what this run leaves of their probability. */
 async function intact(run: Ran): Promise<Slice> {
+  const classes = await intactClass(run);
+  if (!run.meta.model.has.mlm) return { data: { vocabulary: {}, classes }, arrays: new Map() };
   const input = { ...run.input, off: [] };
   const size = [run.n];
   return run.turns.take(async (turn) => {
@@ -98,7 +101,7 @@ async function intact(run: Ran): Promise<Slice> {
       ["probabilities", { data: Float64Array.from(first), shape: size }],
       ["left", { data: Float64Array.from(left), shape: size }],
     ]);
-    return { data: { vocabulary, classes: null }, arrays };
+    return { data: { vocabulary, classes }, arrays };
   });
 }
 

@@ -1,10 +1,10 @@
 /** Answers of the view Inside: parts of a layer, embeddings, and how tokens change from layer to layer. */
 
-import { f32, windowOf } from "../../../protocol/snapshot-tensors";
-import type { NdArray, Slice, SliceRequest } from "../../../protocol/types";
-import type { Ran } from "../ran";
-import { type Answers, refused } from "./contract";
-import { VECTORS_OF_HEADS } from "./heads";
+import { f32, windowOf } from "../../../../protocol/snapshot-tensors";
+import type { NdArray, Slice, SliceRequest } from "../../../../protocol/types";
+import type { Ran } from "../../ran";
+import { type Answers, refused } from "../contract";
+import { VECTORS_OF_HEADS } from "../heads";
 import { hiddenPath } from "./path";
 
 /** Element by element, as float32. */

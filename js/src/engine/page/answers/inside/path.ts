@@ -1,8 +1,8 @@
 /** Hidden states through the layers, as `hidden_path` of attn_widget/figures/hidden.py. */
 
-import { itemAt } from "../../../protocol/required";
-import { f32 } from "../../../protocol/snapshot-tensors";
-import type { NdArray } from "../../../protocol/types";
+import { itemAt } from "../../../../protocol/required";
+import { f32 } from "../../../../protocol/snapshot-tensors";
+import type { NdArray } from "../../../../protocol/types";
 
 /** Directions that are iterated together: the two that are wanted converge by the gap to the last one. */
 const BLOCK = 10;
