@@ -4,141 +4,17 @@ import { describe, expect, it } from "vitest";
 import { RAMP_SIZE } from "../src/draw/color/ramp";
 import { largestOf } from "../src/draw/color/scale";
 import { firstUnits } from "../src/draw/text-line";
-import { createPaint, signedOf } from "../src/frame/ribbon/paint";
-import { SliceFailure } from "../src/protocol/failure";
+import { unitsOf } from "../src/figures/derive/units";
+import { signedOf } from "../src/frame/ribbon/paint";
 import { itemAt } from "../src/protocol/required";
-import type { NdArray, Slice, SliceRequest, Target } from "../src/protocol/types";
+import type { SliceRequest } from "../src/protocol/types";
 import { questionOf, targetFrom } from "../src/views/why/choices";
 import { bandOf, METHODS, quantile, type Trust } from "../src/views/why/data";
 import { labelsOf, strip } from "../src/views/why/strips";
 import { sumLine, sumOf } from "../src/views/why/sum";
-import { sentence, verdict } from "../src/views/why/trust";
-import { why } from "../src/views/why/view";
-import { fakeRun } from "./fake";
-import { settled } from "./figures-run";
+import { meanRho, sentence, verdict } from "../src/views/why/trust";
 import { fieldsOf, metaOf } from "./runs";
-
-globalThis.ResizeObserver ??= class {
-  observe(): void {}
-  unobserve(): void {}
-  disconnect(): void {}
-};
-
-const TEXTS = ["[CLS]", "the", "keys", "are", "here", "[SEP]"];
-const N = TEXTS.length;
-const TARGET: Target = { position: 3, token: 7, against: 8, masked: true };
-const NAMES: Readonly<Record<number, string>> = { 7: "are", 8: "is", 9: "<b>was</b>" };
-const nd = (values: number[], ...shape: number[]): NdArray => ({
-  data: Float32Array.from(values),
-  shape,
-});
-
-function trustOf(comprehensiveness: number[]): Trust {
-  const methods = METHODS.slice(0, comprehensiveness.length).map(({ key }) => key);
-  return {
-    methods,
-    probability: 0.9,
-    comprehensiveness,
-    random: { mean: 0.2, low: 0.1, high: 0.3, orders: 4 },
-    shares: Float32Array.from([0, 0.5, 1]),
-    deleted: nd(
-      methods.flatMap(() => [0.9, 0.4, 0.1]),
-      methods.length,
-      3,
-    ),
-    randomDeleted: nd([0.9, 0.8, 0.1, 0.9, 0.6, 0.1, 0.9, 0.4, 0.1, 0.9, 0.2, 0.1], 4, 3),
-    rho: null,
-  };
-}
-
-/** The kernel's answers; `refuse` names kinds and methods that fail. */
-function source(refuse: readonly string[] = []) {
-  return (request: SliceRequest): Slice => {
-    const {
-      method,
-      target = TARGET,
-      methods = [],
-    } = fieldsOf(request) as {
-      method?: string;
-      target?: Target;
-      methods?: string[];
-    };
-    if (refuse.includes(request.kind) || refuse.includes(String(method))) {
-      throw new SliceFailure(`No ${method ?? request.kind} here.`, "Ask another.");
-    }
-    const ids = [target.token, target.against].filter((id) => id !== undefined);
-    const described = { target, of: "token", names: ids.map((id) => NAMES[id as number]) };
-    const answer = (data: object, arrays: Record<string, NdArray> = {}): Slice => ({
-      data: data as Slice["data"],
-      arrays: new Map(Object.entries(arrays)),
-    });
-    const signed = METHODS.findIndex(({ key }) => key === method) < 4;
-    switch (request.kind) {
-      case "targets":
-        return answer({ targets: [described] });
-      case "contributions":
-        return answer(
-          {
-            ...described,
-            method,
-            signed,
-            value: 2.5,
-            bias: method === "decomposition" ? 0.5 : null,
-            baseline: null,
-            gap: method === "decomposition" ? 1e-6 : null,
-          },
-          { values: nd([0.25, -0.5, 3, 0.125, -1, 0.125], N) },
-        );
-      case "trust": {
-        const { deleted, randomDeleted, shares, ...data } = trustOf(methods.map((_, i) => i / 10));
-        return answer(data, {
-          deleted,
-          random: randomDeleted,
-          shares: { data: shares, shape: [3] },
-          rho: nd(
-            methods.flatMap(() => methods.map(() => 0.5)),
-            methods.length,
-            methods.length,
-          ),
-        });
-      }
-      case "head_effects":
-        return answer({ correlation: 0.8 }, { effects: nd([0, 0, 0.5, 0, -2, 0], 2, 3) });
-      case "logit_lens":
-        return answer({}, { probabilities: nd([0, 0.2, 0.8], 3), ranks: nd([900, 4, 1], 3) });
-      case "predictions":
-        return answer(
-          { vocabulary: NAMES },
-          {
-            prediction_ids: nd([7, 8, 9], 1, 3),
-            prediction_probabilities: nd([0.7, 0.2, 0.1], 1, 3),
-          },
-        );
-      default:
-        throw new SliceFailure(`Unexpected: ${request.kind}`);
-    }
-  };
-}
-
-function open(refuse: readonly string[] = [], live = true) {
-  const element = document.createElement("div");
-  document.body.replaceChildren(element);
-  const paint = createPaint();
-  const { context, asked, state, reports } = fakeRun(metaOf(TEXTS), source(refuse), {
-    live,
-    paint,
-    selection: { view: "why" },
-  });
-  const view = why(element, context);
-  const part = (name: string): HTMLElement =>
-    element.querySelector(`[data-aw-part="${name}"]`) as HTMLElement;
-  return { asked, state, element, paint, problems: reports, view, part };
-}
-
-/** Contributions come one after the other. */
-async function quiet(): Promise<void> {
-  for (let i = 0; i < 40; i++) await settled();
-}
+import { nd, open, quiet, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
 
 describe("the view", () => {
   it("opens on what the text proposes and computes every method", async () => {
@@ -150,7 +26,10 @@ describe("the view", () => {
       one.kind === "contributions" ? [fieldsOf(one).method] : [],
     );
     expect(new Set(methods)).toEqual(new Set(METHODS.map(({ key }) => key)));
-    expect(part("why-said").textContent).toContain("6 of 10 methods beat random orders");
+    expect(part("why-said").textContent).toContain(
+      "6 of 10 methods (value zeroing, ALTI, mixing and 3 more) find words whose masking beats " +
+        "random orders and agree in part on these words (mean ρ .50). Decomposition, ",
+    );
     expect(part("why-sum").textContent).toContain("keys +3.00");
     expect(part("why-sum").textContent).toContain("bias +0.500");
     expect(part("why-sum").textContent).toContain("= 2.50");
@@ -216,13 +95,25 @@ describe("the view", () => {
 
 describe("numbers", () => {
   it("adds up to the same whatever is listed", () => {
-    const { terms, rest, others } = sumOf([0.25, -0.5, 3, Number.NaN, -1, 0.125], 2);
-    expect(terms).toEqual([
-      { token: 2, value: 3 },
-      { token: 4, value: -1 },
+    const values = [0.25, -0.5, 3, Number.NaN, -1, 0.125];
+    const { terms, rest, others } = sumOf(values, TOKENS, 2);
+    expect(terms.map(({ unit, value }) => [unit.token, value])).toEqual([
+      [2, 3],
+      [4, -1],
     ]);
     expect(others).toBe(3);
     expect(rest).toBeCloseTo(-0.125, 12);
+    // A word of two pieces, and special tokens that are not shown.
+    const words = unitsOf(metaOf(TEXTS).tokens, {
+      special: false,
+      tokenWord: [null, 0, 0, 1, 2, null],
+    });
+    const merged = sumOf([0.25, -0.5, 3, 4, -1, 0.125], words, 1);
+    expect(merged.terms.map(({ unit, value }) => [unit.token, unit.end, value])).toEqual([
+      [3, 4, 4],
+    ]);
+    expect([merged.others, merged.rest]).toEqual([5, 1.875]);
+    expect(sumOf([0, 1, 3, 2.5, 0, 0], words, 1).terms[0]?.value).toBe(4);
   });
 
   it("tells two tokens of the same text apart", () => {
@@ -238,7 +129,8 @@ describe("numbers", () => {
       of: "token",
       names: [],
     } as const;
-    expect(sumLine(found, () => "the").textContent).toContain("the 0 +2.00");
+    const two = unitsOf(metaOf(["the", "the"]).tokens, { special: true });
+    expect(sumLine(found, two, () => "the").textContent).toContain("the 0 +2.00");
   });
 
   it("knows the middle 95% of random orders", () => {
@@ -255,10 +147,24 @@ describe("numbers", () => {
   it("says what to make of the tests", () => {
     expect(verdict(trustOf([0.5, 0.3])).right).toEqual(["decomposition"]); // the end of the band is inside
     expect(sentence(trustOf([0.1, 0.2]))).toContain("trust none of them");
-    expect(sentence(trustOf([0.5, 0.6]))).toContain("All 2 methods");
+    expect(sentence(trustOf([0.5, 0.6]))).toBe(
+      "All 2 methods find words whose masking beats random orders.",
+    );
     expect(sentence(trustOf([0.5, 0.2]))).toContain(
       "Gradient × input does not: for this target it tells",
     );
+  });
+
+  it("says how far the methods that are right agree, and leaves the others out of it", () => {
+    const with_ = (...rho: number[]): Trust => ({
+      ...trustOf([0.5, 0.1, 0.6]),
+      rho: nd([1, -1, rho[0] ?? 0, -1, 1, -1, rho[0] ?? 0, -1, 1], 3, 3),
+    });
+    expect(meanRho(with_(0.8), ["decomposition", "integrated_gradients"])).toBeCloseTo(0.8, 6);
+    expect(meanRho(with_(Number.NaN), ["decomposition", "integrated_gradients"])).toBeNull();
+    expect(sentence(with_(0.8))).toContain("orders and agree on these words (mean ρ .80).");
+    expect(sentence(with_(0.5))).toContain("orders and agree in part");
+    expect(sentence(with_(-0.2))).toContain("orders but hardly agree on these words (mean ρ −.20)");
   });
 
   it("asks the same question in the same words", () => {
@@ -278,7 +184,7 @@ describe("numbers", () => {
     expect(
       labelsOf(
         Array.from({ length: 50 }, () => "cat"),
-        500,
+        490,
       ),
     ).toBe("none");
   });
@@ -287,7 +193,8 @@ describe("numbers", () => {
     expect(largestOf([9, -2, 1], [true, false, false])).toBe(2);
     expect(largestOf([9], [true])).toBe(9);
     expect(largestOf([Number.NaN], [false])).toBe(0);
-    const cells = strip([9, -2, 1], [true, false, false], 90, "light");
+    const units = unitsOf(metaOf(["[CLS]", "a", "b"]).tokens, { special: true });
+    const cells = strip([9, -2, 1], units, 90, "light");
     expect(cells.querySelectorAll(".aw-why-beyond")).toHaveLength(1);
     expect(cells.querySelector("text")?.textContent).toBe("−");
   });

@@ -72,6 +72,23 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     agree(page.locator(".aw-ribbon-token[data-aw-value]"), occlusion, rtol=1e-6)
     assert widget.method == "occlusion"
 
+    # A word that is pointed at is marked in the text; its number leads to a cell of the matrix.
+    strip = page.locator('.aw-why-strip[data-method="decomposition"]')
+    strip.locator('rect[data-token="5"]').hover()
+    expect(page.locator('.aw-ribbon-token[data-token="5"]')).to_have_class(re.compile("aw-pointed"))
+    readout = part(page, "why-readout")
+    agree(readout.locator("[data-aw-value]"), [values[5]], rtol=1e-6)
+    layer, head = int(widget.layer), widget.head
+    weight = widget.analysis.attention(layer, head)[6, 5]
+    shown = readout.locator("[data-aw-weight]").get_attribute("data-aw-weight")
+    assert float(shown or "nan") == pytest.approx(weight, rel=1e-6)
+    page.locator('.aw-ribbon-token[data-token="2"]').hover()
+    expect(strip.locator('rect[data-token="2"]')).to_have_class(re.compile("is-pointed"))
+    readout.get_by_text("see in the matrix").click()
+    expect(part(page, "pair")).to_contain_text("keys")
+    assert (widget.view, list(widget.pair or ())) == ("attention", [6, 2])
+    choose(page, "why")
+
     page.get_by_text("Shade the grid of heads by this").click()
     heads = page.locator(".aw-grid-head[data-aw-value]")
     agree(heads, widget.analysis.head_effects(TARGET).effects, rtol=1e-6)
@@ -178,6 +195,14 @@ def test_a_key_switches_a_head_off_and_one_all_on_again(page: Page) -> None:
     was = widget.analysis.intact.softmax(6, token_ids=[2024]).entries[0]["probability"]
     agree(intact.locator('li[data-token="6"] [data-aw-value]'), [was, now], rtol=1e-6)
     assert widget.heads_off == [[4, 10]] and violations(page) == []
+    second = page.locator('.aw-grid-head[data-layer="3"][data-head="1"]')
+    second.click()
+    second.press("o")
+    expect(part(page, "heads-off")).to_have_text("L4 · H10, L3 · H1 switched off all on")
+    expect(intact).to_contain_text("Without 2 heads")
+    both = widget.analysis.softmax(6, token_ids=[2024]).entries[0]["probability"]
+    agree(intact.locator('li[data-token="6"] [data-aw-value]'), [was, both], rtol=1e-6)
+    assert widget.heads_off == [[3, 1], [4, 10]]
     head.press("Shift+O")
     expect(part(page, "heads-off")).to_be_hidden()
     expect(intact).to_have_count(0)

@@ -41,6 +41,9 @@ export interface PaintStore {
   get(): TextPaint | null;
   set(paint: TextPaint | null): void;
   on(listener: () => void): () => void;
+  /** Mark a token that is pointed at, in the text and in the view. */
+  point(token: number | null): void;
+  onPoint(listener: (token: number | null) => void): () => void;
 }
 
 /** A drawn view: the way to stop it, and what it gives away. */

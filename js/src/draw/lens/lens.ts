@@ -5,6 +5,11 @@ import type { Lens } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
 import { h } from "../dom";
 
+/** The least share that is written out; smaller ones would be too wide for their column. */
+const LEAST = 1e-5;
+const shortPercent = (share: number): string =>
+  share > 0 && share < LEAST ? `<${100 * LEAST}%` : `${formatNumber(100 * share, 1)}%`;
+
 /** `place` is the word's position in the text, `[MASK] 6`; `layer` is marked. */
 export function lensPanel(
   { word, ranks, probabilities }: Lens,
@@ -24,12 +29,7 @@ export function lensPanel(
         "span",
         { class: "aw-lens-level" },
         bar,
-        h(
-          "span",
-          { "data-aw-value": value, title: value },
-          // Tiny ones too have a digit.
-          `${formatNumber(100 * share, 1)}%`,
-        ),
+        h("span", { "data-aw-value": value, title: value }, shortPercent(share)),
       ),
       h("span", { class: "aw-lens-rank", title: `rank ${rank}` }, `#${formatCount(rank)}`),
     );

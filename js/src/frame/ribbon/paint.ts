@@ -3,22 +3,43 @@
 import type { Mode } from "../../draw/color/ramp";
 import { type Ramp, ramp } from "../../draw/color/ramp";
 import { largestOf, signedIndex } from "../../draw/color/scale";
-import { sumsOf, type Unit } from "../../figures/derive/units";
+import { sumsOf, type Unit, unitOfToken } from "../../figures/derive/units";
 import type { PaintStore, TextPaint } from "../../views/contract";
 
 export function createPaint(): PaintStore {
   let current: TextPaint | null = null;
-  const listeners = new Set<() => void>();
+  let pointed: number | null = null;
+  const painted = listeners<void>();
+  const points = listeners<number | null>();
   return {
     get: () => current,
     set(paint) {
       if (paint === current) return;
       current = paint;
-      for (const listener of [...listeners]) listener();
+      painted.call();
     },
-    on(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    on: painted.on,
+    point(token) {
+      if (token === pointed) return;
+      pointed = token;
+      points.call(token);
+    },
+    onPoint: points.on,
+  };
+}
+
+function listeners<T>(): {
+  readonly call: (value: T) => void;
+  readonly on: (listener: (value: T) => void) => () => void;
+} {
+  const all = new Set<(value: T) => void>();
+  return {
+    call: (value) => {
+      for (const listener of [...all]) listener(value);
+    },
+    on: (listener) => {
+      all.add(listener);
+      return () => all.delete(listener);
     },
   };
 }
@@ -42,4 +63,26 @@ export function signedOf(
   );
   const indices = sums.map((value) => (Number.isNaN(value) ? null : signedIndex(value, most)));
   return { most, colors: ramp("signed", mode), values: sums, indices };
+}
+
+/** Point at a token in the text, where a view paints it, and mark the one that the view points at. */
+export function linkPointed(
+  line: HTMLElement,
+  paint: PaintStore,
+  shown: () => { readonly units: readonly Unit[]; readonly buttons: readonly HTMLElement[] },
+  signal: AbortSignal,
+): void {
+  const stop = paint.onPoint((token) => {
+    const { units, buttons } = shown();
+    line.querySelector(".aw-pointed")?.classList.remove("aw-pointed");
+    buttons[unitOfToken(units, token)]?.classList.add("aw-pointed");
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  const point = ({ target }: Event): void => {
+    if (paint.get() === null) return;
+    const button = (target as Element).closest<HTMLElement>(".aw-ribbon-token");
+    paint.point(button === null ? null : Number(button.dataset.token));
+  };
+  line.addEventListener("pointerover", point, { signal });
+  line.addEventListener("pointerleave", () => paint.point(null), { signal });
 }

@@ -22,7 +22,7 @@ import { schemeOf, unitLabel } from "../../figures/names";
 import { explain } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
-import { signedOf } from "./paint";
+import { linkPointed, signedOf } from "./paint";
 import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
 
@@ -213,6 +213,7 @@ export function ribbon(
   }
   line.addEventListener("focusin", describe, { signal });
   line.addEventListener("pointerover", describe, { signal });
+  if (stage.paint !== undefined) linkPointed(line, stage.paint, () => ({ units, buttons }), signal);
 
   function focusUnit(index: number): void {
     state.set({ token: itemAt(units, index).token });

@@ -34,8 +34,13 @@ export interface Trust {
   readonly rho: NdArray | null;
 }
 
+/** Of every head, layer by layer. */
 export interface Effects {
+  /** Logits that go when the head is switched off. */
   readonly effects: Float32Array;
+  /** The gradient's guess at the size of the effect. */
+  readonly proxy: Float32Array;
+  /** Spearman's ρ of the two. */
   readonly correlation: number | null;
 }
 
@@ -149,6 +154,7 @@ export async function askEffects(
   const slice = await source.slice({ kind: "head_effects", target }, options);
   return {
     effects: arrayOf(slice, "effects").data as Float32Array,
+    proxy: arrayOf(slice, "proxy").data as Float32Array,
     correlation: slice.data.correlation as number | null,
   };
 }

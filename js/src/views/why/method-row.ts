@@ -2,6 +2,7 @@
 
 import type { Mode } from "../../draw/color/ramp";
 import { h, setAttributes } from "../../draw/dom";
+import type { Unit } from "../../figures/derive/units";
 import { explain, isAbort } from "../../protocol/failure";
 import type { Contributions, Method, Trust } from "./data";
 import { strip } from "./strips";
@@ -18,7 +19,7 @@ export interface MethodRow {
   readonly cells: readonly HTMLElement[];
   readonly button: HTMLButtonElement;
   readonly found: Contributions | null;
-  draw(width: number, mode: Mode): void;
+  draw(units: readonly Unit[], width: number, mode: Mode): void;
   trust(trust: Trust | null): void;
   /** Ask; `start` is called by the button of a method that takes long. */
   run(
@@ -27,7 +28,7 @@ export interface MethodRow {
   offer(start: () => void, cancel: () => void): void;
 }
 
-export function createMethodRow(method: Method, special: readonly boolean[]): MethodRow {
+export function createMethodRow(method: Method): MethodRow {
   const prefix = method.name.endsWith(` ${method.short}`)
     ? method.name.slice(0, -method.short.length)
     : "";
@@ -45,7 +46,7 @@ export function createMethodRow(method: Method, special: readonly boolean[]): Me
   const cells = h("div", { class: "aw-why-strip", "data-method": method.key });
   const dot = h("div", { class: "aw-why-fall" });
   let stage: Stage = { of: "idle" };
-  let size: { width: number; mode: Mode } | null = null;
+  let size: { units: readonly Unit[]; width: number; mode: Mode } | null = null;
   let start: (() => void) | null = null;
   let cancel: (() => void) | null = null;
 
@@ -60,7 +61,7 @@ export function createMethodRow(method: Method, special: readonly boolean[]): Me
     switch (stage.of) {
       case "known":
         if (size !== null)
-          cells.replaceChildren(strip(stage.found.values, special, size.width, size.mode));
+          cells.replaceChildren(strip(stage.found.values, size.units, size.width, size.mode));
         break;
       case "running": {
         const far = stage.share === null ? "" : ` ${Math.round(100 * stage.share)}%`;
@@ -90,8 +91,8 @@ export function createMethodRow(method: Method, special: readonly boolean[]): Me
     get found() {
       return stage.of === "known" ? stage.found : null;
     },
-    draw(width, mode) {
-      size = { width, mode };
+    draw(units, width, mode) {
+      size = { units, width, mode };
       show();
     },
     trust(trust) {

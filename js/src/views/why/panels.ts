@@ -33,23 +33,37 @@ export function createPanels(context: ViewContext, mode: () => Mode): Panels {
   );
   const title = (words: string): HTMLElement => h("h4", {}, words);
 
-  function askHeads({ target }: Described, signal: AbortSignal): void {
+  function askHeads(of: Described, signal: AbortSignal): void {
     const box = h("div", {});
     heads.replaceChildren(title("Heads that matter"), box);
-    const waiting = h("span", {});
+    const mine = new AbortController();
+    const ends = AbortSignal.any([signal, mine.signal]);
+    const share = h("span", {});
+    const cancel = h("button", { class: "aw-why-link", "data-aw-part": "why-cancel" }, "cancel");
+    cancel.addEventListener("click", () => {
+      mine.abort();
+      offerHeads(of, signal);
+    });
+    const waiting = h("span", {}, share, " ", cancel);
     void fillWhenAnswered(box, {
       waiting: "Switching off each head in turn …",
       ask: () =>
-        askEffects(source, target, {
-          signal,
+        askEffects(source, of.target, {
+          signal: ends,
           progress: (done, total) => {
-            waiting.textContent = total > 0 ? ` ${Math.round((100 * done) / total)}%` : "";
+            share.textContent = total > 0 ? ` ${Math.round((100 * done) / total)}%` : "";
             if (!waiting.isConnected) box.firstElementChild?.append(waiting);
           },
         }),
       fill: (found) => box.append(headList(context, found, mode())),
-      signal,
+      signal: ends,
     });
+  }
+
+  function offerHeads(of: Described, signal: AbortSignal): void {
+    const button = h("button", { class: "aw-why-link" }, "Switch off each head in turn");
+    button.addEventListener("click", () => askHeads(of, signal), { signal });
+    heads.replaceChildren(title("Heads that matter"), button);
   }
 
   return {
@@ -69,10 +83,8 @@ export function createPanels(context: ViewContext, mode: () => Mode): Panels {
       );
     },
     heads(of, atOnce, signal) {
-      if (atOnce) return askHeads(of, signal);
-      const button = h("button", { class: "aw-why-link" }, "Switch off each head in turn");
-      button.addEventListener("click", () => askHeads(of, signal), { signal });
-      heads.replaceChildren(title("Heads that matter"), button);
+      if (atOnce) askHeads(of, signal);
+      else offerHeads(of, signal);
     },
     lens(of, signal) {
       askLens(source, of.target, signal)

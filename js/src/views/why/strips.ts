@@ -1,14 +1,16 @@
-/** A strip a method over the tokens, all aligned: color and sign of each contribution, one below the other. */
+/** A strip a method over the tokens or words, all aligned: color and sign of each contribution, one below the other. */
 
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { largestOf, signedIndex } from "../../draw/color/scale";
 import { svg } from "../../draw/strip";
+import type { Unit } from "../../figures/derive/units";
 import { itemAt } from "../../protocol/required";
+import { sumOfUnit } from "./sum";
 
 export const ROW = 20;
 /** A cell at least so wide has its token above it, written along the row or, where it is narrow, upwards. */
 const ACROSS = 34;
-const UPWARDS = 11;
+const UPWARDS = 10;
 const LABEL_ROOM = { across: 18, upwards: 64, none: 0 } as const;
 /** Characters of a label. */
 const ACROSS_CHARACTER = 7;
@@ -62,15 +64,18 @@ function beyond(x: number, width: number): SVGElement {
   return svg("path", { class: "aw-why-beyond", d: lines.join("") });
 }
 
-/** One method's row: cells with `data-token`, each sign with its own mark where there is room. */
+/** One method's row: a cell a unit with its `data-token`, each sign with its own mark where there is room. */
 export function strip(
   values: ArrayLike<number>,
-  special: readonly boolean[],
+  units: readonly Unit[],
   width: number,
   mode: Mode,
 ): SVGElement {
-  const all = Array.from(values);
-  const most = largestOf(all, special);
+  const all = units.map((unit) => sumOfUnit(values, unit));
+  const most = largestOf(
+    all,
+    units.map(({ special }) => special),
+  );
   const cell = width / all.length;
   const gap = cell > 6 ? 1 : 0;
   const { css, rgb } = ramp("signed", mode);
@@ -82,7 +87,7 @@ export function strip(
       y: 0,
       width: +Math.max(cell - gap, 0.5).toFixed(2),
       height: ROW - 1,
-      "data-token": i,
+      "data-token": itemAt(units, i).token,
       class: Number.isNaN(value) ? "is-absent" : "",
     });
     if (!Number.isNaN(value)) rect.setAttribute("fill", itemAt(css, index));

@@ -30,19 +30,42 @@ function listed(keys: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-/** The one sentence that says what to make of the tests. */
+/** Rank correlations from here on, and up to here, are called agreement and none. */
+const AGREES = { well: 0.7, hardly: 0.3 } as const;
+
+/** Mean rank correlation of every two of these methods; null where none is known. */
+export function meanRho({ rho, methods }: Trust, keys: readonly string[]): number | null {
+  if (rho === null) return null;
+  const places = keys.map((key) => methods.indexOf(key));
+  const known = places
+    .flatMap((i, k) => places.slice(k + 1).map((j) => itemAt(rho.data, i * methods.length + j)))
+    .filter((value) => !Number.isNaN(value));
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+/** How far methods that beat random orders agree, as the end of a clause. */
+function agreed(trust: Trust, right: readonly string[]): string {
+  const mean = meanRho(trust, right);
+  if (mean === null) return "";
+  const rho = `mean ρ ${hundredths(mean)}`;
+  if (mean >= AGREES.well) return ` and agree on these words (${rho})`;
+  if (mean > AGREES.hardly) return ` and agree in part on these words (${rho})`;
+  return ` but hardly agree on these words (${rho})`;
+}
+
+/** The sentence that says what to make of both tests. */
 export function sentence(trust: Trust): string {
   const { right, idle } = verdict(trust);
   const all = trust.methods.length;
   if (right.length === 0) {
-    return `No method finds the words that matter better than ${trust.random.orders} random orders do: trust none of them for this target.`;
+    return `No method finds the words that matter better than ${trust.random.orders} random orders do: trust none of them for this target, even where they agree.`;
   }
-  if (idle.length === 0) {
-    return `All ${all} methods find words that matter for this target: masking them in their order beats random orders.`;
-  }
+  const find = right.length === 1 ? "finds" : "find";
+  const found = `${find} words whose masking beats random orders${agreed(trust, right)}.`;
+  if (idle.length === 0) return `All ${all} methods ${found}`;
   const order = [...right].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
   return (
-    `${right.length} of ${all} methods beat random orders (${listed(order)}). ` +
+    `${right.length} of ${all} methods (${listed(order)}) ${found} ` +
     `${capital(listed(idle))} ${idle.length === 1 ? "does" : "do"} not: for this target ` +
     `${idle.length === 1 ? "it tells" : "they tell"} nothing.`
   );

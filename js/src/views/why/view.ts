@@ -4,8 +4,10 @@ import { ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
-import { copyExactValues, exact, formatNumber, tokenLabel } from "../../figures/format";
-import { schemeOf } from "../../figures/names";
+import { firstUnits } from "../../draw/text-line";
+import { type Unit, unitOfToken } from "../../figures/derive/units";
+import { copyExactValues, tokenLabel } from "../../figures/format";
+import { schemeOf, unitLabel } from "../../figures/names";
 import { askTargets, type Described, nameOf } from "../../figures/targets";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
@@ -14,8 +16,10 @@ import { createChooser } from "./chooser";
 import { askContributions, askTrust, type Contributions, METHODS, type Trust } from "./data";
 import { createMethodRow, type MethodRow } from "./method-row";
 import { createPanels } from "./panels";
+import { createReadout } from "./readout";
 import { header } from "./strips";
-import { sumLine } from "./sum";
+import { sumLine, sumOf } from "./sum";
+import { createTitle } from "./title";
 import { sentence } from "./trust";
 
 /** Up to so many tokens everything is computed unasked. */
@@ -27,10 +31,11 @@ export const why: DrawView<ViewContext> = (element, context) => {
   const n = tokens.text.length;
   const scheme = schemeOf(tokens);
   const label = (token: number): string => tokenLabel(itemAt(tokens.text, token), scheme).text;
-  const labels = tokens.text.map((_, token) => label(token));
+  const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
+  /** As the matrix has them: tokens or words, with or without special ones. */
+  let units = context.matrix.get()?.units ?? firstUnits(source.meta, state.get().special);
 
-  const title = h("h3", { class: "aw-title" }, "Why");
-  const value = h("p", { class: "aw-why-value aw-number", "data-aw-part": "why-value" });
+  const title = createTitle(label);
   const place = h("div", {});
   const sum = h("div", {});
   const scale = h("i", { "aria-hidden": "true" });
@@ -45,7 +50,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     },
     "masking test",
   );
-  const rows = METHODS.map((method) => createMethodRow(method, tokens.special));
+  const rows = METHODS.map((method) => createMethodRow(method));
   const grid = h(
     "div",
     { class: "aw-why-strips", role: "group", "aria-label": "Contributions by method" },
@@ -54,17 +59,17 @@ export const why: DrawView<ViewContext> = (element, context) => {
     fall,
     ...rows.flatMap((row) => row.cells),
   );
-  const readout = h("p", { class: "aw-why-readout aw-hint" });
+  const readout = createReadout(context, nameUnit);
   const said = h("p", { class: "aw-why-said", role: "status", "data-aw-part": "why-said" });
   const panels = createPanels(context, () => modeOf(root));
   const root = h(
     "div",
     { class: "aw-why", dir: "ltr", "data-aw-part": "why" },
-    h("div", { class: "aw-panel-head" }, title, value),
+    title.element,
     place,
     sum,
     grid,
-    readout,
+    readout.element,
     said,
     panels.element,
   );
@@ -74,13 +79,13 @@ export const why: DrawView<ViewContext> = (element, context) => {
   let shown: Described | null = null;
   let trust: Trust | null = null;
   let life = new AbortController();
+  let untested = false;
   let width = 0;
+  /** Says the last number again, with the weight of another head. */
+  let told: (() => void) | null = null;
 
-  const rowOf = (key: string): MethodRow =>
-    itemAt(
-      rows,
-      METHODS.findIndex((one) => one.key === key),
-    );
+  const placeOf = (key: string): number => METHODS.findIndex((one) => one.key === key);
+  const rowOf = (key: string): MethodRow => itemAt(rows, placeOf(key));
   /** The chosen method, if it is here; else the first one that is. */
   const current = (): Contributions | null =>
     rowOf(
@@ -91,11 +96,13 @@ export const why: DrawView<ViewContext> = (element, context) => {
 
   function drawStrips(): void {
     if (width === 0) return;
+    // Where the test waits for a click, its column gives its room to the strips.
+    grid.classList.toggle("is-untested", untested);
     const room = Math.max(60, top.clientWidth);
-    top.replaceChildren(header(labels, room));
+    top.replaceChildren(header(units.map(nameUnit), room));
     const stops = ramp("signed", modeOf(root)).css.filter((_, i) => i % 15 === 0);
     scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-    for (const row of rows) row.draw(room, modeOf(root));
+    for (const row of rows) row.draw(units, room, modeOf(root));
   }
 
   /** Title, sum, ribbon and marks of the chosen method. */
@@ -108,34 +115,26 @@ export const why: DrawView<ViewContext> = (element, context) => {
     paint?.set(found === null ? null : { values: found.values, verb: "contributes" });
     if (found === null) {
       sum.replaceChildren();
+      readout.clear();
+      told = null;
       return;
     }
-    sum.replaceChildren(sumLine(found, label));
+    sum.replaceChildren(sumLine(found, units, nameUnit));
+    const strongest = sumOf(
+      found.values,
+      units.filter(({ special }) => !special),
+    ).terms[0];
+    if (strongest !== undefined) tell(strongest.unit.token, found);
     if (trust !== null) panels.tests(trust, found.method);
   }
 
-  function head(of: Described, s: number): void {
-    const [first = "", second] = of.names;
-    title.replaceChildren(
-      "Why ",
-      h("bdi", { class: "aw-why-name" }, first),
-      ...(second === undefined
-        ? []
-        : [
-            h("span", { class: "aw-muted" }, " rather than "),
-            h("bdi", { class: "aw-why-name" }, second),
-          ]),
-      "?",
-    );
-    setAttributes(value, { "data-aw-value": exact(s), title: exact(s) });
-    const { position, masked } = of.target;
-    const sign = s > 0 && second !== undefined ? "+" : "";
-    value.replaceChildren(
-      `${second === undefined ? "logit" : "difference of logits"} ${sign}${formatNumber(s)}`,
-      ...(position === undefined
-        ? []
-        : [" at ", h("bdi", {}, label(position)), ` ${position}${masked ? ", masked" : ""}`]),
-    );
+  /** The number of a token by a method, and the cell of the matrix that it leads to. */
+  function tell(token: number, { method, values }: Contributions): void {
+    if (shown === null) return;
+    const { target } = shown;
+    told = () =>
+      readout.show(token, { method: itemAt(METHODS, placeOf(method)), values, units, target });
+    told();
   }
 
   async function compute(index: number): Promise<void> {
@@ -178,6 +177,8 @@ export const why: DrawView<ViewContext> = (element, context) => {
       });
       if (ends.aborted) return;
       trust = found;
+      untested = false;
+      drawStrips();
       said.replaceChildren(sentence(found));
       for (const row of rows) row.trust(found);
       follow();
@@ -215,6 +216,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     for (const row of rows) row.trust(null);
     chooser?.follow(of);
     const short = n <= SHORT || !source.live;
+    untested = !short;
     METHODS.forEach((_, i) => {
       itemAt(rows, i).offer(
         () => void compute(i),
@@ -224,7 +226,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     await compute(0);
     if (ends.aborted) return;
     const first = current();
-    if (first !== null) head(of, first.value);
+    if (first !== null) title.show(of, first.value);
     if (of.of === "token") panels.lens(of, ends);
     for (let i = 1; i < METHODS.length; i++) {
       if (!short && !itemAt(METHODS, i).quick) continue;
@@ -301,37 +303,50 @@ export const why: DrawView<ViewContext> = (element, context) => {
     },
     { signal },
   );
-  const point = (event: Event): void => {
-    const cell = (event.target as Element).closest<SVGElement>("rect[data-token]");
-    const key = (event.target as Element).closest<HTMLElement>(".aw-why-strip")?.dataset.method;
-    const found = key === undefined ? null : rowOf(key).found;
-    const token = Number(cell?.dataset.token);
-    const number = found?.values[token];
+  /** Method of the strip that is pointed at. */
+  let pointed: string | undefined;
+  grid.addEventListener(
+    "pointerover",
+    (event) => {
+      const from = event.target as Element;
+      const cell = from.closest<SVGElement>("rect[data-token]");
+      const token = cell === null ? null : Number(cell.dataset.token);
+      pointed = from.closest<HTMLElement>(".aw-why-strip")?.dataset.method;
+      paint?.point(token);
+      point(token);
+    },
+    { signal },
+  );
+  grid.addEventListener("pointerleave", () => paint?.point(null), { signal });
+
+  /** Mark a token that is pointed at here or in the ribbon, in all strips. */
+  function point(token: number | null): void {
     for (const old of grid.querySelectorAll(".is-pointed")) old.classList.remove("is-pointed");
-    if (cell === null || number === undefined) {
-      readout.textContent = "";
-      return;
-    }
-    for (const same of grid.querySelectorAll(`rect[data-token="${token}"]`))
+    const unit = units[unitOfToken(units, token)];
+    const found = (pointed === undefined ? null : rowOf(pointed).found) ?? current();
+    if (unit === undefined || found === null) return;
+    for (const same of grid.querySelectorAll(`rect[data-token="${unit.token}"]`))
       same.classList.add("is-pointed");
-    readout.replaceChildren(
-      `${token} `,
-      h("bdi", {}, label(token)),
-      `: ${
-        itemAt(
-          METHODS,
-          METHODS.findIndex((one) => one.key === key),
-        ).name
-      } ${formatNumber(number)}`,
-    );
-  };
-  grid.addEventListener("pointerover", point, { signal });
-  grid.addEventListener("pointerleave", point, { signal });
+    tell(unit.token, found);
+  }
 
   const stops = [
     state.on(["target"], () => void take()),
     state.on(["method"], follow),
     state.on(["token"], () => chooser?.move()),
+    paint?.onPoint((token) => {
+      if (!grid.matches(":hover")) pointed = undefined;
+      point(token);
+    }) ?? (() => undefined),
+    context.matrix.on((next) => {
+      if (next.units === units) {
+        told?.();
+        return;
+      }
+      units = next.units;
+      drawStrips();
+      follow();
+    }),
   ];
   onResize(
     root,

@@ -7,6 +7,7 @@ import { hasHead, isRolled } from "../../../figures/quantities";
 import { explain, isAbort } from "../../../protocol/failure";
 import { arrayOf, itemAt } from "../../../protocol/required";
 import type { ViewContext } from "../../contract";
+import { vectorStrip } from "./link-vectors";
 
 /** Enough that a sum closes as it is written. */
 const DIGITS = 5;
@@ -75,7 +76,7 @@ export function carriedSum(
     ];
   }
 
-  /** The parts of the output along its own direction: they add up to its length. */
+  /** The pair's vector, and the parts of the output along its own direction: they add up to its length. */
   async function ofLayer(): Promise<HTMLElement[]> {
     const request = {
       kind: "mixing_pair",
@@ -83,9 +84,10 @@ export function carriedSum(
       query: query.token,
       key: key.token,
     } as const;
-    const { data } = await source.slice(request, { signal });
-    const value = (name: string): number => Number(data[name]);
+    const slice = await source.slice(request, { signal });
+    const value = (name: string): number => Number(slice.data[name]);
     return [
+      vectorStrip(element, "this key's vector", arrayOf(slice, "vector").data as Float32Array),
       chain(
         figure("‖Σ A v W_O‖, all heads", value("of_layer")),
         sign("·"),
@@ -108,14 +110,16 @@ export function carriedSum(
     ];
   }
 
-  const made = hasHead(quantity) && head !== "mean" ? ofHead(head) : ofLayer();
-  made.then(
-    (parts) => element.replaceChildren(...parts),
-    (error: unknown) => {
-      if (isAbort(error)) return;
+  /** Where it is not there, why. */
+  const orWhy = (parts: Promise<HTMLElement[]>): Promise<HTMLElement[]> =>
+    parts.catch((error: unknown) => {
+      if (isAbort(error)) return [];
       const { message, hint } = explain(error);
-      element.replaceChildren(said(`N/A: ${message} ${hint}`));
-    },
-  );
+      return [said(`N/A: ${message} ${hint}`)];
+    });
+  const sums = hasHead(quantity) && head !== "mean" ? [ofHead(head), ofLayer()] : [ofLayer()];
+  void Promise.all(sums.map(orWhy)).then((parts) => {
+    if (!signal.aborted) element.replaceChildren(...parts.flat());
+  });
   return element;
 }

@@ -18,6 +18,36 @@ function cells(values: Float32Array, most: number, css: readonly string[]): stri
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
+/** One vector as a strip of its values. `host` is an element of the widget: its theme decides the colors. */
+export function vectorStrip(host: Element, name: string, values: Float32Array): HTMLElement {
+  const most = magnitude(values);
+  return h(
+    "div",
+    { class: "aw-vectors", "data-aw-part": "carried-vector" },
+    ...stripRow(name, values, most, ramp("signed", modeOf(host)).css),
+  );
+}
+
+/** Name, strip, and the ends of its colors. */
+function stripRow(
+  name: string,
+  values: Float32Array,
+  most: number,
+  css: readonly string[],
+): HTMLElement[] {
+  const strip = h("span", {
+    class: "aw-vector",
+    role: "img",
+    "aria-label": `${name}: ${values.length} values between ±${formatNumber(most)}`,
+  });
+  strip.style.background = cells(values, most, css);
+  return [
+    h("span", { class: "aw-muted" }, name),
+    strip,
+    h("span", { class: "aw-number aw-muted", title: "the colors' ends" }, `±${formatNumber(most)}`),
+  ];
+}
+
 /** `host` is an element of the widget: its theme decides the colors. */
 export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): HTMLElement {
   const products = q.map((value, i) => value * itemAt(k, i));
@@ -32,24 +62,9 @@ export function vectorStrips(host: Element, q: Float32Array, k: Float32Array): H
   const strips = h(
     "div",
     { class: "aw-vectors", "data-aw-part": "vectors" },
-    ...rows.flatMap(({ name, values }) => {
-      const most = name === "q × k" ? magnitude(products) : shared;
-      const strip = h("span", {
-        class: "aw-vector",
-        role: "img",
-        "aria-label": `${name}: ${values.length} values between ±${formatNumber(most)}`,
-      });
-      strip.style.background = cells(values, most, css);
-      return [
-        h("span", { class: "aw-muted" }, name),
-        strip,
-        h(
-          "span",
-          { class: "aw-number aw-muted", title: "the colors' ends" },
-          `±${formatNumber(most)}`,
-        ),
-      ];
-    }),
+    ...rows.flatMap(({ name, values }) =>
+      stripRow(name, values, name === "q × k" ? magnitude(products) : shared, css),
+    ),
   );
   strips.addEventListener("pointermove", (event) => {
     const box = strips.querySelector(".aw-vector")?.getBoundingClientRect();

@@ -1,0 +1,82 @@
+// @vitest-environment jsdom
+
+import { describe, expect, it } from "vitest";
+import { unitsOf } from "../src/figures/derive/units";
+import { itemAt } from "../src/protocol/required";
+import { metaOf } from "./runs";
+import { matrixOf, open, quiet, source, stalled, TEXTS, TOKENS } from "./why-view";
+
+describe("links", () => {
+  const WORD_OF = [null, 0, 0, 1, 2, null];
+
+  it("tells the strongest word with its cell of the matrix, which opens", async () => {
+    const { part, state, element } = open();
+    await quiet();
+    const readout = part("why-readout");
+    expect(readout.textContent).toBe(
+      "2 keys: decomposition 3.00 · L1 · H2: are → keys 3.20, unmasked see in the matrix",
+    );
+    element.querySelector<HTMLElement>('[data-method="alti"]')?.click();
+    expect(readout.textContent).toContain("2 keys: ALTI 3.00");
+    part("why-matrix").click();
+    const { view, pair, token, quantity, layer } = state.get();
+    expect({ view, pair, token, quantity, layer }).toEqual({
+      ...{ view: "attention", pair: [3, 2], token: 3, quantity: "alti_rollout", layer: 1 },
+    });
+  });
+
+  it("follows the token that the text points at, another head, and words", async () => {
+    const { part, paint, turn, element } = open();
+    await quiet();
+    const readout = part("why-readout");
+    paint.point(4);
+    expect(readout.textContent).toContain("4 here: decomposition −1.00");
+    expect(element.querySelectorAll("rect.is-pointed")).toHaveLength(
+      element.querySelectorAll('rect[data-token="4"]').length,
+    );
+    turn({ ...matrixOf(TOKENS), head: 0, weights: new Float32Array(36).fill(0.5) });
+    expect(readout.textContent).toContain(
+      "4 here: decomposition −1.00 · L1 · H0: are → here 0.500",
+    );
+    paint.point(null);
+    expect(element.querySelector(".is-pointed")).toBeNull();
+    expect(readout.textContent).toContain("4 here"); // it can be clicked
+    turn(matrixOf(unitsOf(metaOf(TEXTS).tokens, { special: false, tokenWord: WORD_OF })));
+    expect(part("why-sum").textContent).toContain("the keys +2.50");
+    expect(part("why-sum").textContent).toContain("= 2.50");
+    expect(readout.textContent).toContain("1 the keys: decomposition 2.50");
+  });
+
+  it("gives up switching heads off, and offers it again", async () => {
+    const answers = source();
+    const { part, element } = open([], true, (request, options) =>
+      request.kind === "head_effects" ? stalled(options) : answers(request, options),
+    );
+    await quiet();
+    await new Promise((done) => setTimeout(done, 150)); // an answer that comes sooner needs no word
+    part("why-cancel").click();
+    const again = [...element.querySelectorAll("button")].find((one) =>
+      one.textContent?.startsWith("Switch off each head"),
+    );
+    expect(again).toBeDefined();
+  });
+
+  it("plots the gradient's guess of every head; a dot chooses its head", async () => {
+    const { part, state } = open();
+    await quiet();
+    const plot = part("why-guesses");
+    expect(plot.textContent).toContain("ρ = 0.80 over 6 heads");
+    const dots = [...plot.querySelectorAll("circle")];
+    expect(dots).toHaveLength(6);
+    expect(dots[4]?.textContent).toBe("L1 · H1: effect −2.00, guess 1.50");
+    // The largest effect is highest, the largest guess rightmost.
+    const places = dots.map((dot) => [
+      Number(dot.getAttribute("cx")),
+      Number(dot.getAttribute("cy")),
+    ]);
+    const [right, highest] = itemAt(places, 4) as [number, number];
+    expect(places.every(([x, y]) => Number(x) <= right && Number(y) >= highest)).toBe(true);
+    dots[2]?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    expect([state.get().layer, state.get().head]).toEqual([0, 2]);
+  });
+});
