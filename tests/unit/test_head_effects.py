@@ -104,10 +104,10 @@ def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
         for head in range(run.n_heads):
             off = plain(run, [(layer, head)], masked=[3]).logits[0, 3].double()
             expected = float((whole[17] - whole[40]) - (off[17] - off[40]))
-            assert effects.effects[layer, head] == pytest.approx(expected, abs=2e-5, rel=1e-4)
+            assert effects.effects[layer, head] == pytest.approx(expected, abs=1e-5, rel=0)
             p, q = whole.log_softmax(0), off.log_softmax(0)
             divergence = float((p.exp() * (p - q)).sum())
-            assert effects.divergence[layer, head] == pytest.approx(divergence, abs=1e-5, rel=1e-3)
+            assert effects.divergence[layer, head] == pytest.approx(divergence, abs=1e-5, rel=0)
     assert not any("forward" in vars(module) for module in run.run.encoder.model.modules())
 
 
