@@ -6,8 +6,8 @@ there). Three parts, on the embedded model:
 - ``masked``: sentences of film reviews, one word of each masked; its own logit is the target;
 - ``classifier``: a sentiment classifier fitted on the Amazon sentences (linear head, defaults); the logit of the
   likeliest class of its test sentences, against the next one;
-- ``subject``: the agreement pairs of ``training/prompts`` with a second noun before the verb; the right verb form
-  against the wrong one. A method is right where the subject contributes more than the other noun.
+- ``subject``: the minimal pairs of ``training/prompts`` with a second noun before the mask; the right word against the
+  wrong one. A method is right where the subject contributes more than the other noun.
 
 Results go to ``benchmarks/results/faithfulness.json``.
 """
@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from tqdm.auto import tqdm
 
 import attn_widget as aw
 from attn_widget import tasks
+from attn_widget.corpus.statistics import bootstrap
 from attn_widget.influence.agreement import word_scores
 from attn_widget.influence.contributions import pieces_of_words
 from attn_widget.influence.methods import METHODS, Method
@@ -33,7 +35,8 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "faithfulness.json"
 KEPT = ROOT / "build" / "faithfulness"
 WORDS = range(8, 21)  # words of a sentence
-GROUPS = ("across a prepositional phrase", "across a relative clause")
+GROUPS = ("across a prepositional phrase", "across a relative clause", "reflexive")
+PARTS = ("subject", "masked", "classifier")
 
 
 def film_sentences(count: int) -> list[str]:
@@ -68,28 +71,38 @@ def best_class(analysis: aw.Analysis) -> aw.Target:
     return aw.target(label=first, against=second)
 
 
+def tagged_nouns(analysis: aw.Analysis, words: list[list[int]], mask: int) -> tuple[int, ...]:
+    """The first two nouns before the mask, as words; fewer where there are fewer."""
+    tokens = analysis.language.tokens
+    nouns = [
+        k
+        for k, pieces in enumerate(words)
+        if pieces[0] < mask and tokens[pieces[0]].pos in ("NOUN", "PROPN")
+    ]
+    return tuple(nouns[:2])
+
+
 def subject_over_attractor() -> dict[str, Any]:
-    """For each method the share of pairs in which the subject contributes more than the other noun."""
+    """For each method the share of sentences in which the subject contributes more than the other noun."""
     right: dict[str, list[bool]] = {method: [] for method in METHODS}
-    for group in GROUPS:
-        for pair in read_prompts("pairs")[group]:
-            analysis = aw.analyze(pair["text"], progress=False)
-            mask = next(i for i, token in enumerate(analysis.tokens) if token.text == "[MASK]")
-            target = aw.target(position=mask, token=pair["good"], against=pair["bad"])
-            words = list(pieces_of_words(analysis.language.tokens).values())
-            nouns = [
-                k
-                for k, pieces in enumerate(words)
-                if pieces[0] < mask and analysis.language.tokens[pieces[0]].pos in ("NOUN", "PROPN")
-            ]
-            if len(nouns) < 2:
-                continue
-            for method in METHODS:
-                scores = word_scores(analysis.contributions(target, cast("Method", method)))
-                right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
+    pairs = read_prompts("pairs")
+    for pair in tqdm([pair for group in GROUPS for pair in pairs[group]], desc="subject"):
+        analysis = aw.analyze(pair["text"], progress=False)
+        mask = next(i for i, token in enumerate(analysis.tokens) if token.text == "[MASK]")
+        target = aw.target(position=mask, token=pair["good"], against=pair["bad"])
+        words = list(pieces_of_words(analysis.language.tokens).values())
+        nouns = tagged_nouns(analysis, words, mask)
+        if len(nouns) < 2:
+            continue
+        for method in METHODS:
+            scores = word_scores(analysis.contributions(target, cast("Method", method)))
+            right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
+    every = np.array([right[method] for method in METHODS], np.float32).T
+    low, high = bootstrap(every, 0)
     return {
-        "texts": len(right["decomposition"]),
-        "share": {method: float(np.mean(found)) for method, found in right.items()},
+        "texts": len(every),
+        "share": {method: float(every[:, i].mean()) for i, method in enumerate(METHODS)},
+        "interval": {method: [float(low[i]), float(high[i])] for i, method in enumerate(METHODS)},
     }
 
 
@@ -151,14 +164,19 @@ def table(results: dict[str, Any]) -> str:
         gain = f"{found['gain']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
         return [gain, f"{found['better_than_random']:.0%}"]
 
-    share = results.get("subject", {}).get("share", {})
+    def share(method: str) -> str:
+        found = results.get("subject", {})
+        if method not in found.get("share", {}):
+            return ""
+        low, high = found["interval"][method]
+        return f"{found['share'][method]:.0%} ({100 * low:.0f} to {100 * high:.0f})"
+
     rows = [
         "| method | masked word: gain | better | sentiment: gain | better | subject over attractor |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for method in order:
-        subject = f"{share[method]:.0%}" if method in share else ""
-        row = [f"`{method}`", *cells("masked", method), *cells("classifier", method), subject]
+        row = [f"`{method}`", *cells("masked", method), *cells("classifier", method), share(method)]
         rows.append(f"| {' | '.join(row)} |")
     sizes = {part: found["texts"] for part, found in results.items()}
     return "\n".join([*rows, "", f"Texts: {sizes}"])
@@ -168,11 +186,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faithfulness", description=__doc__)
     parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--only-table", action="store_true")
-    parser.add_argument("--part", choices=("subject", "masked", "classifier"), action="append")
+    parser.add_argument("--part", choices=PARTS, action="append")
     options = parser.parse_args()
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if not options.only_table:
-        for part in options.part or ("subject", "masked", "classifier"):
+        for part in options.part or PARTS:
             results[part] = run(part, options.texts)
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")

@@ -1,8 +1,9 @@
 """Mixing quantities, contributions and head effects beside a plain forward pass.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.mixing`` (bert-base shape, random weights).
-What is compared takes turns, so that a busy machine slows all of it alike; compare the ratios. The last
-column is by how much an action raised the most memory that the process had held until then.
+What is compared takes turns, so that a busy machine slows all of it alike; compare the ratios, which stand
+with the quarter and three quarters of them over the rounds. The last column is how much more memory than before the
+process held at most during an action (Linux; elsewhere only what exceeds all that it held before).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,8 +35,8 @@ GOALS = {  # of the ratio to a plain forward pass, at a length
 }
 
 
-def in_turns(actions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each action; round after round, after one round of warming up."""
+def in_turns(actions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, list[float]]:
+    """Milliseconds of each action, round after round, after one round of warming up."""
     times: dict[str, list[float]] = {name: [] for name in actions}
     for turn in range(repeats + 1):
         for name, action in actions.items():
@@ -41,7 +44,7 @@ def in_turns(actions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, f
             action()
             if turn:
                 times[name].append(1000 * (time.perf_counter() - start))
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
 
 
 def drain(layers: Any) -> None:
@@ -50,9 +53,22 @@ def drain(layers: Any) -> None:
         pass
 
 
+def added_memory(action: Callable[[], Any]) -> float:
+    """How much more memory than before the process held at most while ``action`` ran, MB."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew (man 5 proc)
+    before = most_memory()
+    action()
+    return most_memory() - before
+
+
 def most_memory() -> float:
-    """The most that this process has held, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most that this process has held since the peak began anew, MB."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def actions_of(plain: Any, a: aw.Analysis, slow: bool) -> dict[str, Callable[[], Any]]:
@@ -92,17 +108,19 @@ def main() -> None:
         added: dict[str, float] = {}
         with torch.no_grad():
             for name, action in actions.items():
-                before = most_memory()
-                action()
-                added[name] = most_memory() - before
+                action()  # what is loaded once does not count
+                added[name] = added_memory(action)
             ms = in_turns(actions, arguments.repeats)
-        for name, value in ms.items():
+        for name, values in ms.items():
             goal = GOALS.get((name, n))
+            ratios = [one / plain_ms for one, plain_ms in zip(values, ms["plain"], strict=True)]
+            low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
             rows.append(
-                [str(n), name, f"{value:.0f}", f"{value / ms['plain']:.2f}",
-                 "" if goal is None else f"<= {goal}", f"{added[name]:.0f}"]
+                [str(n), name, f"{statistics.median(values):.0f}", f"{middle:.2f}",
+                 f"{low:.2f} to {high:.2f}", "" if goal is None else f"<= {goal}", f"{added[name]:.0f}"]
             )  # fmt: skip
-    print(table(["n", "what", "ms", "/ plain forward", "goal", "new peak, MB"], rows))
+    header = ["n", "what", "ms", "/ plain forward", "quartiles", "goal", "more memory, MB"]
+    print(table(header, rows))
 
 
 if __name__ == "__main__":

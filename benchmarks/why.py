@@ -2,7 +2,8 @@
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.why`` (embedded model, warm). Each wait is of another position:
 its run with the word masked, the decomposition, the answer and the picture are in it. The plain pass of the same
-text, in the same process, is what it is measured against.
+text, in the same process, is what it is measured against. Beside it the effects of all heads, computed anew each time;
+``--effects`` measures these alone, without JupyterLab.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import argparse
 import statistics
 
 import attn_widget as aw
+from attn_widget.influence.bound_target import bind
+from attn_widget.influence.effects import head_effects
 from benchmarks.shapes import median_ms, table, text_of
 from scripts.lab import Lab, chromium, jupyterlab
 
@@ -49,22 +52,59 @@ def waits_ms(lab: Lab, n: int, positions: list[int]) -> list[float]:
     return waits
 
 
+def plain_ms(text: str) -> float:
+    """Median time of a run of ``text``, ms."""
+    return median_ms(lambda: aw.analyze(text, tagger=None, progress=False), 10, warm_up=3)
+
+
+def effects_ms(text: str) -> float:
+    """Median time of the effects of all heads on a word that is masked, ms."""
+    a = aw.analyze(text, tagger=None, progress=False).mask([3])
+    target = aw.target(position=3, token="the", against="a")
+    run = a.run
+    assert run is not None
+    bound = bind(run, target)
+    return median_ms(lambda: head_effects(run, target, bound, "zero"), 7, warm_up=2)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.why", description=__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=[10, 20, 40])
+    parser.add_argument("--effects", action="store_true", help="only the effects of all heads")
     options = parser.parse_args()
     rows: list[list[str]] = []
+    if options.effects:
+        for n in options.lengths:
+            text = text_of(n)
+            plain, effects = plain_ms(text), effects_ms(text)
+            rows.append([str(n), f"{plain:.1f}", f"{effects:.0f}", f"{effects / plain:.1f}"])
+        print(table(["n", "plain pass, ms", "effects of all heads, ms", "ratio"], rows))
+        return
     with jupyterlab() as lab:
         for n in options.lengths:
             text = text_of(n)
-            plain = median_ms(
-                lambda text=text: aw.analyze(text, tagger=None, progress=False), 10, warm_up=3
-            )
+            plain = plain_ms(text)
             first, *waits = waits_ms(lab, n, [2, 3, 4, 5, 6, 7, 2, 4])
-            figures = [first, statistics.median(waits), min(waits), max(waits), plain]
+            figures = [
+                first,
+                statistics.median(waits),
+                min(waits),
+                max(waits),
+                plain,
+                effects_ms(text),
+            ]
             ratio = statistics.median(waits) / plain
             rows.append([str(n), *(f"{one:.0f}" for one in figures), f"{ratio:.1f}"])
-    header = ["n", "first, ms", "median, ms", "least", "most", "plain pass, ms", "ratio"]
+    header = [
+        "n",
+        "first, ms",
+        "median, ms",
+        "least",
+        "most",
+        "plain pass, ms",
+        "all heads, ms",
+        "ratio",
+    ]
     print(table(header, rows))
 
 

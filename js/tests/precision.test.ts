@@ -52,6 +52,13 @@ describe("the errors of a saved page", () => {
     expect(factors.note).toBe(
       "weights to ± 0.0002, scores to ± 0.0005; numbers, also in tables, to one unit of their last digit",
     );
+    const mixing_errors = { alti: 0.00002, alti_rollout: 0.00005, value_zeroing: 0.004 };
+    const about = { code: "qk", levels: null, mean_levels: null, error: 0.0002 } as const;
+    const { note, mixing } = precisionOf({
+      ...{ ...about, score_error: 0.0005, rollout_error: 0.0001, mixing_errors },
+    });
+    expect(note).toContain("scores to ± 0.0005, alti to ± 0.00005, value zeroing to ± 0.004; ");
+    expect(mixing).toBe(mixing_errors);
     expect([0.00021, 0.00095, 0.0039, 0.02].map(roundedUp)).toEqual([
       "0.0003",
       "0.001",

@@ -44,7 +44,7 @@ def test_matrix_heads_and_pair_are_those_of_python(
             *parts, whole = [float(text) for text in values(carried)[6:]]
             assert sum(parts) == pytest.approx(whole, rel=1e-4)
         else:
-            expect(part(page, "carried")).to_contain_text("The sum of this pair needs a kernel")
+            expect(part(page, "carried")).to_contain_text("The sum of this pair is not in this")
 
         choose_quantity(page, "alti")
         expect(part(page, "head-name")).to_have_text("ALTI · L3")

@@ -72,23 +72,6 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     agree(page.locator(".aw-ribbon-token[data-aw-value]"), occlusion, rtol=1e-6)
     assert widget.method == "occlusion"
 
-    # A word that is pointed at is marked in the text; its number leads to a cell of the matrix.
-    strip = page.locator('.aw-why-strip[data-method="decomposition"]')
-    strip.locator('rect[data-token="5"]').hover()
-    expect(page.locator('.aw-ribbon-token[data-token="5"]')).to_have_class(re.compile("aw-pointed"))
-    readout = part(page, "why-readout")
-    agree(readout.locator("[data-aw-value]"), [values[5]], rtol=1e-6)
-    layer, head = int(widget.layer), widget.head
-    weight = widget.analysis.attention(layer, head)[6, 5]
-    shown = readout.locator("[data-aw-weight]").get_attribute("data-aw-weight")
-    assert float(shown or "nan") == pytest.approx(weight, rel=1e-6)
-    page.locator('.aw-ribbon-token[data-token="2"]').hover()
-    expect(strip.locator('rect[data-token="2"]')).to_have_class(re.compile("is-pointed"))
-    readout.get_by_text("see in the matrix").click()
-    expect(part(page, "pair")).to_contain_text("keys")
-    assert (widget.view, list(widget.pair or ())) == ("attention", [6, 2])
-    choose(page, "why")
-
     page.get_by_text("Shade the grid of heads by this").click()
     heads = page.locator(".aw-grid-head[data-aw-value]")
     agree(heads, widget.analysis.head_effects(TARGET).effects, rtol=1e-6)
@@ -131,6 +114,25 @@ def test_a_classifiers_classes_are_explained(page: Page) -> None:
     widget.close()
 
 
+def check_links(page: Page, analysis: aw.Analysis, target: aw.Target) -> None:
+    """A word that is pointed at is marked in text and strips; its number leads to a cell of the matrix."""
+    values = analysis.contributions(target).values
+    strip = page.locator('.aw-why-strip[data-method="decomposition"]')
+    strip.locator(f'rect[data-token="{values.argmin()}"]').hover()  # with a minus on it
+    marked = page.locator(f'.aw-ribbon-token[data-token="{values.argmin()}"]')
+    expect(marked).to_have_class(re.compile("aw-pointed"))
+    readout = part(page, "why-readout")
+    agree(readout.locator("[data-aw-value]"), [values.min()], rtol=1e-6)
+    page.locator('.aw-ribbon-token[data-token="2"]').hover()
+    expect(strip.locator('rect[data-token="2"]')).to_have_class(re.compile("is-pointed"))
+    agree(readout.locator("[data-aw-value]"), [values[2]], rtol=1e-6)
+    readout.get_by_text("see in the matrix").click()
+    expect(part(page, "pair")).to_contain_text("keys")
+    expect(page.locator('[role="tab"][data-view="attention"]')).to_have_attribute(
+        "aria-selected", "true"
+    )
+
+
 def test_a_saved_page_explains_without_a_kernel(browser: Browser, tmp_path: Path) -> None:
     widget = aw.show(TEXT, view="why", target=TARGET, progress=False)
     other = aw.target(position=6, token="are")
@@ -141,6 +143,7 @@ def test_a_saved_page_explains_without_a_kernel(browser: Browser, tmp_path: Path
         one.page.locator(".aw-why-chip", has_text=re.compile("^are$")).click()
         expect(part(one.page, "why").locator("h3")).to_have_text("Why are?")
         agree(part(one.page, "why-value"), [widget.analysis.contributions(other).value], rtol=1e-6)
+        check_links(one.page, widget.analysis, other)
         assert one.asked == [] and one.errors == []
     widget.close()
 

@@ -50,8 +50,17 @@ export function precisionOf({
     note:
       `weights to ± ${roundedUp(error)}` +
       (code === "qk" && score_error !== null ? `, scores to ± ${roundedUp(score_error)}` : "") +
+      carried(mixing_errors) +
       "; numbers, also in tables, to one unit of their last digit",
   };
+}
+
+/** Each mixing quantity with the larger one of its own error and its rollout's. */
+function carried(errors: Readonly<Record<string, number>>): string {
+  const kinds = Object.keys(errors).filter((key) => !key.endsWith("_rollout"));
+  const most = (kind: string): number =>
+    Math.max(errors[kind] ?? 0, errors[`${kind}_rollout`] ?? 0);
+  return kinds.map((kind) => `, ${kind.replace("_", " ")} to ± ${roundedUp(most(kind))}`).join("");
 }
 
 /** One digit, up to the next: the bound as it is written holds. `0.0002`, not `2×10⁻⁴`. */

@@ -34,7 +34,7 @@ export interface Trust {
   readonly rho: NdArray | null;
 }
 
-/** Of every head, layer by layer. */
+/** Effects of all heads on the target, layer by layer. */
 export interface Effects {
   /** Logits that go when the head is switched off. */
   readonly effects: Float32Array;
