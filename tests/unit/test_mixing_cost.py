@@ -34,7 +34,8 @@ def test_norms_mixing_and_alti_need_no_hook_and_no_second_pass(
 
     for hook in HOOKS:
         monkeypatch.setattr(torch.nn.Module, hook, refuse)
-    for module in {encoder.network, encoder.network.base_model, *layer_modules(encoder.family, encoder.model)}:  # fmt: skip
+    layers = layer_modules(encoder.family, encoder.network) or []
+    for module in {encoder.network, encoder.network.base_model, *layers}:
         monkeypatch.setattr(module, "forward", refuse.__get__(module))
     for layer in range(a.n_layers):
         for kind in ("norms", "mixing", "alti"):
