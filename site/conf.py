@@ -52,13 +52,14 @@ numpydoc_validation_checks = {
     "GL01", "GL03", "GL05", "GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "RT02", "YD01", "SS01", "SS02", "SS04",
 }  # fmt: skip
 
-# A dataclass describes its fields as attributes; errors all take a message and a hint; show() gathers keywords.
-numpydoc_validation_overrides = {"PR01": [r"Attributes\n\s*-{5,}"]}
-numpydoc_validation_exclude = [
+# A dataclass describes its fields as attributes; mixing's
+# relatives share its parameters; errors all take a message and a hint; show() gathers keywords.
+numpydoc_validation_overrides = {"PR01": [r"Attributes\n\s*-{5,}", r"As in `mixing`"]}
+numpydoc_validation_exclude = {
     r"\.errors\.",
     r"attn_widget\.(show|Analysis|Encoder)$",
     r"FittedClassifier$",
-]
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "attn_widget"

@@ -72,6 +72,12 @@ class AttentionFigures(AnalysisBase):
 
         ``-inf`` where the mask forbids.
 
+        Parameters
+        ----------
+        layer, head : int
+        rows, cols : slice, optional
+            Queries and keys; by default all.
+
         Raises
         ------
         NotAvailableError
@@ -82,15 +88,30 @@ class AttentionFigures(AnalysisBase):
         return self.trace.scores(layer, head, *self._area(rows, cols))
 
     def queries(self, layer: int, head: int) -> Float32:
-        """Queries of one head, float32 [n, head_dim]."""
+        """Queries of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
         return self.trace.queries(layer, head)
 
     def keys(self, layer: int, head: int) -> Float32:
-        """Keys of one head, float32 [n, head_dim]."""
+        """Keys of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
         return self.trace.keys(layer, head)
 
     def values(self, layer: int, head: int) -> Float32:
-        """Values of one head, float32 [n, head_dim]."""
+        """Values of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
         return self.trace.values(layer, head)
 
     # Figures of every head
@@ -140,7 +161,12 @@ class AttentionFigures(AnalysisBase):
         return self._once("patterns", find)
 
     def roles(self, seed: int = 0) -> Roles:
-        """Heads clustered by their specialization on this text; see `head_roles`.
+        """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
+
+        Parameters
+        ----------
+        seed : int
+            The same seed gives the same roles.
 
         Raises
         ------
@@ -217,12 +243,39 @@ class AttentionFigures(AnalysisBase):
         """Attention rollout after a layer (the last one by default), float32 [n, n].
 
         Row ``i``: how much of position ``i`` comes from each input token (Abnar & Zuidema 2020).
+
+        Parameters
+        ----------
+        layer : int, optional
+            0 to L - 1.
         """
         steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
         return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
 
     def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
-        """Maximum flow from a token of the last layer to input tokens; see `attention_flow`."""
+        """Maximum flow from a token of the last layer to tokens of the input, each alone, 0 to 1.
+
+        Through the layers' mean heads and residuals (Abnar & Zuidema 2020). Flows to different tokens share
+        edges, so they do not sum to 1.
+
+        Parameters
+        ----------
+        token : int
+            Position in the last layer.
+        keys : sequence of int, optional
+            Input tokens; by default all n.
+
+        Returns
+        -------
+        float32 [n] or [len(keys)]
+
+        Raises
+        ------
+        InputError
+            A position out of range, or a text that is too long (about 500 tokens in 12 layers).
+        InputTypeError
+            ``keys`` is no list of positions.
+        """
         token = index_in(token, self.n_tokens, "token")
         keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
         key = ("flow", token, None if keys is None else tuple(keys))

@@ -75,7 +75,12 @@ class ModelFigures(AnalysisBase):
             return found
 
     def ffn(self, layer: int) -> Float32:
-        """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size]."""
+        """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size].
+
+        Parameters
+        ----------
+        layer : int
+        """
         return self.inside(layer).ffn_activation
 
     @property
@@ -108,7 +113,26 @@ class ModelFigures(AnalysisBase):
         rows: slice | None = None,
         progress: Progress | None = None,
     ) -> Predictions:
-        """Predictions of the masked-LM head at every position, or at ``rows``; see `Run.predictions`."""
+        """The masked-LM head's best ``top_k`` tokens for every position.
+
+        Parameters
+        ----------
+        top_k : int
+            1 to the size of the vocabulary.
+        mode : {"as_is", "masked"}
+            ``"masked"`` replaces each position by the mask token in turn, a pass each.
+        rows : slice, optional
+            These positions alone.
+        progress : callable, optional
+            Called with ``(done, positions)`` after each batch; an exception that it raises cancels the work.
+
+        Raises
+        ------
+        NotAvailableError
+            The checkpoint has no masked-LM head, or (``"masked"``) its tokenizer no mask token.
+        InputError, InputTypeError
+            An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
+        """
         run = self._require_model("predictions", of_tokens=True)
         return run.predictions(top_k, mode, rows=rows, progress=progress)
 
@@ -119,7 +143,23 @@ class ModelFigures(AnalysisBase):
         mode: Mode = "as_is",
         top_k: int = 20,
     ) -> Softmax:
-        """The softmax over the vocabulary at one position, opened up; see `Run.softmax`."""
+        """The softmax over the vocabulary at one position, opened up: logits, exponentials and their sum.
+
+        Parameters
+        ----------
+        position : int
+        token_ids : sequence of int, optional
+            Entries of the vocabulary to list; by default the best ``top_k``.
+        mode, top_k
+            As in `predictions`.
+
+        Raises
+        ------
+        NotAvailableError
+            As in `predictions`.
+        InputError, InputTypeError
+            An unknown mode; a position, an id or ``top_k`` out of range.
+        """
         run = self._require_model("predictions", of_tokens=True)
         return run.softmax(position, token_ids, mode, top_k)
 

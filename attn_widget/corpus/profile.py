@@ -293,6 +293,10 @@ class Profile:
     def save(self, path: str | Path) -> None:
         """Write the profile as Parquet: one row a text, its figures as lists of ``L * H``.
 
+        Parameters
+        ----------
+        path : str or path
+
         Raises
         ------
         InputTypeError
@@ -308,6 +312,10 @@ class Profile:
     @classmethod
     def load(cls, path: str | Path) -> Profile:
         """Read a profile that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
 
         Raises
         ------

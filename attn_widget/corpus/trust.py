@@ -124,14 +124,18 @@ def faithfulness(
 
     Parameters
     ----------
-    texts, target, model, tagger, progress, resume
+    texts, target
         As in `agreement`.
     methods : sequence of str, optional
         By default all ten. See `Analysis.contributions`.
     n_random : int
         Random orders of each text, 2 to 1000.
+    model
+        As in `agreement`.
     seed : int
         Of the random orders and of the bootstrap.
+    tagger, progress, resume
+        As in `agreement`.
 
     Returns
     -------

@@ -275,6 +275,10 @@ class Encoder(NotPickled):
     def token_texts(self, ids: Sequence[int]) -> list[str]:
         """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.
 
+        Parameters
+        ----------
+        ids : sequence of int
+
         Raises
         ------
         InputTypeError, InputError

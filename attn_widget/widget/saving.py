@@ -117,6 +117,7 @@ def as_html(widget: Exports, *, height: int = 900, title: str | None = None) -> 
 
     Parameters
     ----------
+    widget : AttentionWidget or ProfileWidget
     height : int
         Of the frame, px.
     title : str, optional

@@ -31,6 +31,9 @@ def write_posters() -> None:
         (theme, name): f"playground-{theme}-{name}.png" for theme in POSTERS for name in WIDTHS
     }
     if not all((folder / name).exists() for name in names.values()):
+        for other in KEPT.glob("posters-*"):
+            if other != folder:
+                shutil.rmtree(other)
         with chromium() as browser:
             for (theme, name), file in names.items():
                 take(browser, theme, WIDTHS[name], folder / file)

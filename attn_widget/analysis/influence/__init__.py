@@ -100,10 +100,10 @@ class InfluenceFigures(AttentionFigures):
 
         Parameters
         ----------
-        kind, progress
-            As in `mixing`.
+        kind : {"norms", "mixing", "alti", "value_zeroing"}
         per_head : bool
             For ``norms`` only.
+        progress : callable, optional
 
         Raises
         ------

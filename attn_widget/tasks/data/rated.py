@@ -207,9 +207,14 @@ def load_amazon(
 def load_films(
     *, classes: int = 5, seed: int = 0, cache: str | os.PathLike[str] | None = None
 ) -> Dataset:
-    """Snippets of film reviews, with stars; parameters and errors as `load_amazon`.
+    """Snippets of film reviews, with stars; errors as in `load_amazon`.
 
     The file does not say which review a snippet is from: each is a review of its own here.
+
+    Parameters
+    ----------
+    classes, seed, cache
+        As in `load_amazon`.
 
     References
     ----------
@@ -221,9 +226,14 @@ def load_films(
 def load_tweets(
     *, classes: int = 5, seed: int = 0, cache: str | os.PathLike[str] | None = None
 ) -> Dataset:
-    """Tweets, with stars; parameters and errors as `load_amazon`.
+    """Tweets, with stars; errors as in `load_amazon`.
 
     The 200 made-up variants of 30 tweets (capitals, ``!!``, "very") stay in the split of their tweet.
+
+    Parameters
+    ----------
+    classes, seed, cache
+        As in `load_amazon`.
 
     References
     ----------
@@ -235,9 +245,14 @@ def load_tweets(
 def load_editorials(
     *, classes: int = 5, seed: int = 0, cache: str | os.PathLike[str] | None = None
 ) -> Dataset:
-    """Sentences of 498 newspaper editorials, with stars; parameters and errors as `load_amazon`.
+    """Sentences of 498 newspaper editorials, with stars; errors as in `load_amazon`.
 
     80 sentences have five stars: with five classes as many of each stay, 400 in all.
+
+    Parameters
+    ----------
+    classes, seed, cache
+        As in `load_amazon`.
 
     References
     ----------

@@ -82,6 +82,10 @@ class LexiconBaseline:
     def fit(self, train: Split) -> LexiconBaseline:
         """Fit on the texts and labels of a training split.
 
+        Parameters
+        ----------
+        train : Split
+
         Raises
         ------
         InputError
@@ -108,6 +112,10 @@ class LexiconBaseline:
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities of the classes.
+
+        Parameters
+        ----------
+        texts : sequence of str, length n
 
         Returns
         -------
