@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attn_widget.widget.profile import ProfileWidget
 
 WIDGET_TRAITS = (*NAMES, "saved")
-RUN_OPTIONS = ("model", "tagger", "truncation", "masked", "beside", "progress")
+RUN_OPTIONS = ("model", "tagger", "truncation", "windows", "masked", "beside", "progress")
 
 
 @overload
@@ -49,7 +49,7 @@ def show(
         As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
         metric, theme, height, chrome); or what `compare` returned, alone: both runs and their
         difference, as a page in the cell that asks no kernel.
-    text_pair, model, tagger, truncation, masked, beside, progress
+    text_pair, model, tagger, truncation, windows, masked, beside, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
     scale, height, chrome, saved
@@ -118,7 +118,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
     assert analysis.run is not None  # analyze() gave it
     encoder = analysis.run.encoder
     usual = options.get("truncation", False)
-    tagger = options.get("tagger", "auto")
+    tagger, windows = options.get("tagger", "auto"), options.get("windows", False)
 
     def run_another(
         text: str,
@@ -128,7 +128,11 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
         progress: Progress | None = None,
     ) -> Analysis:
         cut = usual if truncation is None else truncation
-        return run_text(encoder, text, text_pair, truncation=cut, tagger=tagger, progress=progress)
+        # A pair, or a text that is to be cut, is read at once.
+        read = False if cut or text_pair is not None else windows
+        return run_text(
+            encoder, text, text_pair, truncation=cut, windows=read, tagger=tagger, progress=progress
+        )
 
     return run_another
 

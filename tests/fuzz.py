@@ -392,6 +392,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "revision": one_of(None, "main"),
     "tagger": one_of(None),
     "truncation": one_of(True, False),
+    "windows": one_of(True, False, (16, 4)),
     "masked": one_of((), [1]),
     "beside": one_of((), None),
     "progress": one_of(False),

@@ -177,9 +177,6 @@ class Analysis(TrustFigures, ModelFigures):
         >>> b.heads_off, b.ablate([]) is a
         (((2, 1),), True)
         """
-        from attn_widget.trace.capture import capture
-        from attn_widget.trace.run import Run
-
         run = self._require_model(
             "another run", where="Heads are switched off in the model's own run"
         )
@@ -189,7 +186,7 @@ class Analysis(TrustFigures, ModelFigures):
             return intact
         if (encoder.heads_off, ablation) == (self.heads_off, run.encoder.ablation):
             return self
-        trace = capture(encoder, run.encoding, progress=progress)
+        again = run.with_encoder(encoder, progress=progress)
         origin = Origin(
             unmasked=None
             if self._unmasked is None
@@ -198,8 +195,7 @@ class Analysis(TrustFigures, ModelFigures):
             find_language=lambda: intact.language,
             beside=self.beside,
         )
-        again = Run(encoder, run.encoding, trace)
-        return Analysis(trace, run=again, tagger=self._tagger, origin=origin)
+        return Analysis(again.trace, run=again, tagger=self._tagger, origin=origin)
 
     def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""

@@ -249,6 +249,7 @@ class AttentionFigures(AnalysisBase):
         layer : int, optional
             0 to L - 1.
         """
+        self.trace.check_one_pass("Rollout")
         steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
         return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
 
@@ -276,6 +277,7 @@ class AttentionFigures(AnalysisBase):
         InputTypeError
             ``keys`` is no list of positions.
         """
+        self.trace.check_one_pass("Attention flow")
         token = index_in(token, self.n_tokens, "token")
         keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
         key = ("flow", token, None if keys is None else tuple(keys))

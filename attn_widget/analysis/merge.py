@@ -165,6 +165,8 @@ class MergedTrace(Trace):
         super().__init__(tokens, trace.n_layers, trace.n_heads, trace.head_dim)
         self._trace = trace
         self._groups = groups
+        if trace.windows is not None:
+            self.windows = trace.windows.picked(groups.first)
         self._renormalize = renormalize
         self._single = groups.starts.size == trace.n_tokens
         self.has_qkv = self._single and trace.has_qkv

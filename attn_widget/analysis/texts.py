@@ -24,6 +24,7 @@ def analyze(
     model: Any = None,
     tagger: Any = "auto",
     truncation: bool = False,
+    windows: bool | tuple[int, int] = False,
     masked: Iterable[int] = (),
     beside: Iterable[str | tuple[str, str]] | None = (),
     progress: bool = True,
@@ -43,6 +44,11 @@ def analyze(
         Who tags parts of speech and entities; asked only when a figure needs it.
     truncation : bool
         Cut a text that is longer than the model allows instead of raising.
+    windows : bool or (int, int)
+        Read a text of any length in overlapping windows; True: as long as the model allows, neighbors sharing a
+        quarter; or size and overlap in tokens. A row of attention, a hidden state and a prediction are those of the
+        window in which the token is most central; keys of no common window are N/A, as is what joins
+        windows (rollout, flow, contributions).
     masked : iterable of int
         Tokens that the model reads as the mask token; see `Analysis.mask`.
     beside : iterable of str or (str, str), optional
@@ -58,7 +64,8 @@ def analyze(
     Raises
     ------
     InputError, InputTypeError
-        The text is empty, not a str, or holds lone surrogates; ``truncation`` is no bool.
+        The text is empty, not a str, or holds lone surrogates; ``truncation`` is no bool; windows that the
+        model cannot read, or windows of a pair of texts.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError
@@ -83,7 +90,9 @@ def analyze(
             f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
             "Leave beside out, or load a checkpoint for sequence classification.",
         )
-    analysis = run_text(encoder, text, text_pair, truncation=truncation, tagger=tagger)
+    analysis = run_text(
+        encoder, text, text_pair, truncation=truncation, windows=windows, tagger=tagger
+    )
     if others:
         from attn_widget.analysis.base import with_beside
         from attn_widget.analysis.beside import comparison_text_of
@@ -128,16 +137,30 @@ def run_text(
     text_pair: str | None,
     *,
     truncation: bool,
+    windows: bool | tuple[int, int] = False,
     tagger: Any,
     progress: Progress | None = None,
 ) -> Analysis:
-    """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, n_layers)``."""
+    """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
     from attn_widget.analysis import Analysis
     from attn_widget.trace.capture import capture
     from attn_widget.trace.run import Run
+    from attn_widget.trace.windows.plan import check_windows
 
+    span = check_windows(windows, encoder.max_length)
+    if span is not None and (text_pair is not None or truncation):
+        what = "a pair of texts" if text_pair is not None else "a text that is to be cut"
+        raise InputError(f"Windows of {what} are not read.", "Give one text, and windows= alone.")
     with activity.busy():
-        encoding = encoder.encode(text, text_pair, truncation=truncation)
-        tell("Running the model")
-        trace = capture(encoder, encoding, progress=progress)
-    return Analysis(trace, run=Run(encoder, encoding, trace), tagger=tagger)
+        if span is None:
+            encoding = encoder.encode(text, text_pair, truncation=truncation)
+            tell("Running the model")
+            run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
+        else:
+            from attn_widget.model.tokenizing import encode
+            from attn_widget.trace.windows.run import run_in_windows
+
+            encoding = encode(encoder, text, None, truncation=False, any_length=True)
+            tell("Running the model")
+            run = run_in_windows(encoder, encoding, *span, progress=progress)
+    return Analysis(run.trace, run=run, tagger=tagger)

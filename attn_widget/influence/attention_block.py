@@ -54,6 +54,7 @@ def attention_block(run: Run, layer: int) -> AttentionBlock:
 def projected(run: Run, layer: int) -> tuple[Float32, Float32, Float32]:
     """Weights [H, n, n], values [H, n, head_dim] and output projection [H, head_dim, d] of a layer."""
     trace = run.trace
+    trace.check_one_pass("What attention carries")
     module = layer_of(run, layer)
     if not trace.has_qkv:
         raise NotAvailableError(f"No values of {run.encoder.name} are known, so no norm of them.")

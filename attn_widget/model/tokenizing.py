@@ -57,22 +57,25 @@ def check_text(value: object, name: str) -> str:
     return check_characters(value, name)
 
 
-def encode(encoder: Reads, text: str, text_pair: str | None, *, truncation: bool) -> Encoding:
+def encode(
+    encoder: Reads, text: str, text_pair: str | None, *, truncation: bool, any_length: bool = False
+) -> Encoding:
     """See `Encoder.encode`."""
     check_text(text, "text")
     if text_pair is not None:
         check_text(text_pair, "text_pair")
     check_flag(truncation, "truncation")
+    check_flag(any_length, "any_length")
     limit = encoder.max_length
     with encoder.lock:
         batch = _tokenize(encoder, text, text_pair, None)
         length = len(batch["input_ids"][0])
         truncated = None
-        if length > limit:
+        if length > limit and not any_length:
             if not truncation:
                 raise TooLongError(
                     f"The text has {length:,} tokens; {encoder.name} reads at most {limit:,}.",
-                    "Shorten it, or pass truncation=True to read only its beginning.",
+                    "Shorten it, or pass truncation=True to read its beginning, windows=True to read it in parts.",
                 )
             batch = _tokenize(encoder, text, text_pair, limit)
             truncated = {"limit": limit, "length": length}

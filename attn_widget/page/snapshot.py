@@ -211,7 +211,7 @@ def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) ->
     """The target of the selection; without one what the text proposes, but for the output of a cell."""
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
-    return [] if light else proposals(analysis)[:1]
+    return [] if light or analysis.trace.windows is not None else proposals(analysis)[:1]
 
 
 def opens_on(
@@ -255,7 +255,8 @@ def error_of_rollout(
     reach = 0
     while reach < len(layers) and layers[reach] == reach:
         reach += 1
-    steps = rollout(means[:reach]) if reach else []
+    # Windows that were read apart have none.
+    steps = rollout(means[:reach]) if reach and analysis.trace.windows is None else []
     errors = [
         float(np.abs(step - analysis.rollout(layer)).max()) for layer, step in enumerate(steps)
     ]

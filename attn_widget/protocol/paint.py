@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
     from attn_widget.protocol.selection import Selection
     from attn_widget.trace.forward import Progress
+    from attn_widget.trace.windows.plan import Windows
 
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
 TOP_K = 5
@@ -98,6 +99,8 @@ def first_paint(
     }
     if computed is not None:
         meta["computed"] = computed
+    if trace.windows is not None:
+        meta["windows"] = describe_windows(trace.windows)
     return pack(meta, arrays)
 
 
@@ -159,10 +162,20 @@ def describe_model(analysis: Analysis) -> dict[str, Any]:
         "has": {
             "mlm": encoder is not None and encoder.has_mlm,
             "nsp": encoder is not None and encoder.has_nsp,
-            "classifier": encoder is not None and encoder.classifier is not None,
+            "classifier": encoder is not None and trace.classifier_logits is not None,
             "scores": trace.has_scores,
             "qkv": trace.has_qkv,
         },
+    }
+
+
+def describe_windows(windows: Windows) -> dict[str, Any]:
+    """The ``windows`` entry of the pack's meta."""
+    return {
+        "size": windows.size,
+        "overlap": windows.overlap,
+        "spans": [[*span] for span in windows.spans],
+        "of": windows.of.tolist(),
     }
 
 

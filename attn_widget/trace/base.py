@@ -15,6 +15,7 @@ from attn_widget.errors import NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
+    from attn_widget.trace.windows.plan import Windows
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -68,6 +69,8 @@ class Trace(ABC):
 
     has_scores: bool
     has_qkv: bool
+    windows: Windows | None = None
+    """Windows that the text was read in; None for one pass over all of it."""
 
     def __init__(
         self,
@@ -255,6 +258,19 @@ class Trace(ABC):
 
     def _head(self, head: Any) -> int:
         return index_in(head, self.n_heads, "head")
+
+    def check_one_pass(self, what: str) -> None:
+        """Refuse ``what``, which joins what a text's windows have apart.
+
+        Raises
+        ------
+        NotAvailableError
+        """
+        if self.windows is not None:
+            raise NotAvailableError(
+                f"{what} would join {len(self.windows.spans)} windows that the model has read apart.",
+                "Analyze a part of the text that the model reads at once.",
+            )
 
     def _no_mean(self, head: Any) -> int:
         if is_mean(head):

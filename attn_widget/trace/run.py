@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.layer_activations import LayerParts
 
+AS_IS_AT_ONCE = 1024  # positions whose logits are computed together: 200 MB of 50,000 entries
 ROWS_AT_ONCE = 64  # of logits in float64: 16 MB of 30,000 entries
 MASKED_TOKENS_AT_ONCE = 4096  # tokens of one batch of masked copies: a few hundred MB at 768 wide
 KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no second pass
@@ -77,6 +78,12 @@ class Run:
 
         encoding = mask(self.encoder, self.encoding, tokens)
         return Run(self.encoder, encoding, capture(self.encoder, encoding, progress=progress))
+
+    def with_encoder(self, encoder: Encoder, *, progress: Progress | None = None) -> Run:
+        """The same text run by another state of the model, with heads switched off, say."""
+        from attn_widget.trace.capture import capture
+
+        return Run(encoder, self.encoding, capture(encoder, self.encoding, progress=progress))
 
     def predictions(
         self,
@@ -125,8 +132,7 @@ class Run:
             if len(wanted) == n and (mode, top_k) in self._predictions:
                 return self._predictions[mode, top_k]
             if mode == "as_is":
-                ids = np.asarray(self.encoding.text_ids)[rows or slice(None)]
-                arrays = summarize(self.trace.logits_tensor(rows or slice(None)), ids, top_k)
+                arrays = self._as_is(wanted, top_k, progress)
             else:
                 arrays = self._masked(wanted, top_k, progress)
             tokens = [self.encoder.token_texts(row) for row in arrays["ids"].tolist()]
@@ -286,6 +292,19 @@ class Run:
             raise NotAvailableError(
                 f"The tokenizer of {self.encoder.name} has no mask token.", "Use mode='as_is'."
             )
+
+    def _as_is(
+        self, wanted: range, top_k: int, progress: Progress | None
+    ) -> dict[str, NDArray[Any]]:
+        """`summarize` over positions, some at a time: the logits of a long text are gigabytes."""
+        ids = np.asarray(self.encoding.text_ids)
+        parts: list[dict[str, NDArray[Any]]] = []
+        for batch in chunks([*wanted], AS_IS_AT_ONCE):
+            rows = slice(batch[0], batch[-1] + 1) if wanted.step == 1 else batch
+            parts.append(summarize(self.trace.logits_tensor(rows), ids[batch], top_k))
+            if progress is not None and len(wanted) > AS_IS_AT_ONCE:
+                progress(sum(len(part["logit_max"]) for part in parts), len(wanted))
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _masked(
         self, wanted: range, top_k: int, progress: Progress | None

@@ -108,7 +108,11 @@ const shownBy = async ({ stage }: Run): Promise<Matrix> => {
   return stage.matrix.get()!;
 };
 const text = (node: Element): string => (node.textContent ?? "").replaceAll("−", "-");
-const FACTS = { id: (token: number) => 10 + token, tags: () => "NOUN" };
+const FACTS = {
+  id: (token: number) => 10 + token,
+  tags: () => "NOUN",
+  window: (): string | null => null,
+};
 
 function matrixOf(weights: Float32Array, change: Partial<Matrix> = {}): Matrix {
   const units = unitsOf(metaOf(TOKENS).tokens, { special: true });

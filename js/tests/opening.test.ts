@@ -8,6 +8,8 @@ import { createState } from "../src/state/state";
 import { sentenceOf, writeSentence } from "../src/views/attention/sentence";
 import { metaOf } from "./runs";
 
+const NO_FACTS = { id: () => 0, tags: () => null, window: () => null };
+
 const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
 const WEIGHTS = [
   [0.6, 0.1, 0.1, 0.1, 0.1],
@@ -104,7 +106,7 @@ describe("the ramp of words", () => {
 describe("the sentence", () => {
   const write = (matrix: Matrix, focus: number, labels: readonly string[] = TOKENS): string => {
     const line = document.createElement("p");
-    writeSentence(line, matrix, focus, labels);
+    writeSentence(line, matrix, focus, labels, NO_FACTS);
     return line.hidden ? "hidden" : line.textContent!;
   };
 
@@ -149,8 +151,22 @@ describe("the sentence", () => {
   test("keeps hostile tokens text", async () => {
     const line = document.createElement("p");
     const labels = ["[CLS]", "<img src=x onerror=alert(1)>", "<script>", "&amp;", "[SEP]"];
-    writeSentence(line, await matrixOf(WEIGHTS), 2, labels);
+    writeSentence(line, await matrixOf(WEIGHTS), 2, labels, NO_FACTS);
     expect(line.textContent).toContain("<script> attends to &amp; 0.300");
     expect(line.querySelector("img, script")).toBeNull();
   });
+});
+
+test("names the window that a row of a long text was read in", async () => {
+  const line = document.createElement("p");
+  const facts = { ...NO_FACTS, window: (token: number) => `window ${token + 1} of 9` };
+  const matrix = await matrixOf(WEIGHTS);
+  writeSentence(
+    line,
+    matrix,
+    2,
+    matrix.units.map(({ text }) => text),
+    facts,
+  );
+  expect(line.textContent).toContain(", window 3 of 9: ");
 });

@@ -341,6 +341,7 @@ class InfluenceFigures(AttentionFigures):
         from attn_widget.influence.bound_target import bind
         from attn_widget.influence.targets import check_target
 
+        self.trace.check_one_pass("A contribution")
         run = self._require_model("contributions", of_tokens=True)
         bound = bind(run, check_target(target))
         position = target.position

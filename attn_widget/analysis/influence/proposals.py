@@ -32,6 +32,7 @@ def proposals(analysis: Analysis) -> list[Target]:
     run = analysis.run
     if run is None:
         return []
+    analysis.trace.check_one_pass("A contribution")
     found: list[Target | None] = []
     if run.encoder.classifier == "sequence":
         found += _classes(analysis)

@@ -38,7 +38,7 @@ import { focus } from "./focus";
 import { headGrid } from "./head-grid/head-grid";
 import { keepHostKeysAway } from "./host-keys";
 import { keyList, listenForKeys } from "./keys";
-import { createMessages } from "./messages";
+import { createMessages, lengthNote } from "./messages";
 import { profileHead } from "./profile-head";
 import { createProgress } from "./progress";
 import { createPaint } from "./ribbon/paint";
@@ -277,18 +277,16 @@ export function createFrame(state: State): Frame {
     saved.hidden = precision === undefined;
     saved.textContent =
       precision === undefined ? "" : `Saved page: ${precision.note}; needs no kernel.`;
-    const { truncated, unknown = null } = meta;
+    const { unknown = null } = meta;
     parts.unknown.hidden = unknown === null;
     if (unknown !== null) {
       parts.unknown.textContent =
         `Most of this text is unknown to the model: ${unknown.count} of ${unknown.tokens} tokens are read as ` +
         `${unknown.text}, all alike. What stands below says little of these words.`;
     }
-    parts.truncated.hidden = truncated === null;
-    parts.truncated.textContent =
-      truncated === null
-        ? ""
-        : `Cut: the model reads ${truncated.limit} tokens, the text has ${truncated.length}.`;
+    const cut = lengthNote(meta);
+    parts.truncated.hidden = cut === "";
+    parts.truncated.textContent = cut;
     stopRun = () => {
       run.abort();
       clearTimeout(hold);

@@ -2,6 +2,7 @@
 
 import { h } from "../draw/dom";
 import type { SliceFailure } from "../protocol/failure";
+import type { Meta } from "../protocol/types";
 
 export interface Messages {
   readonly element: HTMLElement;
@@ -56,4 +57,15 @@ export function createMessages(): Messages {
       closed.hidden = !is;
     },
   };
+}
+
+/** The part of a long text that is shown, or how it was read; empty for others. */
+export function lengthNote({ truncated, windows }: Meta): string {
+  if (truncated !== null)
+    return `Cut: the model reads ${truncated.limit} tokens, the text has ${truncated.length}.`;
+  if (windows === undefined) return "";
+  return (
+    `Read in ${windows.spans.length} windows of ${windows.size} tokens that share ${windows.overlap}. A row is from the ` +
+    "window in which its token is most central; hatched keys lie outside of it, and have no weight."
+  );
 }

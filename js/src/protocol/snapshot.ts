@@ -177,6 +177,8 @@ export class SnapshotSource implements Source {
         return rowsOf(await this.#mixing(request), request, n);
       case "rollout":
       case "mixing_rollout": {
+        if (this.meta.windows !== undefined)
+          throw new SliceFailure("Rollout would join windows that the model has read apart.");
         const quantity = request.kind === "rollout" ? null : request.quantity;
         const rolled = await this.#rollout(request.layer, quantity);
         const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);

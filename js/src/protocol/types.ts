@@ -91,6 +91,13 @@ export interface Meta {
     /** Mode that the view opens with, as far as its cost decides. */
     readonly opens?: "as_is" | "masked";
   } | null;
+  /** Overlapping windows that a long text was read in: their places, and that of each token's row. */
+  readonly windows?: {
+    readonly size: number;
+    readonly overlap: number;
+    readonly spans: readonly (readonly [number, number])[];
+    readonly of: readonly number[];
+  };
   readonly selected: { readonly layer: number; readonly head: HeadIndex } | null;
   /** Layers whose figures are in the pack of a long text; those of the others come by the slice `heads`. */
   readonly computed?: readonly number[];

@@ -8,13 +8,7 @@ import type { Link } from "../../figures/pairs";
 import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
 import { laterParts } from "../contract";
-
-/** Tags of a token; null when unknown. */
-export interface TokenFacts {
-  id(token: number): number;
-  /** `NOUN, entity PERSON`. */
-  tags(token: number): string | null;
-}
+import type { TokenFacts } from "./facts";
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */
 const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
@@ -52,7 +46,9 @@ function end(
     pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
     // Tokens from outside have no ids.
     ...(pieces > 1 || facts.id(unit.token) < 0 ? [] : [`id ${facts.id(unit.token)}`]),
-    ...[facts.tags(unit.token)].filter((tags) => tags !== null),
+    ...[facts.tags(unit.token), role === "query" ? facts.window(unit.token) : null].filter(
+      (said) => said !== null,
+    ),
   ];
   return h(
     "div",
@@ -82,6 +78,11 @@ function ends(
 const isImpossible = ({ allowed, size }: Matrix, row: number, column: number): boolean =>
   allowed !== null && allowed[row * size + column] === 0;
 
+const impossible = (query: number, facts: TokenFacts): string =>
+  facts.window(query) === null
+    ? "masked: this query cannot see this key"
+    : `N/A: this key is outside of the query’s ${facts.window(query)}`;
+
 /** The card at the pointer; where scores are what the colors show, the score comes first. */
 export function linkCard(
   matrix: Matrix,
@@ -110,7 +111,7 @@ export function linkCard(
     { class: "aw-link-card", "data-aw-part": "link", "data-aw-row": row, "data-aw-column": column },
     ends(matrix, row, column, labels, facts),
     isImpossible(matrix, row, column)
-      ? h("p", { class: "aw-muted" }, "masked: this query cannot see this key")
+      ? h("p", { class: "aw-muted" }, impossible(itemAt(matrix.units, row).token, facts))
       : h(
           "dl",
           { class: "aw-figures" },

@@ -6,6 +6,7 @@ import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
+import type { TokenFacts } from "./facts";
 
 /** A query and a key, as units. */
 type Link = readonly [row: number, key: number];
@@ -54,6 +55,7 @@ export function writeSentence(
   matrix: Matrix,
   focus: number,
   labels: readonly string[],
+  facts: TokenFacts,
 ): void {
   const said = sentenceOf(matrix, focus);
   line.hidden = said === null;
@@ -82,8 +84,9 @@ export function writeSentence(
     );
   };
   const verb = matrix.quantity === "weights" ? " attends to " : " comes from ";
+  const window = facts.window(itemAt(matrix.units, link[0]).token);
   line.replaceChildren(
-    `${matrixName(matrix)}: `,
+    `${matrixName(matrix)}${window === null ? "" : `, ${window}`}: `,
     named(link[0]),
     verb,
     link[1] === link[0] ? "itself" : named(link[1]),

@@ -18,16 +18,16 @@ import { valueOfRank } from "../../figures/derive/matrix";
 import { beyondOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, spokenMatrix, unitLabel } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
-import { itemAt } from "../../protocol/required";
 import { laterParts, type ViewContext, type ViewHandle, withParts } from "../contract";
 import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
 import { attentionTable, attentionVector, windowOf } from "./export";
+import { factsOf } from "./facts";
 import { attendedList } from "./group";
 import { listenToMap } from "./keys";
 import { askLanguage, type Language } from "./language";
 import { flowGap, flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
-import { linkCard, linkStrip, pairHint, type TokenFacts } from "./link";
+import { linkCard, linkStrip, pairHint } from "./link";
 import { twinTable } from "./matrix-table";
 import { gatherCell, listenToFlow, pickCell } from "./pick";
 import { writeSentence } from "./sentence";
@@ -57,10 +57,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   let cursor: Cell | null = null;
   let colors: Palette | null = null;
 
-  const facts: TokenFacts = {
-    id: (token) => itemAt(source.meta.tokens.id, token),
-    tags: (token) => language?.tags(token) ?? null,
-  };
+  const facts = factsOf(source, () => language);
   const controls = attentionControls(element, stage, {
     zoom: (factor) => (factor === null ? map.resetZoom() : map.zoomBy(factor)),
     threshold(value) {
@@ -299,7 +296,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   }
 
   const say = (shown: Matrix): void =>
-    writeSentence(sentence, shown, shown.unitOf(state.get().token), labels);
+    writeSentence(sentence, shown, shown.unitOf(state.get().token), labels, facts);
 
   function speak(): void {
     if (matrix === null || cursor === null || cells === null) return;

@@ -1,0 +1,136 @@
+"""Windows of a text: where they begin and end, and which one a token is read in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.checks import check_count, shown
+from attn_widget.errors import InputError, InputTypeError
+
+SHARED = 4  # by default neighbors share one in so many tokens
+FEWEST_TOKENS = 2  # of the text, in a window
+MOST_WINDOWS = 2_000
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Overlapping windows of a text, of which each position belongs to one.
+
+    Attributes
+    ----------
+    size : int
+        Tokens of a window, special ones included.
+    overlap : int
+        Tokens of the text that neighbors share, at least: the last window begins earlier, so that it is full.
+    spans : tuple of (int, int)
+        First and past the last position of each, special tokens left out.
+    of : int32 [n]
+        The window of each position: that in which it is most central. Its row of attention, its hidden
+        state and its predictions are of this window.
+    """
+
+    size: int
+    overlap: int
+    spans: tuple[tuple[int, int], ...]
+    of: NDArray[np.int32]
+
+    def picked(self, positions: NDArray[np.intp]) -> Windows:
+        """The windows of some of the positions."""
+        return Windows(self.size, self.overlap, self.spans, self.of[positions])
+
+
+def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
+    """``windows`` as size and overlap; None for False.
+
+    Parameters
+    ----------
+    windows : bool or (int, int)
+    limit : int
+        Most tokens that the model reads.
+
+    Raises
+    ------
+    InputTypeError
+        Something else than a bool or a pair of int.
+    InputError
+        A window that the model cannot read, or an overlap that leaves no step.
+
+    Examples
+    --------
+    >>> check_windows(True, 512), check_windows((100, 20), 512), check_windows(False, 512)
+    ((512, 128), (100, 20), None)
+    """
+    if isinstance(windows, bool):
+        return (limit, limit // SHARED) if windows else None
+    if not isinstance(windows, (tuple, list)) or len(windows) != 2:
+        raise InputTypeError(
+            f"windows is {shown(windows)}, expected True, False or (size, overlap).",
+            "windows=(512, 128) reads 512 tokens at a time, and 128 of them again in the next window.",
+        )
+    size = check_count(windows[0], "the size of windows", FEWEST_TOKENS, limit, "Tokens.")
+    overlap = check_count(windows[1], "the overlap of windows", 0, size - 1, "Tokens.")
+    return size, overlap
+
+
+def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int) -> Windows:
+    """Windows over ``n_tokens`` positions, of which the first ``before`` and last ``after`` are special.
+
+    Parameters
+    ----------
+    size, overlap : int
+        See `check_windows`. Every window has the special tokens, too.
+
+    Raises
+    ------
+    InputError
+        No room for the text beside special tokens and overlap, or more than `MOST_WINDOWS`.
+
+    Examples
+    --------
+    >>> found = plan_windows(12, 1, 1, size=6, overlap=2)
+    >>> found.spans, found.of.tolist()
+    (((1, 5), (3, 7), (5, 9), (7, 11)), [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3])
+    """
+    room, length = size - before - after, n_tokens - before - after
+    step = room - overlap
+    if room < FEWEST_TOKENS or step < 1:
+        raise InputError(
+            f"Windows of {size} tokens have room for {max(room, 0)} of the text beside {before + after} special ones, "
+            f"and neighbors are to share {overlap}.",
+            f"Give a size of at least {before + after + max(overlap + 1, FEWEST_TOKENS)}, or a smaller overlap.",
+        )
+    last = max(length - room, 0)
+    starts = [*range(0, last, step), last]
+    if len(starts) > MOST_WINDOWS:
+        raise InputError(
+            f"The text would be read in {len(starts):,} windows, at most {MOST_WINDOWS:,} are.",
+            "Give larger windows or a smaller overlap, or a part of the text.",
+        )
+    spans = [(before + start, before + min(start + room, length)) for start in starts]
+    of = np.zeros(n_tokens, dtype=np.int32)
+    depth = np.full(n_tokens, -1)
+    for number, (first, end) in enumerate(spans):
+        place = np.arange(first, end)
+        central = np.minimum(place - first, end - 1 - place)
+        nearer = central > depth[first:end]
+        of[first:end][nearer] = number
+        depth[first:end][nearer] = central[nearer]
+    of[n_tokens - after :] = len(spans) - 1
+    return Windows(size, overlap, tuple(spans), of)
+
+
+def special_ends(special: Sequence[bool]) -> tuple[int, int]:
+    """How many special tokens a text begins and ends with.
+
+    Examples
+    --------
+    >>> special_ends([True, False, False, True])
+    (1, 1)
+    """
+    words = np.flatnonzero(~np.asarray(special))
+    return int(words[0]), len(special) - 1 - int(words[-1])

@@ -1,0 +1,177 @@
+"""A text run in overlapping windows, and further questions to that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.model.encoding import Encoding
+from attn_widget.model.tokenizing import mask
+from attn_widget.trace.capture import capture
+from attn_widget.trace.run import Run
+from attn_widget.trace.windows.plan import Windows, plan_windows, special_ends
+from attn_widget.trace.windows.windowed import HINT, WindowedTrace
+
+if TYPE_CHECKING:
+    import torch
+
+    from attn_widget.model.encoder import Encoder
+    from attn_widget.trace.forward import Progress
+
+
+class ManyPasses(dict[str, Any]):
+    """Inputs of a text that no single pass reads: whoever asks for them gets the reason.
+
+    Attributes
+    ----------
+    whole : dict of str to int64 tensor [1, n]
+    """
+
+    def __init__(self, whole: dict[str, Any], count: int) -> None:
+        super().__init__()
+        self.whole = whole
+        self._count = count
+
+    def _refuse(self) -> NoReturn:
+        raise NotAvailableError(
+            f"The text was read in {self._count} windows, and this needs one pass over all of it.",
+            HINT,
+        )
+
+    def __getitem__(self, name: str) -> NoReturn:
+        self._refuse()
+
+    def __iter__(self) -> Iterator[str]:
+        self._refuse()
+
+    def get(self, *_: Any) -> NoReturn:
+        self._refuse()
+
+    def items(self) -> NoReturn:
+        self._refuse()
+
+    def keys(self) -> NoReturn:
+        self._refuse()
+
+    def values(self) -> NoReturn:
+        self._refuse()
+
+
+class WindowedRun(Run):
+    """One text's run in windows: masked predictions and masks are those of a token's own window.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    encoding : Encoding
+        Of the whole text; its inputs are `ManyPasses`.
+    trace : WindowedTrace
+    runs : sequence of Run
+        One for each window.
+    """
+
+    def __init__(
+        self, encoder: Encoder, encoding: Encoding, trace: WindowedTrace, runs: Sequence[Run]
+    ) -> None:
+        super().__init__(encoder, encoding, trace)
+        self._runs = list(runs)
+        self._windowed = trace
+
+    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Run:
+        inputs = self.encoding.inputs
+        assert isinstance(inputs, ManyPasses)
+        masked = mask(self.encoder, replace(self.encoding, inputs=inputs.whole), tokens)
+        return run_windows(self.encoder, masked, self._windowed.windows, progress=progress)
+
+    def with_encoder(self, encoder: Encoder, *, progress: Progress | None = None) -> Run:
+        inputs = self.encoding.inputs
+        assert isinstance(inputs, ManyPasses)
+        whole = replace(self.encoding, inputs=inputs.whole)
+        return run_windows(encoder, whole, self._windowed.windows, progress=progress)
+
+    def _masked_logits(self, positions: list[int]) -> torch.Tensor:
+        import torch
+
+        of, local = self._windowed.windows.of, self._windowed.local
+        found: dict[int, torch.Tensor] = {}
+        for number in np.unique(of[positions]).tolist():
+            mine = [i for i in positions if of[i] == number]
+            logits = self._runs[number]._masked_logits([int(local[i]) for i in mine])
+            found.update(zip(mine, logits, strict=True))
+        return torch.stack([found[i] for i in positions])
+
+
+def run_in_windows(
+    encoder: Encoder,
+    encoding: Encoding,
+    size: int,
+    overlap: int,
+    *,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a text of any length in windows; one that fits into one window is run as it is.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of the whole text, however long.
+    size, overlap : int
+        See `attn_widget.trace.windows.plan.check_windows`.
+    progress : callable, optional
+        Called with ``(layers done, layers of all windows)``; what it raises ends the run.
+
+    Raises
+    ------
+    InputError
+        See `attn_widget.trace.windows.plan.plan_windows`.
+    """
+    before, after = special_ends([token.special for token in encoding.tokens])
+    windows = plan_windows(encoding.n_tokens, before, after, size, overlap)
+    if len(windows.spans) == 1:
+        return Run(encoder, encoding, capture(encoder, encoding, progress=progress))
+    return run_windows(encoder, encoding, windows, progress=progress)
+
+
+def run_windows(
+    encoder: Encoder, encoding: Encoding, windows: Windows, *, progress: Progress | None = None
+) -> WindowedRun:
+    """Run each window of a text, one after the other."""
+    runs: list[Run] = []
+    count, layers = len(windows.spans), encoder.n_layers
+    for number, span in enumerate(windows.spans):
+        part = window_of(encoding, windows, span)
+
+        def report(done: int, _total: int, number: int = number) -> None:
+            if progress is not None:
+                progress(number * layers + done, count * layers)
+
+        runs.append(Run(encoder, part, capture(encoder, part, progress=report)))
+    trace = WindowedTrace(
+        encoding.tokens,
+        [run.trace for run in runs],
+        windows,
+        token_logits=encoder.classifier == "token",
+    )
+    whole = replace(encoding, inputs=ManyPasses(encoding.inputs, count))
+    return WindowedRun(encoder, whole, trace, runs)
+
+
+def window_of(encoding: Encoding, windows: Windows, span: tuple[int, int]) -> Encoding:
+    """The part of a text that one window reads, with the special tokens around it."""
+    n = encoding.n_tokens
+    places = [*range(windows.spans[0][0]), *range(*span), *range(windows.spans[-1][1], n)]
+    return Encoding(
+        encoding.text,
+        None,
+        tuple(encoding.tokens[i] for i in places),
+        {name: tensor[:, places] for name, tensor in encoding.inputs.items()},
+        masked=tuple(
+            replace(hidden, token=places.index(hidden.token))
+            for hidden in encoding.masked
+            if span[0] <= hidden.token < span[1]
+        ),
+    )
