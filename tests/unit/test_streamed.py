@@ -116,12 +116,12 @@ def test_dropping_the_request_ends_the_work(widget: aw.AttentionWidget) -> None:
 def test_another_run_holds_the_stream_until_it_is_over(widget: aw.AttentionWidget) -> None:
     before = widget.analysis
     ask(widget, 0)
-    job = widget._begin()
+    job = widget._begin()  # pyright: ignore[reportPrivateUsage]
     until(lambda: not any(t.name == "attn_widget heads" for t in threading.enumerate()))
     reply, _ = widget.slice({"kind": "heads", "start": 3}, [])
     assert surveyor(before).walk.complete or reply["later"]  # pyright: ignore
     assert not any(t.name == "attn_widget heads" for t in threading.enumerate())
-    widget._fail(job, RuntimeError("broken"))
+    widget._fail(job, RuntimeError("broken"))  # pyright: ignore[reportPrivateUsage]
     assert widget.analysis is before and widget.first_paint
     seen = len(ask(widget, 0)[0]["layers"])
     while seen < 3:

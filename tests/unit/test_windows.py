@@ -108,7 +108,9 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
 
     model = a.run.encoder.model
     ids = [a.tokens[0].id, *(t.id for t in a.tokens[slice(*span)]), a.tokens[-1].id]
-    ids[1 + middle - span[0]] = a.run.encoder.mask_token_id
+    mask_id = a.run.encoder.mask_token_id
+    assert mask_id is not None
+    ids[1 + middle - span[0]] = mask_id
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0, 1 + middle - span[0]]
     assert masked.ids[0].tolist() == logits.topk(3).indices.tolist()

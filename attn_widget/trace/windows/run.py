@@ -85,18 +85,18 @@ class WindowedRun(Run):
         inputs = self.encoding.inputs
         assert isinstance(inputs, ManyPasses)
         masked = mask(self.encoder, replace(self.encoding, inputs=inputs.whole), tokens)
-        return run_windows(self.encoder, masked, self._windowed.windows, progress=progress)
+        return run_windows(self.encoder, masked, self._windowed.plan, progress=progress)
 
     def with_encoder(self, encoder: Encoder, *, progress: Progress | None = None) -> Run:
         inputs = self.encoding.inputs
         assert isinstance(inputs, ManyPasses)
         whole = replace(self.encoding, inputs=inputs.whole)
-        return run_windows(encoder, whole, self._windowed.windows, progress=progress)
+        return run_windows(encoder, whole, self._windowed.plan, progress=progress)
 
     def _masked_logits(self, positions: list[int]) -> torch.Tensor:
         import torch
 
-        of, local = self._windowed.windows.of, self._windowed.local
+        of, local = self._windowed.plan.of, self._windowed.local
         found: dict[int, torch.Tensor] = {}
         for number in np.unique(of[positions]).tolist():
             mine = [i for i in positions if of[i] == number]

@@ -38,6 +38,7 @@ class WindowedTrace(Trace):
 
     Attributes
     ----------
+    plan : Windows
     local : int [n]
         Number of each token in its own window.
     """
@@ -54,7 +55,7 @@ class WindowedTrace(Trace):
     ) -> None:
         first = traces[0]
         super().__init__(tokens, first.n_layers, first.n_heads, first.head_dim, Outputs())
-        self.windows = windows
+        self.windows = self.plan = windows
         self.has_scores = first.has_scores
         self._traces = list(traces)
         n = len(tokens)
@@ -98,8 +99,8 @@ class WindowedTrace(Trace):
 
     def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
         found = np.zeros((self.n_heads, len(rows), self.n_tokens), dtype=np.float32)
-        for number in np.unique(self.windows.of[rows]):
-            mine = np.flatnonzero(self.windows.of[rows] == number)
+        for number in np.unique(self.plan.of[rows]):
+            mine = np.flatnonzero(self.plan.of[rows] == number)
             part = self._traces[number].picked_rows(layer, self.local[rows[mine]])
             found[:, mine[:, None], self._places[number]] = part
         return found
@@ -129,7 +130,7 @@ class WindowedTrace(Trace):
     ) -> Floats:
         """Rows of the whole text, [r, n] cut to ``cols``: each from its window, with ``outside`` beyond it."""
         wanted = np.arange(self.n_tokens)[rows or EVERY]
-        of = self.windows.of[wanted]
+        of = self.plan.of[wanted]
         found = np.full((len(wanted), self.n_tokens), outside, dtype=np.float32)
         for number in np.unique(of):
             mine = np.flatnonzero(of == number)
@@ -144,7 +145,7 @@ class WindowedTrace(Trace):
         if key not in self._masks:
             found = np.zeros((self.n_tokens, self.n_tokens), dtype=np.bool_)
             for number, places in enumerate(self._places):
-                mine = np.flatnonzero(self.windows.of == number)
+                mine = np.flatnonzero(self.plan.of == number)
                 mask = masks[number]
                 found[mine[:, None], places] = True if mask is None else mask[self.local[mine]]
             found.flags.writeable = False
@@ -189,7 +190,7 @@ class WindowedTrace(Trace):
 
         wanted = np.arange(self.n_tokens)[rows]
         found: Any = None
-        of = self.windows.of[wanted]
+        of = self.plan.of[wanted]
         for number in np.unique(of):
             mine = np.flatnonzero(of == number)
             part = self._traces[number].logits_tensor(self.local[wanted[mine]].tolist())
@@ -206,7 +207,8 @@ class WindowedTrace(Trace):
 
     def _several(self, what: str, layer: int, head: int) -> NotAvailableError:
         """Error for what a token has in every window that reads it."""
-        self._layer(layer), self._no_mean(head)
+        self._layer(layer)
+        self._no_mean(head)
         return NotAvailableError(
             f"The text was read in windows, and the {what} of a token differ between them.", HINT
         )
@@ -217,6 +219,6 @@ class WindowedTrace(Trace):
             return None
         found = np.empty((self.n_tokens, *parts[0].shape[1:]), dtype=parts[0].dtype)
         for number, part in enumerate(parts):
-            mine = np.flatnonzero(self.windows.of == number)
+            mine = np.flatnonzero(self.plan.of == number)
             found[mine] = part[self.local[mine]]
         return found

@@ -20,11 +20,14 @@ export function blockCard(
   matrix: LongMatrix,
   name: (token: number) => string,
   error: number,
+  window: (query: number) => string | null = () => null,
 ): HTMLElement {
   const side = 2 ** level;
   const end = (role: string, token: number): HTMLElement => {
     const last = Math.min(size, token + side) - 1;
-    const place = last === token ? String(token) : `${token}–${last}`;
+    const own = role === "query" ? window(token) : null;
+    const places = last === token ? String(token) : `${token}–${last}`;
+    const place = own === null ? places : `${places} · ${own}`;
     return h(
       "div",
       { class: "aw-link-end" },
@@ -43,7 +46,13 @@ export function blockCard(
     value === null
       ? h("p", { class: "aw-muted" }, `${what}: …`)
       : Number.isNaN(value)
-        ? h("p", { class: "aw-muted" }, "masked: these queries cannot see these keys")
+        ? h(
+            "p",
+            { class: "aw-muted" },
+            window(query) === null
+              ? "masked: these queries cannot see these keys"
+              : "N/A: outside of the window of these queries",
+          )
         : h(
             "p",
             {},

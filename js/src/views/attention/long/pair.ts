@@ -8,6 +8,7 @@ import { isAbort } from "../../../protocol/failure";
 import { arrayOf } from "../../../protocol/required";
 import type { Slice } from "../../../protocol/types";
 import type { ViewContext } from "../../contract";
+import { factsOf } from "../facts";
 import { linkStrip, pairHint } from "../link";
 
 export interface PairCard {
@@ -37,7 +38,7 @@ export function pairCard(
         1,
         pair.map(name),
         linkOf(pair[1], parts),
-        { id: (token) => tokens.id[token] ?? -1, tags: () => null },
+        factsOf(source, () => null),
         unpin,
       ),
     );

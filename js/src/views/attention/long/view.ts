@@ -26,6 +26,7 @@ import {
 import { spokenMatrix } from "../../../figures/names";
 import { explain, isAbort } from "../../../protocol/failure";
 import type { ViewContext, ViewHandle } from "../../contract";
+import { factsOf } from "../facts";
 import { askLanguage } from "../language";
 import { flowWidth, layoutPictures } from "../layout";
 import { blockUnder, strongestIn } from "./blocks";
@@ -103,6 +104,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     signal,
   );
   const list = strongestList(stage, name, { changed: askLinks, go: goTo, error: store.error });
+  const facts = factsOf(source, () => null);
   const pair = pairCard(element, stage, store, () => state.set({ pair: null }));
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
@@ -300,7 +302,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     tip.hidden = found === null;
     if (found === null || cursor === null || matrix === null) return;
     tip.replaceChildren(
-      blockCard(found, size, pooling, matrix, name, store.error(found.value ?? 0)),
+      blockCard(found, size, pooling, matrix, name, store.error(found.value ?? 0), facts.window),
     );
     const box = map.boxOf(cursor);
     if (box === null) return;
