@@ -51,8 +51,8 @@ def show(
         difference, as a page in the cell that asks no kernel.
     text_pair, model, tagger, truncation, windows, masked, beside, progress
         As in `analyze`.
-    layer, head, token, pair, view, quantity, group, top_k, depth, theme, metric, special, words,
-    scale, height, chrome, saved
+    layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
+    words, scale, height, chrome, saved
         Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based. A classifier
         opens on the view ``"task"`` unless another is given.
 
