@@ -134,6 +134,10 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
         page.wait_for_timeout(SETTLE_MS)
         nodes = page.evaluate("document.querySelectorAll('*').length")
         clicks = [page.evaluate(CLICK, token) for token in range(20, 40)]
+        browser.start_tracing(page=page, categories=CATEGORIES)
+        for token in range(40, 60):
+            page.evaluate(CLICK, token)
+        click = [part / 20 for part in main_thread_ms(browser.stop_tracing())]
         heads_ms = [page.evaluate(HEAD, head) for head in range(1, 4)]
         page.wait_for_timeout(SETTLE_MS)
         zoom = script_ms(browser, page, "zoom")
@@ -149,6 +153,7 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
     return [
         str(n),
         *(f"{value:.1f}" for value in (*zoom, *pan)),
+        f"{sum(click):.1f}",
         f"{statistics.median(clicks):.0f} ({max(clicks):.0f})",
         f"{statistics.median(heads_ms):.0f}",
         f"{heap:.0f} + {buffers:.0f}",
@@ -169,7 +174,8 @@ def main() -> None:
         "rendering",
         "pan: script a frame, CPU ms",
         "rendering",
-        "click on a token, ms (longest)",
+        "click on a token: script and rendering, CPU ms",
+        "until painted, ms (longest)",
         "another head, ms",
         "heap + buffers, MB",
         "nodes",

@@ -4,9 +4,10 @@ import { longFocus } from "./frame/long/focus";
 import { longRibbon } from "./frame/long/ribbon";
 import { longAttention } from "./views/attention/long/view";
 import type { LongParts } from "./views/contract";
+import { longTree } from "./views/tree/long";
 
 export const long: LongParts = {
   ribbon: longRibbon,
   focus: longFocus,
-  views: { attention: longAttention },
+  views: { attention: longAttention, tree: longTree },
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
+import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
 import { findTag, findText, parseQuery } from "../src/figures/long/find";
 import {
@@ -24,6 +25,7 @@ import { linkOf, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, topAt } from "../src/figures/long/store";
 import type { TokenColumns } from "../src/protocol/types";
 import { moveBlock, nextStrongest } from "../src/views/attention/long/keys";
+import { matrixOf, reach } from "../src/views/tree/long";
 
 /** Words apart by what stands before them; `[...]` is special. */
 function tokensOfText(parts: readonly (readonly [before: string, text: string])[]): TokenColumns {
@@ -385,6 +387,57 @@ describe("levels of detail in a saved page", () => {
     all.sort((a, b) => cells[b]! - cells[a]! || a - b);
     expect([...found.queries].map((q, i) => q * n + found.keys[i]!)).toEqual(all.slice(0, 25));
     expect(found.total).toBe(all.length);
+  });
+});
+
+describe("the tree of a long text", () => {
+  const n = 40;
+  const row = (token: number) =>
+    Float32Array.from({ length: n }, (_, key) => ((token * 31 + key * 17) % 41) / 41);
+
+  test("grown from the rows in reach it is the tree of the whole matrix", async () => {
+    const whole = new Float32Array(n * n);
+    for (let i = 0; i < n; i++) whole.set(row(i), i * n);
+    for (const [keys, depth] of [
+      [3, 3],
+      [2, 4],
+      [1, 1],
+    ] as const) {
+      const found = await reach(5, { keys, depth, most: 1000 }, async (token) => row(token));
+      const small = matrixOf(
+        { layer: 0, head: 0, quantity: "weights", largest: 1, wordMax: 1 } as unknown as LongMatrix,
+        found,
+        tokensOfText(Array.from({ length: n }, (_, i) => [" ", `t${i}`] as const)),
+      );
+      const named = (
+        tree: InfluenceTree,
+        node: TreeNode,
+        token: (unit: number) => number,
+      ): unknown => [
+        token(node.unit),
+        tree.childrenOf(node).map((child) => named(tree, child, token)),
+      ];
+      const of = (
+        matrix: { weights: Float32Array; size: number; allowed: Uint8Array | null },
+        at: number,
+      ) => influenceTree(matrix, at, { topK: keys, depth });
+      const [reached, all] = [
+        of(small, small.unitOf(5)),
+        of({ weights: whole, size: n, allowed: null }, 5),
+      ];
+      expect(named(reached, reached.root, (unit) => small.units[unit]!.token)).toEqual(
+        named(all, all.root, (unit) => unit),
+      );
+    }
+  });
+
+  test("no more rows are asked for than it may", async () => {
+    let asked = 0;
+    await reach(0, { keys: 10, depth: 6, most: 20 }, async (token) => {
+      asked++;
+      return row(token);
+    });
+    expect(asked).toBe(20);
   });
 });
 

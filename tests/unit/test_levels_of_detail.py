@@ -105,7 +105,10 @@ def test_what_is_known_of_the_matrix_as_a_whole() -> None:
     analysis = modern()
     found = levels_of_detail(analysis).pyramid(Matrix("weights", 1, 0))
     whole = full(analysis, Matrix("weights", 1, 0))
-    assert found.largest == np.nanmax(whole) and found.smallest == np.nanmin(whole)
+    assert found.largest == np.nanmax(whole) and found.smallest == 0
+    scores = full(analysis, Matrix("scores", 1, 0))
+    signed = levels_of_detail(analysis).pyramid(Matrix("scores", 1, 0))
+    assert (signed.largest, signed.smallest) == (np.nanmax(scores), np.nanmin(scores))
     assert found.word_max == np.nanmax(whole[1:-1, 1:-1])
     np.testing.assert_allclose(found.received, np.nan_to_num(whole).mean(axis=0), atol=1e-7)
 

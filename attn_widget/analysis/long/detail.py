@@ -107,7 +107,9 @@ class LevelsOfDetail:
                     progress(i, len(areas))
                 yield found
 
-        return build_pyramid(told(), n, self._allowed(matrix), self._special)
+        return build_pyramid(
+            told(), n, self._allowed(matrix), self._special, signed=matrix.quantity == "scores"
+        )
 
     def _band(self, matrix: Matrix, rows: slice) -> tuple[Area, Float32]:
         areas = [

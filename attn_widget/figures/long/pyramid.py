@@ -147,11 +147,18 @@ def pooled(
     if pooling == "max":
         return np.where(some, largest_of(weights, level, first), np.float32(np.nan))
     with np.errstate(invalid="ignore"):
-        return (summed(weights, level, first) / np.where(some, counts, np.nan)).astype(np.float32)
+        return (summed(finite_of(weights), level, first) / np.where(some, counts, np.nan)).astype(
+            np.float32
+        )
 
 
 def build_pyramid(
-    blocks: Iterable[tuple[Area, Float32]], n: int, allowed: Bool | None, special: Bool
+    blocks: Iterable[tuple[Area, Float32]],
+    n: int,
+    allowed: Bool | None,
+    special: Bool,
+    *,
+    signed: bool = False,
 ) -> Pyramid:
     """The coarse levels of a matrix, out of one walk over it.
 
@@ -164,6 +171,8 @@ def build_pyramid(
     allowed : bool [n, n], optional
     special : bool [n]
         Tokens that are no words.
+    signed : bool
+        Scores, which may be negative, and -inf where the mask forbids; weights are at least 0.
 
     Examples
     --------
@@ -181,7 +190,7 @@ def build_pyramid(
     total = np.zeros((side, side))
     count = np.zeros((side, side), dtype=np.int32)
     received = np.zeros(n)
-    smallest, word_max = np.inf, -np.inf
+    smallest, word_max = np.inf if signed else 0.0, -np.inf
     words = ~special
     for area, weights in blocks:
         possible = None if allowed is None else allowed[area]
@@ -189,19 +198,21 @@ def build_pyramid(
         left, top = area.cols.start >> base, area.rows.start >> base
         if possible is not None:
             weights = np.where(possible, weights, np.float32(-np.inf))
-        maxima = largest_of(weights, base, offset)
+        bands = row_maxima(weights, base)
+        maxima = np.maximum.reduceat(bands, starts_of(weights.shape[1], base, offset), axis=1)
         here = (slice(top, top + maxima.shape[0]), slice(left, left + maxima.shape[1]))
         most[here] = maxima
-        total[here] = summed(weights, base, offset)
         count[here] = counted(weights.shape, possible, base, offset)
-        cells = weights if possible is None else weights[possible]
-        if cells.size:
-            smallest = min(smallest, float(cells.min()))
-        between = weights if words.all() else weights[words[area.rows]]
+        if signed:
+            cells = weights if possible is None else weights[possible]
+            smallest = min(smallest, float(cells.min(initial=np.inf)))
+        between = bands if words[area.rows].all() else weights[words[area.rows]]
         if between.size and words[area.cols].any():
             columns = between.max(axis=0)
             word_max = max(word_max, float(columns[words[area.cols]].max()))
-        received[area.cols] += np.ones(len(weights), dtype=np.float32) @ finite_of(weights)
+        finite = finite_of(weights) if signed or possible is not None else weights
+        received[area.cols] += np.ones(len(weights), dtype=np.float32) @ finite
+        total[here] = summed(finite, base, offset)
     some = count > 0
     largest = float(most[some].max()) if some.any() else 0.0
     maximum = {base: np.where(some, most, np.float32(np.nan))}
@@ -216,18 +227,22 @@ def build_pyramid(
 
 def largest_of(weights: Float32, level: int, first: int = 0) -> Float32:
     """The largest cell of every block of a window, float32 [r, c]; -inf has no say."""
+    starts = starts_of(weights.shape[1], level, first)
+    return np.maximum.reduceat(row_maxima(weights, level), starts, axis=1)
+
+
+def row_maxima(weights: Float32, level: int) -> Float32:
+    """The largest cell of every column in each ``2**level`` rows."""
     # Rows by slices: `reduceat` along them takes four times as long.
     size = 1 << level
-    bands = [weights[a : a + size].max(axis=0) for a in range(0, len(weights), size)]
-    return np.maximum.reduceat(np.stack(bands), starts_of(weights.shape[1], level, first), axis=1)
+    return np.stack([weights[a : a + size].max(axis=0) for a in range(0, len(weights), size)])
 
 
 def summed(weights: Float32, level: int, first: int = 0) -> Float64:
-    """The sum of every block of a window, float64 [r, c]; -inf counts nothing."""
+    """The sum of every block of a window of finite numbers, float64 [r, c]."""
     size = 1 << level
-    finite = finite_of(weights)
     kind = np.float32 if size <= EXACT_ENOUGH else np.float64
-    bands = [finite[a : a + size].sum(axis=0, dtype=kind) for a in range(0, len(finite), size)]
+    bands = [weights[a : a + size].sum(axis=0, dtype=kind) for a in range(0, len(weights), size)]
     starts = starts_of(weights.shape[1], level, first)
     return np.add.reduceat(np.stack(bands).astype(np.float64), starts, axis=1)
 

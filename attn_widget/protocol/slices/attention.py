@@ -13,6 +13,7 @@ from attn_widget.analysis.beside import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
+from attn_widget.figures.sentences import by_sentence
 from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.metrics import describe_metrics
 from attn_widget.protocol.paint import describe_predictions, prediction_arrays
@@ -25,6 +26,7 @@ from attn_widget.protocol.request import (
     optional,
     rows_of,
 )
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -223,12 +225,30 @@ def sentences(analysis: Analysis, request: Request) -> Answer:
         names = ("layer", "head", "query", "key")
         for name, column in zip(names, found.witnesses(**of), strict=True):
             arrays[f"witness_{name}"] = column
+    possible = possible_sentences(analysis, of["layer"])
+    if possible is not None:
+        arrays["possible"] = possible
     data = {
         "texts": list(found.texts),
         "tokens": [list(tokens) for tokens in found.tokens],
         "note": found.note,
     }
     return data, arrays
+
+
+def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint8] | None:
+    """Pairs of sentences with a link that the mask allows, of a long text: the page has no mask of it.
+
+    None where it allows all; of a short text the page reads the mask itself.
+    """
+    if analysis.n_tokens <= LONG_TOKENS:
+        return None
+    layers = range(analysis.n_layers) if layer is None else [layer]
+    masks = [analysis.trace.allowed(index) for index in layers]
+    if any(mask is None for mask in masks):
+        return None
+    every = np.logical_or.reduce([mask for mask in masks if mask is not None])
+    return by_sentence(every, analysis.sentences.tokens, np.logical_or).astype(np.uint8)
 
 
 @answers("drill", needs_tagger=True)
@@ -238,8 +258,14 @@ def drill(analysis: Analysis, request: Request) -> Answer:
     size = len(found.texts)
     a, b = (integer(request, name, 0, size) for name in ("a", "b"))
     opened = found.drill(a, b, kind, **of)
+    weights = opened.weights
+    layer = of["layer"]
+    allowed = None if layer is None else analysis.trace.allowed(layer)
+    if allowed is not None and analysis.n_tokens > LONG_TOKENS:
+        cells = allowed[np.ix_(opened.queries, opened.keys)]
+        weights = np.where(cells, weights, np.float32(np.nan))
     arrays: Arrays = {
-        "weights": opened.weights,
+        "weights": weights,
         "queries": np.array(opened.queries, dtype=np.int32),
         "keys": np.array(opened.keys, dtype=np.int32),
     }

@@ -31,7 +31,7 @@ export interface LongMapData {
   readonly breaks: readonly number[];
 }
 
-/** What is in view: tokens, and the level that it is drawn from. */
+/** Tokens in view, and the level that they are drawn from. */
 export interface View {
   readonly rows: Range;
   readonly columns: Range;

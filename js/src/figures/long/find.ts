@@ -1,4 +1,4 @@
-/** What a reader types into the find box, and the tokens that it means. */
+/** Queries of the find box, and the tokens that they mean. */
 
 import type { TokenColumns } from "../../protocol/types";
 

@@ -161,7 +161,7 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
   };
 
   const detail = localDetail(source);
-  /** What computes in the page where a saved page has whole matrices; null where the source is asked. */
+  /** Computes in the page where a saved page has whole matrices; null where the source is asked. */
   const ownOf = (wanted: Whole): LocalDetail | null =>
     source.live || source.has?.({ kind: "pyramid", ...wanted }) !== false ? null : detail;
 

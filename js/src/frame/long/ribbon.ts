@@ -69,7 +69,7 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     const focused = held !== null && line.contains(held) ? Number(held.dataset.token) : -1;
     buttons = new Map(built.buttons.map((button, i) => [from + i, button]));
     line.replaceChildren(...built.nodes);
-    // What was read stays where it was.
+    // The line that was read stays where it was.
     const now = before === null ? undefined : buttons.get(before)?.getBoundingClientRect().top;
     if (had !== null && had !== undefined && now !== undefined) line.scrollTop += now - had;
     buttons.get(focused)?.focus({ preventScroll: true });

@@ -1,5 +1,6 @@
 /** The masked-LM head's answers as the page has them, and one softmax opened up. */
 
+import { formatCount } from "../../figures/format";
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
@@ -257,4 +258,15 @@ export async function wholeSoftmax(
   const chosen =
     softmax.entries.find(({ id }) => id === tokenId) ?? (await ask(tokenId)).entries[0];
   return chosen === undefined ? null : { softmax, chosen };
+}
+
+/** How often the first choice is the token that stands there, in a sentence. */
+export function hitsOf(
+  { done, originalRank }: Predictions,
+  { special }: Pick<TokenColumns, "special">,
+  withSpecial: boolean,
+): string {
+  const seen = special.flatMap((one, i) => (i >= done || (one && !withSpecial) ? [] : [i]));
+  const hits = seen.filter((i) => originalRank.data[i] === 1).length;
+  return `First choice is the original token at ${formatCount(hits)} of ${formatCount(seen.length)} positions.`;
 }

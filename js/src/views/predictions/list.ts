@@ -1,6 +1,7 @@
 /** The list of positions as a grid: which cell a key leads to, and how a row comes in sight. */
 
 import { h, step } from "../../draw/dom";
+import { whenNear } from "../../draw/near";
 import { scrollDown } from "../../draw/scroll";
 import { itemAt } from "../../protocol/required";
 
@@ -18,6 +19,31 @@ export const createList = (positions: number, columns: number, long: boolean): H
 export function scrollTo(list: HTMLElement, row: HTMLElement): void {
   const header = (list.firstElementChild as HTMLElement | null)?.offsetHeight ?? 0;
   scrollDown(list, row.offsetTop - header, row.offsetTop + row.offsetHeight);
+}
+
+/** Rows this far (px) from what is in sight have their cells. */
+const NEAR_PX = 400;
+
+/**
+ * Gives rows their cells when they come near, and takes them away from those that have gone: a long text would have
+ * 75 elements a token in the page. `keep`: a row that is in use.
+ */
+export const rowsNear = (
+  list: HTMLElement,
+  ready: (position: number) => HTMLElement,
+  keep: (row: HTMLElement) => boolean,
+): IntersectionObserver =>
+  whenNear(
+    list,
+    NEAR_PX,
+    (row) => ready(Number(row.dataset.position)),
+    (row) => keep(row) || row.replaceChildren(),
+  );
+
+/** Watch these rows, and no others. */
+export function watchRows(near: IntersectionObserver, rows: readonly HTMLElement[]): void {
+  near.disconnect();
+  for (const row of rows) near.observe(row);
 }
 
 /** A selector of the cell of another row that stands in the column of `cell`. */

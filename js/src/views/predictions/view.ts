@@ -2,10 +2,12 @@
 
 import { consume, h } from "../../draw/dom";
 import { copyExactValues, formatCount, type TokenScheme, tokenScheme } from "../../figures/format";
+import { isLong } from "../../figures/long/levels";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { DrawView, RunContext } from "../contract";
 import {
+  hitsOf,
   type Mode,
   openingMode,
   type Predictions,
@@ -18,7 +20,7 @@ import {
 } from "./data";
 import { createModeSwitch, legend, noHead, noteOf } from "./head";
 import { panelsAbove } from "./intact";
-import { createList, nextCell, scrollTo } from "./list";
+import { createList, nextCell, rowsNear, scrollTo, watchRows } from "./list";
 import { createMaskedProgress, createMaskedRun } from "./masked";
 import { createMasks } from "./masks";
 import { createRow, fillRow, fillWaiting, headerRow, type RowContext } from "./row";
@@ -57,7 +59,6 @@ export const predictions: DrawView<RunContext> = (element, context) => {
   };
 };
 
-/** Identity of an opened softmax. */
 interface Pick {
   readonly position: number;
   readonly tokenId: number;
@@ -223,9 +224,15 @@ function draw(
   }
 
   let filling = 0;
+  const near = isLong(source.meta)
+    ? rowsNear(list, ready, (row) => row === opened?.row.previousElementSibling)
+    : null;
+  stop.signal.addEventListener("abort", () => near?.disconnect());
 
   function fillFrom(start: number): void {
     cancelAnimationFrame(filling);
+    if (near !== null) watchRows(near, rows);
+    if (near !== null) return;
     const end = Math.min(n, start + ROWS_A_FRAME);
     for (let position = start; position < end; position++) ready(position);
     if (end < n) filling = requestAnimationFrame(() => fillFrom(end));
@@ -233,13 +240,7 @@ function draw(
 
   function summarize(): void {
     if (current === null) return;
-    const { special } = state.get();
-    const { done } = current;
-    const seen = tokens.special.flatMap((isSpecial, i) =>
-      i >= done || (isSpecial && !special) ? [] : [i],
-    );
-    const hits = seen.filter((i) => current?.originalRank.data[i] === 1).length;
-    status.textContent = `First choice is the original token at ${formatCount(hits)} of ${formatCount(seen.length)} positions.`;
+    status.textContent = hitsOf(current, tokens, state.get().special);
   }
 
   /** Follow the selection: special tokens shown or not, the focus token marked and in sight. */

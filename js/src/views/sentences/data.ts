@@ -2,6 +2,7 @@
 
 import { largest, maximum } from "../../figures/derive/matrix";
 import { held, shown } from "../../figures/format";
+import { isLong } from "../../figures/long/levels";
 import type { Measure } from "../../figures/quantities";
 import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
@@ -101,7 +102,7 @@ export const drillRequest = (
  */
 export function maskRequest(of: Asked, { arrays, meta }: Source): SliceRequest | null {
   const possible = arrays.get("possible")?.data as Int32Array | undefined;
-  if (possible === undefined) return null;
+  if (possible === undefined || isLong(meta)) return null;
   const n = meta.tokens.text.length;
   const seen = Array.from({ length: meta.model.n_layers }, (_, layer) =>
     possible.subarray(layer * n, (layer + 1) * n).reduce((sum, count) => sum + count, 0),
@@ -126,11 +127,14 @@ export function slicedMatrix(
   const size = texts.length;
   const raw = (arrays.get("matrix")?.data ?? new Float32Array(0)) as Float32Array;
   const allowed = (mask?.arrays.get("allowed")?.data as Uint8Array | undefined) ?? null;
+  // The kernel says which cells a long text has: its mask is n x n.
+  const known = arrays.get("possible")?.data;
   const n = meta.tokens.text.length;
   const values = raw.map((value, at) => {
     const [a, b] = [itemAt(tokens, Math.floor(at / size)), itemAt(tokens, at % size)];
     const possible =
-      allowed === null || a.some((query) => b.some((key) => allowed[query * n + key] !== 0));
+      (known === undefined || known[at] !== 0) &&
+      (allowed === null || a.some((query) => b.some((key) => allowed[query * n + key] !== 0)));
     return possible ? value : Number.NaN;
   });
   const column = (name: string): Int32Array | undefined =>

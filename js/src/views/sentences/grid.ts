@@ -4,11 +4,13 @@ import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
 import { consume, h, setAttributes, step } from "../../draw/dom";
+import { whenNear } from "../../draw/near";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatNumber, visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { type SentenceMatrix, strongestOther } from "./data";
+import { gridHead } from "./grid-head";
 import { layoutGrid } from "./grid-layout";
 
 export interface Place {
@@ -24,6 +26,10 @@ export interface GridEvents {
   escape(): boolean;
 }
 
+/** Up to this many sentences all cells are in the page: 3,600 of them. */
+const WHOLE_MOST = 60;
+/** Rows this far (px) from what is in sight have their cells. */
+const NEAR_PX = 120;
 /** A number longer than this is written smaller. */
 const LONG_NUMBER = 6;
 
@@ -42,7 +48,9 @@ export class SentenceGrid {
   });
   #matrix: SentenceMatrix | null = null;
   #built: readonly string[] | null = null;
+  /** Sparse where there are many sentences. */
   #cells: HTMLElement[] = [];
+  #near: IntersectionObserver | null = null;
   #rows: HTMLElement[] = [];
   #outside: { share: HTMLElement; sum: HTMLElement }[] = [];
   #place: Place = { a: 0, b: 0 };
@@ -82,7 +90,8 @@ export class SentenceGrid {
     this.paint(scale);
   }
 
-  #build({ size, texts, segments, elsewhere, asked }: SentenceMatrix): void {
+  #build(matrix: SentenceMatrix): void {
+    const { size, texts, segments, elsewhere } = matrix;
     const hadFocus = this.element.contains(document.activeElement);
     this.#built = texts;
     this.#cells = [];
@@ -100,48 +109,19 @@ export class SentenceGrid {
         sentenceName(i),
         letter(i) === "" ? null : h("span", { class: "aw-isa-segment" }, letter(i)),
       );
-    const corner = h(
-      "div",
-      { role: "columnheader", class: "aw-isa-corner" },
-      asked.quantity === null ? "looks at →" : "takes from →",
-    );
-    const head = h(
-      "div",
-      { role: "row", class: "aw-isa-row aw-isa-head" },
-      corner,
-      ...texts.map((text, b) =>
-        h(
-          "div",
-          { role: "columnheader", class: "aw-isa-column", title: `${sentenceName(b)} ${text}` },
-          name(b),
-        ),
-      ),
-      ...(elsewhere === null
-        ? []
-        : [
-            h(
-              "div",
-              {
-                role: "columnheader",
-                class: "aw-isa-outside",
-                title: "Share on tokens in no sentence: special tokens",
-              },
-              "elsewhere",
-            ),
-            h("div", { role: "columnheader", class: "aw-isa-sum", title: "Sum of the row" }, "sum"),
-          ]),
-    );
+    const head = gridHead(matrix, name);
+    this.#near?.disconnect();
+    this.#near =
+      size > WHOLE_MOST
+        ? whenNear(
+            this.element,
+            NEAR_PX,
+            (row) => this.#ensure(Number(row.dataset.a)),
+            (row) => this.#empty(Number(row.dataset.a)),
+          )
+        : null;
     this.#rows = texts.map((text, a) => {
-      const cells = texts.map((_, b) =>
-        h("div", {
-          role: "gridcell",
-          class: "aw-isa-cell",
-          tabindex: -1,
-          "data-a": a,
-          "data-b": b,
-        }),
-      );
-      this.#cells.push(...cells);
+      const cells = this.#near === null ? this.#rowCells(a, size) : [];
       const outside: HTMLElement[] = [];
       if (elsewhere !== null) {
         const share = h("div", { role: "gridcell", class: "aw-isa-outside" });
@@ -168,9 +148,37 @@ export class SentenceGrid {
       "aria-colcount": size + 1 + (elsewhere === null ? 0 : 2),
     });
     this.element.replaceChildren(head, ...this.#rows);
+    for (const row of this.#rows) this.#near?.observe(row);
     const last = Math.max(0, size - 1);
     this.#place = { a: Math.min(this.#place.a, last), b: Math.min(this.#place.b, last) };
     if (hadFocus) this.#cell(this.#place)?.focus({ preventScroll: true });
+  }
+
+  #rowCells(a: number, size: number): HTMLElement[] {
+    return Array.from({ length: size }, (_, b) => {
+      const how = { role: "gridcell", class: "aw-isa-cell", tabindex: -1 };
+      const cell = h("div", { ...how, "data-a": a, "data-b": b });
+      this.#cells[a * size + b] = cell;
+      return cell;
+    });
+  }
+
+  #ensure(a: number): void {
+    const size = this.#matrix?.size ?? 0;
+    if (a >= size || this.#cells[a * size] !== undefined) return;
+    this.#rows[a]?.firstElementChild?.after(...this.#rowCells(a, size));
+    this.#paintRow(a);
+    this.#mark();
+  }
+
+  #empty(a: number): void {
+    if (a === this.#place.a) return;
+    const size = this.#matrix?.size ?? 0;
+    for (let at = a * size; at < (a + 1) * size; at++) {
+      this.#cells[at]?.remove();
+      delete this.#cells[at];
+      delete this.#painted[at];
+    }
   }
 
   resize(width: number): void {
@@ -201,20 +209,10 @@ export class SentenceGrid {
     this.#scale = scale;
     const matrix = this.#matrix;
     if (matrix === null) return;
-    const { size, values, max, elsewhere } = matrix;
-    const { css, rgb } = ramp("weight", modeOf(this.element));
+    const { size, values, elsewhere } = matrix;
     for (let a = 0; a < size; a++) {
-      const best = strongestOther(matrix, a);
       const row = values.subarray(a * size, (a + 1) * size);
-      for (const [b, value] of row.entries()) {
-        const index = rampIndex(value, max, scale);
-        this.#paintCell(a * size + b, value, {
-          color: itemAt(css, index),
-          ink: itemAt(rgb, index),
-          strongest: b === best,
-          error: matrix.error(value),
-        });
-      }
+      this.#paintRow(a);
       if (elsewhere === null) continue;
       const { share, sum } = itemAt(this.#outside, a);
       const outside = itemAt(elsewhere, a);
@@ -230,6 +228,25 @@ export class SentenceGrid {
       }
     }
     this.#mark();
+  }
+
+  #paintRow(a: number): void {
+    const matrix = this.#matrix;
+    if (matrix === null) return;
+    const { size, values, max } = matrix;
+    if (this.#cells[a * size] === undefined) return;
+    const { css, rgb } = ramp("weight", modeOf(this.element));
+    const best = strongestOther(matrix, a);
+    for (let b = 0; b < size; b++) {
+      const value = itemAt(values, a * size + b);
+      const index = rampIndex(value, max, this.#scale);
+      this.#paintCell(a * size + b, value, {
+        color: itemAt(css, index),
+        ink: itemAt(rgb, index),
+        strongest: b === best,
+        error: matrix.error(value),
+      });
+    }
   }
 
   #paintCell(
@@ -288,6 +305,7 @@ export class SentenceGrid {
   /** Stand on a cell without taking the focus. */
   standOn(place: Place): void {
     this.#place = place;
+    this.#ensure(place.a);
     this.#mark();
   }
 

@@ -9,5 +9,6 @@ export const tree = {
   options: ["quantity", "token", "top_k", "depth", "words", "special"],
   head: "shown",
   available: ofOneRun,
+  long: true,
   draw: null,
 } as const satisfies ViewDefinition;
