@@ -31,7 +31,7 @@ export interface LongFlowData {
 
 const PAD = 8;
 const GUTTER_MOST = 96;
-const FAINT = 0.15;
+const FAINT = 0.08;
 /** Height of a stub at the edge, px. */
 const STUB = 10;
 
