@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, CDPSession, Page
 from transformers import ModernBertConfig, ModernBertForMaskedLM
 
 import attn_widget as aw
-from attn_widget.widget.widget import AttentionWidget
 from benchmarks.main_thread import CATEGORIES, main_thread_ms
 from benchmarks.shapes import table, text_of, tokenizer
 from scripts.lab import chromium
@@ -76,7 +75,6 @@ def encoder(layers: int, heads: int) -> tuple[Any, Any]:
     torch.manual_seed(0)
     reader = tokenizer()
     reader.model_max_length = 8192
-    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = ModernBertConfig(
         vocab_size=len(reader),
         num_hidden_layers=layers,
@@ -84,9 +82,11 @@ def encoder(layers: int, heads: int) -> tuple[Any, Any]:
         hidden_size=64 * heads,
         intermediate_size=64 * heads,
         initializer_range=SHARP,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
         cls_token_id=2,
         sep_token_id=3,
-        **special,
     )
     return ModernBertForMaskedLM(config).eval(), reader
 
@@ -123,9 +123,7 @@ def look_everywhere(page: Page) -> None:
 
 def measure(n: int, layers: int, heads: int) -> list[str]:
     pair = encoder(layers, heads)
-    widget: AttentionWidget = aw.show(
-        text_of(n), model=pair, layer=0, head=0, token=5, progress=False
-    )
+    widget = aw.show(text_of(n), model=pair, layer=0, head=0, token=5, progress=False)
     assert widget.analysis is not None and widget.analysis.n_tokens == n
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 1100})
@@ -162,7 +160,7 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="The page over a long text, timed.")
     parser.add_argument("--tokens", type=int, nargs="+", default=[2048, 8192])
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=8)
