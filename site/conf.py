@@ -25,6 +25,7 @@ language = "en"
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.githubpages",
     "numpydoc",
     "myst_parser",
 ]
@@ -34,6 +35,9 @@ templates_path = [str(HERE / "templates")]
 # Markdown: anchors as a forge makes them, formulas in dollars.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
+myst_html_meta = {
+    "description": "What a BERT-family model does with a text: every attention head, the predictions, the figures behind them."
+}
 # A console session or a sketch is no program of the named language: colored as far as it is one.
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 

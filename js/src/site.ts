@@ -52,7 +52,9 @@ async function open(place: HTMLElement): Promise<void> {
     const frame = createFrame(selected);
     place.append(frame.element);
     frame.show(source, null);
-    if (source.meta.model.name === modelName) {
+    const { model, profile } = source.meta;
+    // A profile of the same model has no text to change.
+    if (model.name === modelName && profile === null) {
       const show: Frame["show"] = (next, act) => {
         if (next !== source) shown = state;
         frame.show(next, act);

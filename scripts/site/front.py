@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attn_widget as aw
 from attn_widget.page.compress import deflate
-from attn_widget.page.engine.live import page_model
+from attn_widget.page.engine.live import SUFFIX, page_model
 from attn_widget.page.engine.options import LIVE_VIEWS, EngineOptions
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.built import bundle
@@ -22,7 +22,7 @@ OPEN = {"layer": 2, "head": 3, "token": 11}  # "it" and what it stands for
 ENGINE = "engine.js"
 SCRIPT = "attn-widget.js"
 STYLE = "attn-widget.css"
-PLAYGROUND = "<!-- playground -->"
+PLAYGROUND, SIZE = "<!-- playground -->", "<!-- size -->"  # places in site/index.md
 POSTERS = ("light", "dark")
 
 
@@ -74,5 +74,6 @@ def write_front() -> None:
     for path in SETTINGS.glob("*.md"):
         text = path.read_text(encoding="utf-8")
         if PLAYGROUND in text:
-            text = text.replace(PLAYGROUND, raw(playground()))
+            size = sum(path.stat().st_size for path in ASSETS.glob(f"*{SUFFIX}"))
+            text = text.replace(PLAYGROUND, raw(playground())).replace(SIZE, f"{size / 1e6:.0f} MB")
         (SOURCE / path.name).write_text(text, encoding="utf-8")

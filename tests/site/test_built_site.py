@@ -132,6 +132,20 @@ def test_a_tutorials_widget_is_alive_and_can_be_typed_into(browser: Browser, hom
     page.close()
 
 
+def test_other_models_and_profiles_stay_as_they_were_saved(browser: Browser) -> None:
+    visit = Visit(browser, OUT.as_uri(), 1200)
+    page = visit.open("notebooks/what-heads-do.html")
+    places = page.locator(".aw-place")
+    typed = []
+    for place in places.all():
+        place.scroll_into_view_if_needed()
+        expect(place).to_have_attribute("data-aw-open", "")
+        typed.append(place.locator(FIELD).is_visible())
+    assert typed == [True, False, False]  # the text, tensors without a model, a profile
+    assert visit.errors == []
+    page.close()
+
+
 def test_widgets_follow_the_sites_theme(browser: Browser) -> None:
     visit = Visit(browser, OUT.as_uri(), 1200, "dark")
     page = visit.open("index.html")
