@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from traitlets import TraitType
+from traitlets import HasTraits, TraitType
 
 from scripts.site.places import SOURCE
 
@@ -149,7 +149,7 @@ def page(entry: Entry) -> str:
     if not inspect.isclass(entry.value):
         return "\n".join([*lines, f".. autofunction:: {entry.full_name}", ""])
     attributes, methods = members(entry.value)
-    lines += [f".. autoclass:: {entry.full_name}", ""]
+    lines += [f".. autoclass:: {entry.full_name}{constructor(entry.value)}", ""]
     if issubclass(entry.value, Exception):
         return "\n".join([*lines, *subclasses(entry.value)])
     documented = set(own_section(entry.value, "Attributes"))
@@ -168,6 +168,23 @@ def page(entry: Entry) -> str:
             lines += [f".. {kind}:: {entry.full_name}.{name}"]
             lines += ["   :no-value:", ""] if kind == "autoattribute" else [""]
     return "\n".join(lines)
+
+
+def constructor(cls: type) -> str:
+    """Arguments of a widget as the page gives them: traitlets hides them. Sphinx finds those of other classes.
+
+    Examples
+    --------
+    >>> class Shown(HasTraits):
+    ...     def __init__(self, run: int, **traits: int) -> None: ...
+    >>> constructor(Shown)
+    '(run, **traits)'
+    """
+    if not issubclass(cls, HasTraits):
+        return ""
+    _, *parameters = inspect.signature(cls.__init__).parameters.values()
+    bare = [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    return str(inspect.Signature(bare))
 
 
 def own_section(cls: type, title: str) -> Iterator[str]:
