@@ -156,5 +156,13 @@ export function finder(
     { signal },
   );
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  return { element, hits: () => hits, at: () => at, focus: () => input.focus() };
+  return {
+    element,
+    hits: () => hits,
+    at: () => at,
+    focus() {
+      input.focus();
+      input.select();
+    },
+  };
 }
