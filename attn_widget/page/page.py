@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Literal
 
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
+from attn_widget.page.fitting import fitted_run
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.built import bundle
@@ -27,6 +29,7 @@ from attn_widget.protocol.source import Source
 Layout = Literal["stack", "report", "compare"]
 
 TITLE = "attn_widget"
+INDEX_BYTES = 8 * TITLE_CHARACTERS  # at most, of a page's list of runs
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "
@@ -87,12 +90,25 @@ class PageModel:
 
 
 def save(
-    path: str | os.PathLike[str], shown: Sequence[tuple[Source, Selection]], kept: ExportOptions
+    path: str | os.PathLike[str],
+    shown: Sequence[tuple[Source, Selection]],
+    kept: ExportOptions,
+    max_bytes: int | None = None,
 ) -> Path:
-    """Write one page with what is shown of one or several sources, one below the other."""
+    """Write one page with what is shown of one or several sources, one below the other.
+
+    ``max_bytes``: of a page of one source; a warning says what was left out for it.
+    """
     for source, _ in shown:
         check_options_of(source, kept)
-    return write_page(path, packed(shown, kept), kept.title or TITLE, "stack")
+    title = kept.title or TITLE
+    if max_bytes is None:
+        return write_page(path, packed(shown, kept), title, "stack")
+    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES
+    run, lacks = fitted_run(*shown[0], kept, max_bytes, shell)
+    if lacks:
+        warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
+    return write_page(path, [run], title, "stack")
 
 
 def packed(shown: Sequence[tuple[Source, Selection]], kept: ExportOptions) -> Iterator[SavedRun]:

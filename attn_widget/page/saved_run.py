@@ -113,12 +113,13 @@ def saved_run(
     tensors: float = 1.0,
     most: float | None = None,
     masked: bool = True,
+    left_out: str = "",
 ) -> SavedRun:
     """Pack a run or a profile with what is selected in it.
 
     Parameters
     ----------
-    tensors, most, masked
+    tensors, most, masked, left_out
         See `attn_widget.page.snapshot.snapshot`.
 
     Raises
@@ -150,6 +151,7 @@ def saved_run(
             most=most,
             masked=masked,
             why=checked.why,
+            left_out=left_out,
         )
     return SavedRun(title or source.title, source.n_tokens, found)
 

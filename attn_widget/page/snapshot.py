@@ -99,6 +99,7 @@ def snapshot(
     most: float | None = None,
     masked: bool = True,
     why: Sequence[Target] | None = None,
+    left_out: str = "",
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -123,6 +124,8 @@ def snapshot(
         always go along.
     why : sequence of Target, optional
         Recorded in full for the view Why. By default the chosen target, or what the text proposes.
+    left_out : str
+        What a page of a given size lacks, in words, for its reader.
     light : bool
         The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
     """
@@ -177,6 +180,7 @@ def snapshot(
             "views": list(views),
             "selection": chosen,
             "title": title,
+            "left_out": left_out,
         }
         others = ({"kind": "beside"},) if analysis.beside else ()
         requests = (

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 
-# Bytes of logits that all traces keep together (512 tokens of 32,768 entries), where the head of the
+# Bytes of logits that all traces keep together (256 tokens of 32,768 entries), where the head of the
 # model can run by itself.
-LOGITS_CACHE = LogitsCache(64 * 2**20)
+LOGITS_CACHE = LogitsCache(32 * 2**20)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_count, check_number
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination, write
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
 
@@ -271,6 +271,7 @@ class Exports:
         *,
         engine: Engine = False,
         assets: Assets = "inside",
+        max_bytes: int | None = None,
     ) -> Path:
         """Save a page that stays alive without a kernel and without a network.
 
@@ -299,6 +300,10 @@ class Exports:
             Where the weights of an engine are: in the page, or in a script that the page loads when it is first
             typed into, from the folder of the page or another one. Pages of one model share it. Move the page and the
             script together.
+        max_bytes : int, optional
+            Size of the page at most, its code (0.5 MB) included. The selected head goes first, then its layer, then the
+            layers around it, in codes as fine as there is room for; figures and thumbnails of all heads always
+            go along. A warning, and the page, say what was left out.
 
         Returns
         -------
@@ -307,7 +312,8 @@ class Exports:
         Raises
         ------
         InputError
-            A closed widget; a layer, head or view that is not there; a missing folder, or a file
+            A closed widget; a layer, head or view that is not there; fewer bytes than the smallest page takes, or
+            ``max_bytes`` of a page with an engine; a missing folder, or a file
             that cannot be written, of which nothing is left half-written.
         NotAvailableError
             A model that the engine cannot run.
@@ -331,8 +337,14 @@ class Exports:
         if options is not None:
             from attn_widget.page.engine.live import save_live
 
+            if max_bytes is not None:
+                raise InputError(
+                    "A page with an engine has the size of its model.",
+                    "Leave max_bytes or engine out.",
+                )
+
             return save_live(path, [(self.source, self.selection)], kept, options)
-        return save(path, [(self.source, self.selection)], kept)
+        return save(path, [(self.source, self.selection)], kept, max_bytes)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.

@@ -45,6 +45,8 @@ ENCODINGS: tuple[Way, ...] = (
     ("qk", 0.05),
     ("weights", 255),
 )
+# Where nothing else fits: weights held as such, or a page of a given size.
+COARSE: tuple[Way, ...] = (("weights", 127), ("weights", 63), ("weights", 31))
 SAMPLED = 2  # heads coded in every way to find the one that fits
 BYTE = 255  # levels
 # Up to so many tokens, in numbers of a head, its n^2 scores take fewer bytes than queries and keys.
@@ -70,25 +72,35 @@ def best_encoding(
     """Code a few heads in every way; the best that fits the budget, else the smallest."""
     room = budget(analysis.n_tokens)
     room = room if most is None else min(room, most)
+    if most is not None or not isinstance(analysis.trace, QKVTrace):
+        ways = [*ways, *COARSE]
     ways = [way for way in ways if code in (None, way[0])]
     if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
         ways = [way for way in ways if way[0] == "weights"]
-    places = [(layer, head) for layer in layers for head in heads]
-    sample = places[:: max(1, len(places) // SAMPLED)]
     sizes: dict[Way, float] = {}
     for way in ways:
-        chunks = (
-            pack(
-                {},
-                layer_arrays(analysis, layer, [head], encode_heads(analysis, layer, [head], way)),
-            )
-            for layer, head in sample
-        )
-        mean = sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
-        sizes[way] = mean * len(places)
+        sizes[way] = mean_bytes(analysis, layers, heads, way) * len(layers) * len(heads)
         if sizes[way] <= room:
             return way
     return min(sizes, key=lambda way: sizes[way])
+
+
+def mean_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int], way: Way) -> float:
+    """Compressed bytes of a head in one code, from a few of them."""
+    places = [(layer, head) for layer in layers for head in heads]
+    sample = places[:: max(1, len(places) // SAMPLED)]
+    chunks = (
+        pack({}, layer_arrays(analysis, layer, [head], encode_heads(analysis, layer, [head], way)))
+        for layer, head in sample
+    )
+    return sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
+
+
+def least_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int]) -> float:
+    """Compressed bytes of a head in the smallest code."""
+    ways = [way for way in (ENCODINGS[-2], COARSE[-1])
+            if way[0] == "weights" or isinstance(analysis.trace, QKVTrace)]  # fmt: skip
+    return min(mean_bytes(analysis, layers, heads, way) for way in ways)
 
 
 def encode_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -> list[Coded]:

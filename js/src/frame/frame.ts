@@ -38,7 +38,7 @@ import { focus } from "./focus";
 import { headGrid } from "./head-grid/head-grid";
 import { keepHostKeysAway } from "./host-keys";
 import { keyList, listenForKeys } from "./keys";
-import { createMessages, lengthNote } from "./messages";
+import { createMessages, lacking, lengthNote } from "./messages";
 import { profileHead } from "./profile-head";
 import { createProgress } from "./progress";
 import { createPaint } from "./ribbon/paint";
@@ -276,7 +276,9 @@ export function createFrame(state: State): Frame {
     const { precision } = source;
     saved.hidden = precision === undefined;
     saved.textContent =
-      precision === undefined ? "" : `Saved page: ${precision.note}; needs no kernel.`;
+      precision === undefined
+        ? ""
+        : `Saved page: ${precision.note}; needs no kernel.${lacking(meta)}`;
     const { unknown = null } = meta;
     parts.unknown.hidden = unknown === null;
     if (unknown !== null) {

@@ -69,3 +69,7 @@ export function lengthNote({ truncated, windows }: Meta): string {
     "window in which its token is most central; hatched keys lie outside of it, and have no weight."
   );
 }
+
+/** Sentence about the parts that a saved page of a given size lacks. */
+export const lacking = ({ snapshot }: Meta): string =>
+  snapshot?.left_out ? ` Left out for its size: ${snapshot.left_out}.` : "";

@@ -77,6 +77,7 @@ export interface Meta {
     readonly views: readonly string[];
     readonly layers: readonly number[];
     readonly heads: readonly number[];
+    readonly left_out?: string;
   };
   readonly metrics: {
     readonly keys: readonly string[];

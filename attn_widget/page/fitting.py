@@ -1,0 +1,169 @@
+"""A page of at most so many bytes: what goes along, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from attn_widget.checks import check_count
+from attn_widget.errors import InputError
+from attn_widget.page.compress import deflate
+from attn_widget.page.encodings.chunks import least_bytes
+from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.protocol.paint import opening_of
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+    from attn_widget.protocol.selection import Selection
+    from attn_widget.protocol.source import Source
+
+LEAST_BYTES, LARGEST_BYTES = 1_000, 400_000_000
+BASE64 = 4 / 3
+FIGURES = 0.25  # of the room: thumbnails, metrics, predictions, at first guess
+TENSORS_FROM = 3_000_000  # bytes of a page that has room for tensors of the view Inside
+TRIES = 4
+
+
+def fitted_run(
+    source: Source, selection: Selection, kept: ExportOptions, most: int, shell: int
+) -> tuple[SavedRun, str]:
+    """Pack a run so that its page has at most ``most`` bytes.
+
+    The selected head comes first, then the other heads of its layer, then the layers around it, each in the
+    best code that fits; thumbnails and metrics of all heads always go along. The page says what was left
+    out.
+
+    Parameters
+    ----------
+    kept : ExportOptions
+        What was asked for: no more than this goes along.
+    shell : int
+        Bytes of the page around its data.
+
+    Returns
+    -------
+    SavedRun, str
+        The second says what was left out of what was asked for; empty where nothing was.
+
+    Raises
+    ------
+    InputError
+        Too few bytes for the selected head; the message says how many it takes.
+    """
+    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, "Bytes.")
+    if source.analysis is None:
+        return checked(saved_run(source, selection, kept), most, shell), ""
+    kept = check_options_of(source, kept)
+    analysis = source.analysis
+    opened = opening_of(analysis, selection, kept.layers, kept.heads)
+    selection = replace(selection, layer=opened.layer, head=opened.head, token=opened.token)
+    tensors = 1.0 if most >= TENSORS_FROM else 0.0
+    room = (most - shell) / BASE64
+    figures = FIGURES * room
+    run: SavedRun | None = None
+    for attempt in range(TRIES):
+        attention = 0 if attempt == TRIES - 1 else room - figures
+        layers, heads = parts_that_fit(analysis, selection, kept, attention)
+        lacks = left_out(analysis, kept, layers, heads, inside=tensors == 0)
+        run = saved_run(
+            source,
+            selection,
+            replace(kept, layers=layers, heads=heads),
+            tensors=tensors,
+            most=max(attention, 1),
+            left_out=lacks,
+        )
+        size = size_of(run, shell)
+        if size <= most:
+            return run, lacks
+        if layers is not None and heads is not None and len(layers) == len(heads) == 1:
+            break
+        figures += (size - most) / BASE64 * 1.1
+        tensors = 0.0
+    assert run is not None
+    return checked(run, most, shell), ""
+
+
+def parts_that_fit(
+    analysis: Analysis, selection: Selection, kept: ExportOptions, room: float
+) -> tuple[list[int] | None, list[int] | None]:
+    """Layers and heads whose attention takes at most ``room`` bytes; None: all that were asked for."""
+    layers = [*(kept.layers or range(analysis.n_layers))]
+    heads = [*(kept.heads or range(analysis.n_heads))]
+    layer, head = selection.place
+    one = least_bytes(analysis, layers, heads)  # of a head
+    if one * len(layers) * len(heads) <= room:
+        return layers if kept.layers else None, heads if kept.heads else None
+    fitting = int(room / (one * len(heads)))
+    if fitting >= 1:
+        return around(layers, layer, fitting), heads if kept.heads else None
+    return [layer], [heads[0] if isinstance(head, str) else head]
+
+
+def around(layers: Sequence[int], layer: int, count: int) -> list[int]:
+    """``count`` neighbors of a layer, itself among them.
+
+    Examples
+    --------
+    >>> around(range(12), 1, 4), around(range(12), 6, 3)
+    ([0, 1, 2, 3], [5, 6, 7])
+    """
+    place = [*layers].index(layer)
+    first = min(max(place - count // 2, 0), max(len(layers) - count, 0))
+    return [*layers][first : first + count]
+
+
+def left_out(
+    analysis: Analysis,
+    kept: ExportOptions,
+    layers: Sequence[int] | None,
+    heads: Sequence[int] | None,
+    *,
+    inside: bool,
+) -> str:
+    """What a page lacks that was asked for, in words; empty where it lacks nothing."""
+    said: list[str] = []
+    wanted = [*(kept.layers or range(analysis.n_layers))]
+    missing = [layer for layer in wanted if layers is not None and layer not in layers]
+    if missing:
+        said.append(f"matrices of layers {ranges(missing)}")
+    wanted = [*(kept.heads or range(analysis.n_heads))]
+    others = [head for head in wanted if heads is not None and head not in heads]
+    if others:
+        said.append(f"matrices of heads {ranges(others)}")
+    if inside:
+        said.append("tensors of the view Inside")
+    return ", ".join(said)
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in words.
+
+    Examples
+    --------
+    >>> ranges([0, 1, 2, 5, 7, 8])
+    '0 to 2, 5, 7 to 8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+def size_of(run: SavedRun, shell: int) -> int:
+    """Bytes of the page of a run."""
+    return shell + sum(len(deflate(chunk)) + 100 for chunk in run.snapshot.chunks.values())
+
+
+def checked(run: SavedRun, most: int, shell: int) -> SavedRun:
+    size = size_of(run, shell)
+    if size > most:
+        raise InputError(
+            f"A page of {most:,} bytes has no room for this text: its code takes {shell:,}, and its smallest page {size:,}.",
+            f"Give max_bytes={size} or more, fewer views, or a shorter text.",
+        )
+    return run
