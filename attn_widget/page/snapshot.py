@@ -180,8 +180,9 @@ def snapshot(
             "views": list(views),
             "selection": chosen,
             "title": title,
-            "left_out": left_out,
         }
+        if left_out:
+            about["left_out"] = left_out
         others = ({"kind": "beside"},) if analysis.beside else ()
         requests = (
             (*LIGHT, *others)
