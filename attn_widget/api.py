@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
+    from attn_widget.widget.compared import ComparisonWidget
     from attn_widget.widget.profile import ProfileWidget
 
 WIDGET_TRAITS = (*NAMES, "saved")
@@ -29,7 +30,7 @@ def show(text: Profile, **options: Any) -> ProfileWidget: ...
 
 
 @overload
-def show(text: Comparison) -> None: ...
+def show(text: Comparison) -> ComparisonWidget: ...
 
 
 @overload
@@ -38,7 +39,7 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
 
 def show(
     text: str | Profile | Comparison, text_pair: str | None = None, **options: Any
-) -> AttentionWidget | ProfileWidget | None:
+) -> AttentionWidget | ProfileWidget:
     """Run a model on ``text`` and show all that it did; or show the heads of a profile.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
@@ -48,7 +49,7 @@ def show(
     text : str, Profile or Comparison
         As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
         metric, theme, height, chrome); or what `compare` returned, alone: both runs and their
-        difference, as a page in the cell that asks no kernel.
+        difference (a `ComparisonWidget`).
     text_pair, model, tagger, truncation, windows, masked, beside, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
@@ -59,7 +60,7 @@ def show(
     Returns
     -------
     AttentionWidget
-        A `ProfileWidget` for a profile; None for a comparison.
+        A `ProfileWidget` for a profile, a `ComparisonWidget` for a comparison.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def show(
             raise InputTypeError("show() of a comparison takes nothing else.", "show(comparison)")
         from attn_widget.widget.compared import show_compared
 
-        return show_compared(text)
+        return show_compared(text, None if text.a.run is None else runner(text.a, {}))
     if isinstance(text, Profile):
         from attn_widget.widget.profile import show_profile
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -54,13 +54,17 @@ class Comparison(ComparisonBase):
             if key in of_b
         }
 
-    def predictions(self, top_k: int = 5) -> list[dict[str, Any]]:
+    def predictions(
+        self, top_k: int = 5, mode: Literal["as_is", "masked"] = "as_is"
+    ) -> list[dict[str, Any]]:
         """Predictions of the masked-LM heads at matched tokens, before and after.
 
         Parameters
         ----------
         top_k : int
             The best entries of either run.
+        mode : {"as_is", "masked"}
+            ``"masked"`` replaces each token by the mask token in turn: a pass for each.
 
         Returns
         -------
@@ -71,9 +75,9 @@ class Comparison(ComparisonBase):
         Raises
         ------
         InputError, InputTypeError
-            ``top_k`` out of range.
+            ``top_k`` out of range, or an unknown mode.
         NotAvailableError
-            A model without a masked-LM head.
+            A model without a masked-LM head, or (``"masked"``) without a mask token.
 
         Examples
         --------
@@ -84,10 +88,10 @@ class Comparison(ComparisonBase):
         """
         from attn_widget.comparison.outputs import predictions
 
+        check_choice(mode, "mode", ("as_is", "masked"))
         sizes = [run.vocab_size for run in (self.a, self.b)]
-        return predictions(
-            self.a, self.b, self.alignment.tokens, check_count(top_k, "top_k", 1, min(sizes))
-        )
+        top_k = check_count(top_k, "top_k", 1, min(sizes))
+        return predictions(self.a, self.b, self.alignment.tokens, top_k, mode)
 
     def classes(self) -> list[dict[str, Any]]:
         """Answers of the classifiers, before and after: ``label, before, after, log_odds``.
@@ -212,7 +216,33 @@ class Comparison(ComparisonBase):
 
         check_choice(of, "of", RECOVERED)
         check_callable(progress, "progress")
-        return recovery(self, target, of, progress)
+        key = f"recovery {of} {target!r}"
+        if key not in self._known:
+            self._known[key] = recovery(self, target, of, progress)
+        return self._known[key]
+
+    @property
+    def recoveries(self) -> tuple[Recovery, ...]:
+        """Grids that `recovery` has computed so far; a saved page holds them."""
+        return tuple(found for name, found in self._known.items() if name.startswith("recovery "))
+
+    def proposals(self) -> list[Target]:
+        """Targets that tell the two runs apart, the best one first; a position is B's.
+
+        The classes, or the predictions, whose log-odds change most; empty where there are none.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he has [MASK] hat", "she has [MASK] hat", tagger=None, progress=False)
+        >>> c.proposals()[0].position
+        3
+        """
+        from attn_widget.comparison.proposals import proposals
+
+        if "proposals" not in self._known:
+            self._known["proposals"] = proposals(self)
+        return self._known["proposals"]
 
     def to_dataframe(self) -> Any:
         """One row for each head: its distance, and every metric's two values (needs pandas).

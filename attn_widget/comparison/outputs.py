@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float64
+from attn_widget.trace.run import MASKED_TOKENS_AT_ONCE
 
 SMALLEST = 1e-300  # a probability below has no odds that float64 can hold
 
@@ -27,17 +28,23 @@ def log_odds(probability: NDArray[Any] | float) -> Float64:
 
 
 def predictions(
-    a: Analysis, b: Analysis, tokens: tuple[tuple[int, int], ...], top_k: int
+    a: Analysis, b: Analysis, tokens: tuple[tuple[int, int], ...], top_k: int, mode: str = "as_is"
 ) -> list[dict[str, Any]]:
     """See `Comparison.predictions`."""
     runs = [run.run for run in (a, b)]
     for run, name in zip(runs, "AB", strict=True):
         if run is None or not run.encoder.has_mlm:
             raise NotAvailableError(f"{name} has no masked-LM head, so it predicts no tokens.")
+        if mode == "masked" and run.encoder.mask_token_id is None:
+            raise NotAvailableError(
+                f"The tokenizer of {name} has no mask token.", "Use mode='as_is'."
+            )
     pairs = [(i, j) for i, j in tokens if not a.trace.tokens[i].special]
     if not pairs:
         return []
-    chances = [_probabilities(run, [pair[side] for pair in pairs]) for side, run in enumerate(runs)]
+    chances = [
+        _probabilities(run, [pair[side] for pair in pairs], mode) for side, run in enumerate(runs)
+    ]
     orders = [np.argsort(-chance, axis=-1, kind="stable")[:, :top_k] for chance in chances]
     readers: list[Any] = [run.encoder.reader for run in runs if run is not None]
     vocabularies = [reader.backend_tokenizer.get_vocab() for reader in readers]
@@ -89,5 +96,11 @@ def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
     ]
 
 
-def _probabilities(run: Any, positions: list[int]) -> Float64:
-    return run.trace.logits_tensor(positions).double().softmax(dim=-1).cpu().numpy()
+def _probabilities(run: Any, positions: list[int], mode: str) -> Float64:
+    """Over the vocabulary, float64 [positions, vocab]; in mode "masked" each one masked in turn."""
+    if mode == "as_is":
+        return run.trace.logits_tensor(positions).double().softmax(dim=-1).cpu().numpy()
+    size = max(1, MASKED_TOKENS_AT_ONCE // run.trace.n_tokens)
+    batches = [positions[k : k + size] for k in range(0, len(positions), size)]
+    rows = [run.masked_logits(batch).double().softmax(dim=-1).cpu().numpy() for batch in batches]
+    return np.concatenate(rows)

@@ -118,15 +118,7 @@ def recovery(c: ComparisonBase, target: Target, of: str, progress: Progress | No
     _runs(c)
     kind, partner = RECOVERED[of], {b: a for a, b in c.alignment.tokens}
     target = check_target(target)
-    target_a = target
-    if target.position is not None:
-        position = index_in(target.position, c.b.n_tokens, "position")
-        if position not in partner:
-            raise InputError(
-                f"The target's position {position} of B is matched with no token of A.",
-                f"Match it by hand: c.align([(i, {position})]).",
-            )
-        target_a = replace(target, position=partner[position])
+    target_a = _in_a(target, c, partner)
     source, bound_a = _where(c.a, target_a)
     run, bound = _where(c.b, target)
     value_a, value_b = value_of(source, bound_a), value_of(run, bound)
@@ -157,6 +149,28 @@ def recovery(c: ComparisonBase, target: Target, of: str, progress: Progress | No
                 progress(done, encoder.n_layers * len(columns))
     values = (patched - value_b) / (value_a - value_b)
     return Recovery(target, of, value_a, value_b, patched, values)
+
+
+def patched_value(c: ComparisonBase, sites: Iterable[Any], target: Target) -> float:
+    """The target's value in B with parts of A; where the target is masked, both runs read the mask."""
+    partner = {b: a for a, b in c.alignment.tokens}
+    _runs(c)
+    target_a = _in_a(target, c, partner)
+    source, _ = _where(c.a, target_a)
+    run, bound = _where(c.b, target)
+    chosen = [_site(site, run, partner) for site in sites]
+    parts = parts_of(source)
+    pieces = [
+        piece_of(parts, kind, layer, head, partner, position)
+        for kind, layer, head, position in chosen
+    ]
+    encoder = carrying(run.encoder, run.trace.n_tokens, pieces)
+    return value_of(Run(encoder, run.encoding, capture(encoder, run.encoding)), bound)
+
+
+def check_patching(c: ComparisonBase) -> None:
+    """Raise `NotAvailableError` where no part of A fits into B."""
+    _runs(c)
 
 
 def parts_of(run: Run) -> dict[tuple[PieceKind, int], Any]:
@@ -197,6 +211,19 @@ def _with_pieces(run: Run, bound: BoundTarget, outputs: list[Any], pieces: list[
     inputs = {name: given.expand(len(pieces), -1) for name, given in run.encoding.inputs.items()}
     with inference_mode(encoder), known_below(run, layer, outputs), visiting(encoder, visit):
         return finite(run, bound.of(bound.logits(encoder, inputs)))
+
+
+def _in_a(target: Target, c: ComparisonBase, partner: dict[int, int]) -> Target:
+    """The target at A's position."""
+    if target.position is None:
+        return target
+    position = index_in(target.position, c.b.n_tokens, "position")
+    if position not in partner:
+        raise InputError(
+            f"The target's position {position} of B is matched with no token of A.",
+            f"Match it by hand: c.align([(i, {position})]).",
+        )
+    return replace(target, position=partner[position])
 
 
 def _runs(c: ComparisonBase) -> tuple[Run, Run]:

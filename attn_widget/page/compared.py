@@ -15,20 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.comparison.comparison import Comparison
-from attn_widget.errors import NotAvailableError
+from attn_widget.comparison.patching import Recovery, check_patching
+from attn_widget.comparison.proposals import LISTED, mode_of
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.page.page import page_parts, write_page
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.slices.influence import described, plain
 
 CHUNK = "compare"
-LISTED = 5  # predictions of either run at a matched token
+RECORDED_TOKENS = 20_000  # that the patched passes of a page read, unless the user asked for them
 
 
-def compared_parts(comparison: Comparison) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Alignment, distances and predictions: the meta and the arrays of the chunk `CHUNK`.
+def compared_parts(
+    comparison: Comparison, *, recorded: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Alignment, distances, states, predictions, classes: the meta and the arrays of the chunk `CHUNK`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    recorded : bool
+        Grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
+        computed, or two of the first proposal where that is cheap.
 
     Examples
     --------
@@ -44,24 +56,82 @@ def compared_parts(comparison: Comparison) -> tuple[dict[str, Any], dict[str, ND
         "tokens": list(comparison.alignment.tokens),
         "same_shape": comparison.same_shape,
         "predictions": None,
+        "classes": None,
         "reasons": {},
     }
     arrays: dict[str, NDArray[Any]] = {}
-    try:
-        found = comparison.distances()
-        arrays["distances"] = found.distances.astype(np.float32)
-        arrays["partner"] = found.partner.astype(np.int32)
-    except NotAvailableError as error:
-        meta["reasons"]["distances"] = str(error)
-    try:
-        records = comparison.predictions(LISTED)
-        columns = ("position_a", "position_b", "token")
-        meta["predictions"] = {key: [one[key] for one in records] for key in columns}
-        for key in ("before", "after", "log_odds"):
-            arrays[key] = np.array([one[key] for one in records], dtype=np.float32)
-    except NotAvailableError as error:
-        meta["reasons"]["predictions"] = str(error)
+    for name, add in PARTS.items():
+        try:
+            add(comparison, meta, arrays)
+        except NotAvailableError as error:
+            meta["reasons"][name] = str(error)
+    if recorded and "patching" not in meta["reasons"]:
+        meta["recoveries"] = []
+        for k, grid in enumerate(_grids(comparison)):
+            said = described(comparison.b, grid.target)
+            keys = {"of": grid.of, "source": grid.source, "value": grid.value}
+            meta["recoveries"].append({"target": said, **keys})
+            arrays[f"recovery:{k}"] = grid.values.astype(np.float32)
     return meta, arrays
+
+
+def _distances(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    found = c.distances()
+    arrays["distances"] = found.distances.astype(np.float32)
+    arrays["partner"] = found.partner.astype(np.int32)
+
+
+def _states(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    arrays["states"] = c.states()
+
+
+def _predictions(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    mode = mode_of(c)
+    records = c.predictions(LISTED, mode)
+    columns = ("position_a", "position_b", "token")
+    by_column: dict[str, Any] = {key: [one[key] for one in records] for key in columns}
+    meta["predictions"] = {**by_column, "mode": mode}
+    for key in ("before", "after", "log_odds"):
+        arrays[key] = np.array([one[key] for one in records], dtype=np.float32)
+
+
+def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    records = c.classes()
+    meta["classes"] = [one["label"] for one in records]
+    for key in ("before", "after", "log_odds"):
+        arrays[f"class_{key}"] = np.array([one[key] for one in records], dtype=np.float32)
+
+
+def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
+    check_patching(c)
+    proposed = c.proposals()
+    if not proposed and not c.recoveries:
+        raise NotAvailableError(
+            "No prediction tells the two runs apart, so there is none to patch."
+        )
+    meta["targets"] = [described(c.b, one) for one in proposed]
+
+
+PARTS = {
+    "distances": _distances,
+    "states": _states,
+    "predictions": _predictions,
+    "classes": _classes,
+    "patching": _patching,
+}
+
+
+def _grids(c: Comparison) -> tuple[Recovery, ...]:
+    """Grids of recovery that are there, or two of the first proposal where that is cheap."""
+    if c.recoveries or not c.proposals():
+        return c.recoveries
+    passes = c.b.n_layers * (c.b.n_heads + len(c.alignment.tokens))
+    if passes * c.b.n_tokens > RECORDED_TOKENS:
+        return ()
+    try:
+        return tuple(c.recovery(c.proposals()[0], of) for of in ("heads", "states"))
+    except (InputError, NotAvailableError):
+        return ()
 
 
 def selections(comparison: Comparison) -> tuple[Selection, Selection]:
@@ -78,10 +148,23 @@ def selections(comparison: Comparison) -> tuple[Selection, Selection]:
     moved = np.abs(change.difference).sum(axis=1) - 1e3 * np.array(special)
     row = int(np.nanargmax(moved))
     layer_b, head_b = found.partner[layer, head].tolist()
+    target_a, target_b = _targets(comparison)
     return (
-        Selection(layer=layer, head=head, token=change.positions_a[row]),
-        Selection(layer=layer_b, head=head_b, token=change.positions_b[row]),
+        Selection(layer=layer, head=head, token=change.positions_a[row], target=target_a),
+        Selection(layer=layer_b, head=head_b, token=change.positions_b[row], target=target_b),
     )
+
+
+def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The first proposal at the positions of A and of B, where both runs have the same vocabulary."""
+    runs = c.a.run, c.b.run
+    proposed = c.proposals()
+    if not proposed or None in runs or runs[0].encoder.name != runs[1].encoder.name:  # pyright: ignore[reportOptionalMemberAccess]
+        return None, None
+    target = proposed[0]
+    partner = {b: a for a, b in c.alignment.tokens}
+    position = None if target.position is None else partner[target.position]
+    return plain(replace(target, position=position)), plain(target)
 
 
 def compared_runs(comparison: Comparison, kept: ExportOptions) -> Iterator[SavedRun]:

@@ -41,8 +41,9 @@ class _Work:
         The answer, once it is there.
     """
 
-    def __init__(self, analysis: Analysis, request: Request) -> None:
+    def __init__(self, analysis: Any, request: Request, slow: Mapping[str, Any]) -> None:
         self.analysis = analysis
+        self._slow = slow
         self.done = self.total = 0
         self.reply: Reply | None = None
         self._dropped = threading.Event()
@@ -57,13 +58,13 @@ class _Work:
         self.done, self.total = done, total
 
     def _compute(self, request: Request) -> None:
-        def handle(analysis: Analysis, asked: Request) -> Answer:
+        def handle(analysis: Any, asked: Request) -> Answer:
             try:
-                return SLOW[asked["kind"]](analysis, asked, self._progress)
+                return self._slow[asked["kind"]](analysis, asked, self._progress)
             except DroppedError:
                 raise SliceError("This request was canceled.") from None
 
-        self.reply = respond(self.analysis, request, dict.fromkeys(SLOW, handle))
+        self.reply = respond(self.analysis, request, dict.fromkeys(self._slow, handle))
 
     def drop(self) -> None:
         self._dropped.set()
@@ -75,6 +76,11 @@ class _Work:
 class Aside:
     """The slow requests of one widget.
 
+    Parameters
+    ----------
+    slow : mapping of str to handler, optional
+        Kinds that a thread answers, and what answers them; by default those of a run.
+
     Examples
     --------
     >>> from attn_widget import analyze, target
@@ -84,7 +90,8 @@ class Aside:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, slow: Mapping[str, Any] = SLOW) -> None:
+        self._slow = slow
         self._works: dict[str, _Work] = {}
         self._stream: HeadStream | None = None
         self._held = False
@@ -120,7 +127,7 @@ class Aside:
         wait = {"error": "The heads are being computed.", "hint": "Ask again in a moment."}
         return {"ok": False, "later": LATER_MS, "progress": stream.progress, **wait}, []
 
-    def answer(self, analysis: Analysis | None, request: object) -> Reply:
+    def answer(self, analysis: Any, request: object) -> Reply:
         """Answer a request of the page: at once, or by a thread that is asked again later."""
         waits = later(analysis, request)
         if waits is not None:
@@ -134,7 +141,7 @@ class Aside:
         waits = self._heads(analysis, kind, request)
         if waits is not None:
             return waits
-        if not isinstance(kind, str) or kind not in SLOW:
+        if not isinstance(kind, str) or kind not in self._slow:
             return answer(analysis, request)
         key = _key(request)
         with self._lock:
@@ -144,7 +151,7 @@ class Aside:
                     work.drop()
                 elif len(self._works) >= MOST:  # the page has forgotten one
                     self._works.pop(next(iter(self._works))).drop()
-                work = self._works[key] = _Work(analysis, request)
+                work = self._works[key] = _Work(analysis, request, self._slow)
         work.wait(SOON_S)
         if work.reply is None:
             wait = {"error": "This is being computed.", "hint": "Ask again in a moment."}

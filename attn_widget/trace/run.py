@@ -185,7 +185,7 @@ class Run:
         if mode == "as_is":
             logits = self.trace.logits_tensor([position])
         else:
-            logits = self._masked_logits([position])
+            logits = self.masked_logits([position])
         row = logits[0].float().cpu().numpy()
         if token_ids is None:
             ids = np.argsort(-row, kind="stable")[:top_k].tolist()
@@ -318,7 +318,7 @@ class Run:
         finished = len(wanted) - len(missing)
         for batch in chunks(missing, max(1, MASKED_TOKENS_AT_ONCE // len(ids))):
             started = time.perf_counter()
-            parts = summarize(self._masked_logits(batch), ids[batch], kept)
+            parts = summarize(self.masked_logits(batch), ids[batch], kept)
             self.encoder.speed.measured(len(batch) * len(ids), time.perf_counter() - started)
             for name, part in parts.items():
                 whole = store.setdefault(name, np.zeros((len(ids), *part.shape[1:]), part.dtype))
@@ -331,7 +331,7 @@ class Run:
         by_rank = ("ids", "logits", "probabilities")
         return {name: a[:, :top_k] if name in by_rank else a for name, a in found.items()}
 
-    def _masked_logits(self, positions: list[int]) -> torch.Tensor:
+    def masked_logits(self, positions: list[int]) -> torch.Tensor:
         """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
         import torch
 

@@ -1,24 +1,99 @@
-"""A comparison in the output of a cell: its page, in a frame that asks no kernel."""
+"""A comparison in a cell: a live widget of both runs, and their page for readers without a kernel."""
 
 from __future__ import annotations
 
 import html
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from attn_widget.comparison.comparison import Comparison
-from attn_widget.host.notice import notebook_shell
-from attn_widget.page.compared import compared_html, title_of
+from attn_widget.errors import InputError
+from attn_widget.page.compared import compared_html, save_compared, selections, title_of
+from attn_widget.page.saved_run import ExportOptions
+from attn_widget.widget.widget import AttentionWidget
+
+if TYPE_CHECKING:
+    from attn_widget.influence.targets import Target
+    from attn_widget.widget.actions import Analyze
 
 HEIGHT = 900  # px
 
 
-def show_compared(comparison: Comparison) -> None:
-    """Display both runs and their difference in the running cell; outside a notebook, do nothing."""
-    if notebook_shell() is None:
-        return
-    from IPython.display import display
+class ComparisonWidget(AttentionWidget):
+    """Two runs and their difference, alive: its traits are those of A's run. `attn_widget.show` makes it.
 
-    # A bundle, because IPython.display.HTML warns of frames.
-    display({"text/html": frame_of(comparison), "text/plain": repr(comparison)}, raw=True)
+    Parameters
+    ----------
+    comparison : Comparison
+    analyze : callable, optional
+        Runs another text in A's place; see `AttentionWidget`.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        What was given.
+    """
+
+    def __init__(self, comparison: Comparison, *, analyze: Analyze | None = None) -> None:
+        chosen, _ = selections(comparison)
+        names = ("layer", "head", "token", "target")
+        given = {name: getattr(chosen, name) for name in names}
+        traits = {name: value for name, value in given.items() if value is not None}
+        super().__init__(comparison.a, analyze=analyze, **traits)
+        self.comparison = comparison
+        self._show_compared(comparison)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        layers: Sequence[int] | None = None,
+        heads: Sequence[int] | None = None,
+        views: Sequence[str] | None = None,
+        title: str | None = None,
+        why: Sequence[Target] | None = None,
+        *,
+        engine: bool = False,
+    ) -> Path:
+        """Save both runs and their difference as one page.
+
+        Parameters
+        ----------
+        path, layers, heads, views, title, why
+            As in `AttentionWidget.to_html`.
+        engine : bool
+            False: the engine runs one text.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            As in `AttentionWidget.to_html`, and for ``engine=True``.
+        """
+        if engine:
+            raise InputError("A page of two runs cannot hold the engine.", "Leave engine out.")
+        return save_compared(path, self.comparison, ExportOptions(layers, heads, views, title, why))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        found = super()._repr_mimebundle_(**kwargs)
+        if found is None:
+            return found
+        data, metadata = found
+        return {**data, "text/html": frame_of(self.comparison)}, metadata
+
+    def __repr__(self) -> str:
+        return f"<ComparisonWidget of {self.comparison!r}>"
+
+
+def show_compared(comparison: Comparison, analyze: Analyze | None) -> ComparisonWidget:
+    """Display both runs and their difference in the running cell, once."""
+    widget = ComparisonWidget(comparison, analyze=analyze)
+    widget.display()
+    return widget
 
 
 def frame_of(comparison: Comparison) -> str:

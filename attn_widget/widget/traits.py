@@ -82,5 +82,6 @@ NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
 
 def page_traits(widget: Any) -> dict[str, Any]:
     """The synced traits that the page reads, by name."""
-    names = (name for name in widget.trait_names(sync=True) if not name.startswith("_"))
+    synced = widget.trait_names(sync=True)
+    names = (name for name in synced if not name.startswith("_") or name == "_compared")
     return {name: getattr(widget, name) for name in names if name not in NOT_THE_PAGES}

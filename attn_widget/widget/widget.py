@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import traitlets as t
@@ -37,15 +38,27 @@ from attn_widget.widget.running import RunningWidget
 from attn_widget.widget.traits import check_traits
 
 if TYPE_CHECKING:
+    from attn_widget.comparison.comparison import Comparison
     from attn_widget.figures.arrays import Head
     from attn_widget.trace.forward import Progress
+    from attn_widget.widget.comparing import Comparing
 
 SAVED = ("page", "full", "picture", "none")
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
+TWO_RUNS = ("compared", "patched", "recovery", "uncompare")  # kinds of slices
 
 _open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
 _many_told = False
+
+
+def about_two_runs(request: object) -> bool:
+    """Whether a request is of a comparison, or of its second run."""
+    if not isinstance(request, Mapping):
+        return False
+    about = request.get("of") if request.get("kind") == "drop" else request
+    kinds = (request.get("kind"), about.get("kind") if isinstance(about, Mapping) else None)
+    return "run" in request or any(isinstance(kind, str) and kind in TWO_RUNS for kind in kinds)
 
 
 def close_all() -> None:
@@ -131,6 +144,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
     It is kept as a dict of its fields by ids, of which ``target(**w.target)`` makes a target again."""
     method = t.Enum(METHODS, "decomposition").tag(sync=True)
     """Method of the contributions that paint the text in Why; see `Analysis.contributions`."""
+    _compared = t.Int(0).tag(sync=True)
     saved = t.Enum(SAVED, "page")
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
@@ -140,6 +154,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
         self._aside = Aside()  # first of all: a widget that cannot be made is closed all the same
+        self._comparing: Comparing | None = None
         hint = "show(text) runs a model and shows it; analyze(text) gives an Analysis."
         check_kind(analysis, Analysis, "analysis", hint)
         if analyze is not None and not callable(analyze):
@@ -170,13 +185,32 @@ class AttentionWidget(SourceWidget, RunningWidget):
         """Free the run's tensors here and in the page. The traits stay readable."""
         _open.discard(self)
         self._aside.close()
+        if self._comparing is not None:
+            self._comparing.close()
         super().close()
 
     def _open_source(self) -> RunSource | None:
         return None if self._analysis is None else RunSource(self._analysis)
 
     def _reply(self, request: object) -> Reply:
+        if self._analysis is not None and about_two_runs(request):
+            found = self._two_runs().answer(request)
+            if found is not None:
+                return found
         return self._aside.answer(self._analysis, request)
+
+    def _two_runs(self) -> Comparing:
+        """The comparison of this widget; its code is loaded when the page first asks for one."""
+        if self._comparing is None:
+            from attn_widget.widget.comparing import Comparing
+
+            self._comparing = Comparing(lambda: (self.analysis, self._analyze))
+        return self._comparing
+
+    def _show_compared(self, comparison: Comparison) -> None:
+        """Let the page open a comparison of this widget's run."""
+        self._two_runs().show(comparison, comparison.b)
+        self._compared += 1
 
     def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
         return (

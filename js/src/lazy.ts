@@ -1,5 +1,6 @@
 /** Entry: the lazy views, printing, and parts of other views. A bundle of its own in notebooks, part of the page where that is saved. */
 
+export { liveComparison } from "./compare/live";
 export { printing } from "./export/print";
 export { layerStrips } from "./frame/head-grid/layers";
 export { long } from "./long";

@@ -6,10 +6,18 @@ import { explain } from "./protocol/failure";
 import { invokeWith, type Messages } from "./protocol/invoke";
 import { type Invoke, KernelSource, readReply } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
-import type { Meta } from "./protocol/types";
+import { required } from "./protocol/required";
+import type { Meta, Source } from "./protocol/types";
 import { bindState, type Model, readActivity } from "./state/binding";
 import { fit } from "./state/state";
-import { acceptCode, CODE, type Link, linkWith } from "./views/lazy-views";
+import {
+  acceptCode,
+  CODE,
+  type Link,
+  type LiveComparison,
+  lazyComparison,
+  linkWith,
+} from "./views/lazy-views";
 
 /** Delay after the first picture before the other views are preloaded, ms. */
 const FETCH_MS = 1500;
@@ -51,6 +59,39 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     }, FETCH_MS);
   };
 
+  let comparison: LiveComparison | null = null;
+  /** The comparison of this widget; its code comes with that of the lazy views. */
+  const comparisonOf = async (source: Source): Promise<LiveComparison> => {
+    if (lazyComparison() === null) await acceptCode(await source.slice(CODE));
+    const { element, contact, report } = frame;
+    comparison ??= required(
+      lazyComparison(),
+      "The code of comparisons",
+    )({
+      host: el,
+      frame: element,
+      source,
+      state,
+      invoke,
+      contact,
+      report,
+      history: () => readActivity(model).history,
+    });
+    return comparison;
+  };
+  const failed = (error: unknown) => {
+    const { message, hint } = explain(error);
+    frame.report(message, hint);
+  };
+  let present: KernelSource | null = null;
+  /** Python has compared this run with another one. */
+  const openCompared = () => {
+    if (present === null || !model.get("_compared")) return;
+    comparisonOf(present)
+      .then((found) => found.open())
+      .catch(failed);
+  };
+
   const showRun = () => {
     const bytes = model.get("first_paint");
     if (!(ArrayBuffer.isView(bytes) || bytes instanceof ArrayBuffer) || bytes.byteLength === 0)
@@ -61,11 +102,17 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
       const source = new KernelSource(pack, invoke, { contact: frame.contact });
       // Tensors from outside have no model to run.
       const runs = pack.meta.model.family !== null && pack.meta.profile === null;
-      frame.show(source, runs ? (action) => source.act(action) : null);
+      const compare = (anchor: HTMLElement) => {
+        comparisonOf(source)
+          .then((found) => found.choose(anchor))
+          .catch(failed);
+      };
+      present = source;
+      frame.show(source, runs ? (action) => source.act(action) : null, runs ? compare : null);
+      comparison?.renew(source);
       fetchLater(pack.meta);
     } catch (error) {
-      const { message, hint } = explain(error);
-      frame.report(message, hint);
+      failed(error);
     }
   };
   const showActivity = () => frame.activity(readActivity(model));
@@ -76,10 +123,12 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     status: showActivity,
     progress: showActivity,
     history: showActivity,
+    _compared: openCompared,
   };
   for (const [trait, listener] of Object.entries(listeners)) model.on(`change:${trait}`, listener);
   showRun();
   showActivity();
+  openCompared();
 
   let done = false;
   const dispose = () => {
@@ -90,6 +139,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     for (const [trait, listener] of Object.entries(listeners))
       model.off(`change:${trait}`, listener);
     release();
+    comparison?.dispose();
     frame.dispose();
   };
   signal?.addEventListener("abort", dispose, { once: true });

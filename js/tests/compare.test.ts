@@ -5,10 +5,11 @@ import {
   carriedHead,
   carrySelection,
   farthest,
-  signed,
   weightsOf,
 } from "../src/compare/data";
 import { wordsWithout } from "../src/compare/difference";
+import { matchSentences } from "../src/compare/panels/sentences";
+import { markOf, signed } from "../src/compare/signs";
 import type { Source } from "../src/protocol/types";
 import { DEFAULT_SELECTION } from "../src/state/state";
 
@@ -63,10 +64,12 @@ test("the head with the greatest distance is found, whatever has none", () => {
 
 test("weights are those between matched tokens", async () => {
   const sources = { a: sourceOf([1, 2, 3, 4, 5, 6, 7, 8, 9], 3), b: sourceOf([10, 20, 30, 40], 2) };
-  const found = await weightsOf(compared, sources, 0, 0);
+  const found = await weightsOf(compared, sources, { layer: 0, head: 0, quantity: "weights" });
   expect([...(found?.a ?? [])]).toEqual([1, 3, 7, 9]);
   expect([...(found?.b ?? [])]).toEqual([10, 20, 30, 40]);
-  expect(await weightsOf(compared, sources, 0, 1)).toBeNull();
+  expect([...(found?.change ?? [])]).toEqual([9, 17, 23, 31]);
+  expect(found?.most).toBe(31);
+  expect(await weightsOf(compared, sources, { layer: 0, head: 1, quantity: "weights" })).toBeNull();
 });
 
 test("a change has its sign in its text", () => {
@@ -87,4 +90,29 @@ test("changed words are quoted as the text has them", () => {
   expect(wordsWithout(tokens, new Set([1]))).toBe("purr softly");
   expect(wordsWithout(tokens, new Set([2, 3]))).toBe("cats … softly");
   expect(wordsWithout(tokens, new Set([1, 2, 3, 4]))).toBe("");
+});
+
+test("a mark says the sign where a cell has no room for its number", () => {
+  const mark = markOf(1);
+  expect([mark(0.5, 40), mark(-0.5, 40), mark(0, 40)]).toEqual(["+0.50", "−0.50", null]);
+  expect([mark(0.5, 20), mark(-0.5, 20), mark(0.05, 20)]).toEqual(["+", "−", null]);
+});
+
+test("sentences are matched by their matched tokens, each one once", () => {
+  const tokens = [
+    [1, 1],
+    [2, 2],
+    [4, 6],
+    [5, 7],
+    [6, 8],
+  ] as const;
+  const a = [
+    [1, 2],
+    [4, 5, 6],
+  ];
+  const b = [[1, 2], [4], [6, 7, 8]];
+  expect(matchSentences({ tokens }, a, b)).toEqual([
+    [0, 0],
+    [1, 2],
+  ]);
 });

@@ -46,6 +46,9 @@ beforeEach(async () => {
     carriedSum,
     groupStrip,
     layerStrips,
+    liveComparison: () => {
+      throw new Error("not asked for here");
+    },
     printing: () => ({ print: async () => undefined }),
   };
 });

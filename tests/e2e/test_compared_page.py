@@ -9,10 +9,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from scripts.page import mount
 from tests.e2e.test_accessibility import AXE
 from tests.e2e.views import part
 
 A, B = "The keys to the cabinet are here.", "The key to the cabinet are here."
+
+
+PANELS = ("heads", "tree", "sentences", "predictions", "inside", "why", "patching")
 
 
 @pytest.fixture
@@ -28,6 +32,12 @@ def show(page: Page, comparison: aw.Comparison, folder: Path) -> list[str]:
     page.goto(aw.to_html(comparison, folder / "page.html").as_uri())
     expect(part(page, "compare")).to_be_visible()
     return errors
+
+
+def open_panel(page: Page, name: str) -> None:
+    page.locator(f'.aw-difference [role="tab"][data-view="{name}"]').click()
+    expect(page.locator(f'[data-panel="{name}"]')).to_be_visible()
+    expect(page.locator('[data-panel] [aria-busy="true"]')).to_have_count(0)
 
 
 def test_the_difference_says_which_word_changed_and_which_head_differs_most(
@@ -57,7 +67,9 @@ def test_a_key_and_buttons_switch_and_the_selection_is_one(page: Page, tmp_path:
     part(page, "distances").locator('[data-layer="2"][data-head="3"]').click()
     word = [one.text for one in c.a.tokens].index("cabinet")
     part(page, "alignment").locator(f'[data-token="{word}"]').first.click()
+    open_panel(page, "predictions")
     expect(part(page, "guesses")).to_contain_text("→")
+    expect(part(page, "guess")).to_contain_text("cabinet")
     page.keyboard.press("c")
     first, second = page.locator(".aw-page-run").all()
     expect(first.locator('[data-layer="2"][data-head="3"]').first).to_have_attribute(
@@ -83,6 +95,9 @@ def test_texts_that_hardly_compare_are_told_in_words(
     errors = show(page, aw.compare(A, other, progress=False), tmp_path)
     expect(part(page, "compare")).to_contain_text(said)
     expect(part(page, "distances").locator("button")).to_have_count(72)
+    for name in PANELS:
+        if page.locator(f'.aw-difference [data-view="{name}"]').count() > 0:
+            open_panel(page, name)
     assert errors == []
 
 
@@ -90,10 +105,75 @@ def test_texts_that_hardly_compare_are_told_in_words(
 def test_axe_finds_nothing_in_the_difference(browser: Browser, tmp_path: Path, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme, bypass_csp=True)  # pyright: ignore[reportArgumentType]
     show(page, aw.compare(A, B, progress=False), tmp_path)
-    expect(part(page, "changes").locator("canvas")).to_be_visible()
+    expect(part(page, "changes").locator("canvas").first).to_be_visible()
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run('[data-aw-part=difference]')).violations")
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_every_view_has_a_difference_with_the_numbers_of_python(page: Page, tmp_path: Path) -> None:
+    c = aw.compare(A, B, progress=False)
+    errors = show(page, c, tmp_path)
+    layer, head = divmod(int(c.distances().distances.argmax()), 12)
+    open_panel(page, "heads")
+    metrics = c.metrics()["focus_entropy"]
+    row = page.locator('[data-metric="focus_entropy"] td')
+    shown = [float(str(one.get_attribute("data-aw-value"))) for one in row.all()]
+    both = [float(metrics.a[layer, head]), float(metrics.b[layer, head])]
+    assert shown == pytest.approx([*both, both[1] - both[0]], abs=1e-4)
+    open_panel(page, "inside")
+    cosine = float(str(part(page, "states-reading").get_attribute("data-aw-value")))
+    assert cosine == pytest.approx(float(c.states().min()), abs=1e-4)
+    open_panel(page, "tree")
+    expect(page.locator('[data-panel="tree"] .aw-tree')).to_have_count(2)
+    open_panel(page, "patching")
+    expect(page.locator('[data-panel="patching"]')).to_contain_text("needs a kernel")
+    most = float(str(part(page, "recovery").get_attribute("data-aw-value")))
+    assert most == pytest.approx(float(c.recovery(c.proposals()[0]).values.max()), abs=1e-3)
+    page.locator('[data-of="states"]').click()
+    expect(part(page, "recovery")).to_contain_text("at are")
+    page.locator('[data-of="mlp"]').click()
+    expect(page.locator('[data-panel="patching"]')).to_contain_text("was not recorded")
+    assert errors == []
+
+
+def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    widget = aw.show(A, progress=False)
+    mount(page, widget, width=1200)
+    part(page, "compare-button").click()
+    text = part(page, "compare-text")
+    text.fill("")
+    text.press("Enter")
+    expect(page.locator(".aw-compare-ask")).to_contain_text("empty")
+    text.fill(B)
+    text.press("Enter")
+    expect(part(page, "difference")).to_be_visible(timeout=60_000)
+    open_panel(page, "patching")
+    c = aw.compare(A, B, progress=False)
+    values = c.recovery(c.proposals()[0]).values
+    layer, head = divmod(int(values.argmax()), 12)
+    grid = part(page, "patching-map")
+    grid.focus()
+    for key in ["ArrowDown"] * (layer + 1) + ["ArrowRight"] * head:
+        grid.press(key)
+    grid.press("Enter")
+    expect(part(page, "patched")).to_contain_text(f"recovered +{values.max():.2f}", timeout=60_000)
+    expect(part(page, "patched-note")).to_contain_text(f"L{layer} · H{head}")
+    patched = c.patch([("head", layer, head)])
+    reply, buffers = widget.slice({"kind": "weights", "layer": 5, "head": 0, "run": "b"}, [])
+    assert isinstance(reply, dict) and reply["ok"]
+    shown = np.frombuffer(buffers[0], np.float32).reshape(10, 10)
+    np.testing.assert_allclose(shown, patched.attention(5, 0), atol=1e-6)
+    part(page, "unpatch").click()
+    expect(part(page, "patched-note")).to_have_count(0)
+    part(page, "compare-close").click()
+    expect(part(page, "compare")).to_have_count(0)
+    expect(page.locator(".attn-widget").first).to_be_visible()
+    widget.close()
+    assert errors == []
 
 
 def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:

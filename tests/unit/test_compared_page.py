@@ -36,9 +36,28 @@ def test_the_chunk_holds_distances_and_predictions_of_python() -> None:
     c = compared(A, B)
     meta, arrays = compared_parts(c)
     np.testing.assert_allclose(arrays["distances"], c.distances().distances, atol=1e-6)
-    records = c.predictions(5)
+    records = c.predictions(5, "masked")
     assert meta["predictions"]["token"] == [one["token"] for one in records]
     np.testing.assert_allclose(arrays["log_odds"], [one["log_odds"] for one in records], atol=1e-5)
+    np.testing.assert_allclose(arrays["states"], c.states(), atol=1e-6)
+    assert meta["classes"] is None and "classifier" in meta["reasons"]["classes"]
+
+
+def test_the_page_records_where_the_number_of_the_subject_comes_back() -> None:
+    c = compared(A, B)
+    number = aw.target(position=6, token="are", against="is", masked=True)
+    proposed = c.proposals()[0]
+    assert c.recovery(proposed).value == c.recovery(number).value
+    meta, arrays = compared_parts(c)
+    heads = c.recovery(proposed).values
+    assert meta["recoveries"][0]["of"] == "heads"
+    np.testing.assert_allclose(arrays["recovery:0"], heads, atol=1e-6)
+    again = aw.compare(
+        A, B, progress=False
+    )  # without a grid, two of the first proposal are computed
+    meta, arrays = compared_parts(again)
+    assert [one["of"] for one in meta["recoveries"]] == ["heads", "states"]
+    assert "recoveries" not in compared_parts(again, recorded=False)[0]
 
 
 @pytest.mark.parametrize("sentences", [1, 8])
@@ -97,7 +116,9 @@ def test_the_command_line_says_what_does_not_go_with_another_text(more: list[str
 
 def test_a_comparison_is_shown_alone() -> None:
     c = compared(A, B)
-    assert aw.show(c) is None
+    widget = aw.show(c)
+    assert widget.analysis is c.a and repr(widget) == f"<ComparisonWidget of {c!r}>"
+    widget.close()
     assert frame_of(c).startswith('<iframe sandbox="allow-scripts')
     with pytest.raises(InputTypeError, match="nothing else"):
         aw.show(c, layer=3)  # pyright: ignore[reportCallIssue, reportArgumentType]
@@ -109,4 +130,4 @@ def test_a_notebook_keeps_the_page_in_the_output_of_the_cell() -> None:
     NotebookClient(notebook, timeout=120).execute()
     (output,) = (one for one in notebook.cells[0].outputs if one.output_type == "display_data")
     assert output.data["text/html"].startswith("<iframe sandbox")
-    assert output.data["text/plain"].startswith("<Comparison of")
+    assert output.data["text/plain"].startswith("<ComparisonWidget of")

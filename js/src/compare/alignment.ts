@@ -3,8 +3,7 @@
 import { consume } from "../draw/dom";
 import { visible } from "../figures/format";
 import { itemAt } from "../protocol/required";
-import type { Source } from "../protocol/types";
-import { type Compared, carried } from "./data";
+import { type Compared, carried, type Sources } from "./data";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Width of a character of 13 px monospace (px); scripts of East Asia take two. */
@@ -26,13 +25,18 @@ function svg(name: string, attributes: Readonly<Record<string, string | number>>
 const widthOf = (text: string): number =>
   [...text].reduce((sum, one) => sum + (WIDE.test(one) ? 2 : 1), 0) * CHARACTER + 2 * PADDING;
 
+export interface Ribbons {
+  readonly element: HTMLElement;
+  /** Light a token of each run, and the line between them. */
+  mark(a: number | null, b: number | null): void;
+}
+
 /** `choose` gets a position of A. */
 export function alignment(
   compared: Compared,
-  sources: Readonly<Record<"a" | "b", Source>>,
-  focus: Readonly<Record<"a" | "b", number | null>>,
+  sources: Sources,
   choose: (token: number) => void,
-): HTMLElement {
+): Ribbons {
   const matched = { a: new Set<number>(), b: new Set<number>() };
   for (const [a, b] of compared.tokens) {
     matched.a.add(a);
@@ -53,7 +57,8 @@ export function alignment(
       const group = svg("g", {
         role: "button",
         tabindex: 0,
-        class: `aw-compare-token${known ? "" : " aw-alone"}${focus[side] === i ? " aw-chosen" : ""}`,
+        class: `aw-compare-token${known ? "" : " aw-alone"}`,
+        "data-side": side,
         "data-token": i,
         "aria-label": known ? text : `${text}: no partner`,
       });
@@ -81,7 +86,6 @@ export function alignment(
   for (const [a, b] of compared.tokens) {
     drawing.append(
       svg("line", {
-        class: focus.a === a ? "aw-chosen" : "",
         "data-a": a,
         "data-b": b,
         x1: itemAt(centers.a, a),
@@ -97,5 +101,16 @@ export function alignment(
   const place = document.createElement("div");
   place.className = "aw-compare-scroll";
   place.append(drawing);
-  return place;
+  return {
+    element: place,
+    mark(a, b) {
+      for (const old of drawing.querySelectorAll(".aw-chosen")) old.classList.remove("aw-chosen");
+      const wanted = [
+        `line[data-a="${a}"]`,
+        `[data-side="a"][data-token="${a}"]`,
+        `[data-side="b"][data-token="${b}"]`,
+      ];
+      for (const one of wanted) drawing.querySelector(one)?.classList.add("aw-chosen");
+    },
+  };
 }

@@ -1,10 +1,25 @@
-/** Two runs of a saved page: which tokens and heads stand for each other, and what differs. */
+/** Two runs: which tokens and heads stand for each other, and what differs. */
 
+import { matrixRequest } from "../figures/matrix";
+import type { Described } from "../figures/targets";
 import { unpack } from "../protocol/pack";
 import { arrayOf, itemAt } from "../protocol/required";
 import { type Chunks, inflate } from "../protocol/snapshot";
-import type { HeadIndex, NdArray, Source } from "../protocol/types";
+import type { HeadIndex, NdArray, Source, Target } from "../protocol/types";
 import type { Selection } from "../state/selection";
+
+export type RecoveryOf = "heads" | "states" | "attention" | "mlp";
+
+/** How much of a target each part of A brings back in B. */
+export interface Recovery {
+  readonly target: Described;
+  readonly of: RecoveryOf;
+  /** The target's value in A and in B. */
+  readonly source: number;
+  readonly value: number;
+  /** `[L, H]` of heads, `[L, n]` of B's positions else; NaN where nothing can be carried over. */
+  readonly values: NdArray;
+}
 
 interface CompareMeta {
   readonly notes: readonly string[];
@@ -12,9 +27,25 @@ interface CompareMeta {
   readonly predictions: {
     readonly position_a: readonly number[];
     readonly token: readonly string[];
+    readonly mode?: "as_is" | "masked";
+  } | null;
+  /** Labels of a classifier of texts. */
+  readonly classes?: readonly string[] | null;
+  /** Targets that tell the two runs apart, by B's positions. */
+  readonly targets?: readonly Described[];
+  /** Grids of recovery that a saved page holds; their arrays are `recovery:<i>`. */
+  readonly recoveries?: readonly Omit<Recovery, "values">[];
+  /** Parts of A that B's run holds already, and the target's value with them. */
+  readonly patched?: {
+    readonly sites: readonly Site[];
+    readonly target: Target | null;
+    readonly value: number | null;
   } | null;
   readonly reasons: Readonly<Record<string, string>>;
 }
+
+/** A part of A that is put into B: kind, layer, then head or position. */
+export type Site = readonly [kind: string, layer: number, place: number];
 
 /** Figures that need both runs; positions and heads without a name are A's. */
 export interface Compared extends CompareMeta {
@@ -26,7 +57,12 @@ export interface Compared extends CompareMeta {
 export async function openCompared(chunks: Chunks): Promise<Compared> {
   const text = chunks("compare");
   if (text === null) throw new Error("This page holds no comparison.");
-  const { meta, arrays } = unpack(await inflate(text));
+  return comparedOf(await inflate(text));
+}
+
+/** The figures in a pack. */
+export function comparedOf(pack: ArrayBuffer | ArrayBufferView): Compared {
+  const { meta, arrays } = unpack(pack);
   return {
     ...(meta as unknown as CompareMeta),
     distances: arrays.get("distances") ?? null,
@@ -34,7 +70,8 @@ export async function openCompared(chunks: Chunks): Promise<Compared> {
   };
 }
 
-type Side = "a" | "b";
+export type Side = "a" | "b";
+export type Sources = Readonly<Record<Side, Source>>;
 
 /** The same token in the other run; null without a partner. */
 export function carried(compared: Compared, token: number | null, to: Side): number | null {
@@ -73,54 +110,94 @@ export function carrySelection(
 ): Partial<Selection> {
   const { layer, head, token, pair, group, target, height, chrome, ...same } = chosen;
   const ends = pair?.map((end) => carried(compared, end, to)) ?? [null];
+  const position = carried(compared, target?.position ?? null, to);
   return {
     ...same,
     ...carriedHead(compared, layer, head, to),
     token: carried(compared, token, to),
     pair: ends.includes(null) ? null : (ends as [number, number]),
     group: group.map((one) => carried(compared, one, to)).filter((one) => one !== null),
+    target:
+      target?.position === undefined ? target : position === null ? null : { ...target, position },
   };
 }
 
-/** Weights of both runs between matched tokens, row by row: `[m, m]` each. */
+/** A quantity of both runs between matched tokens, row by row: `[size, size]` each. */
 export interface Weights {
-  readonly a: Float64Array;
-  readonly b: Float64Array;
+  readonly a: Float32Array;
+  readonly b: Float32Array;
+  /** B − A; NaN where either is impossible. */
+  readonly change: Float32Array;
+  /** The largest change, whatever its sign. */
+  readonly most: number;
   readonly size: number;
 }
 
+/** Null for a head without a partner, or where no token is matched; rejects as a source does. */
 export async function weightsOf(
   compared: Compared,
-  sources: Readonly<Record<Side, Source>>,
-  layer: number,
-  head: HeadIndex,
+  sources: Sources,
+  { layer, head, quantity }: Pick<Selection, "layer" | "head" | "quantity">,
 ): Promise<Weights | null> {
   const partner = carriedHead(compared, layer, head, "b");
-  if (partner === null || compared.tokens.length === 0) return null;
+  const size = compared.tokens.length;
+  if (partner === null || size === 0) return null;
   const [ofA, ofB] = await Promise.all([
-    sources.a.slice({ kind: "weights", layer, head }),
-    sources.b.slice({ kind: "weights", ...partner }),
+    matrixOf(sources.a, layer, head, quantity),
+    matrixOf(sources.b, partner.layer, partner.head, quantity),
   ]);
-  const between = (matrix: NdArray, side: 0 | 1) =>
-    Float64Array.from(
-      compared.tokens.flatMap((row) =>
-        compared.tokens.map((column) =>
-          itemAt(matrix.data, row[side] * itemAt(matrix.shape, 1) + column[side]),
-        ),
-      ),
-    );
-  return {
-    a: between(arrayOf(ofA, "weights"), 0),
-    b: between(arrayOf(ofB, "weights"), 1),
-    size: compared.tokens.length,
+  // No iterators here: this runs over every cell at every head.
+  const between = (matrix: NdArray, side: 0 | 1): Float32Array => {
+    const places = Int32Array.from(compared.tokens, (pair) => pair[side]);
+    const columns = itemAt(matrix.shape, 1);
+    const found = new Float32Array(size * size);
+    for (let i = 0; i < size; i++) {
+      const from = (places[i] as number) * columns;
+      for (let j = 0; j < size; j++) {
+        found[i * size + j] = matrix.data[from + (places[j] as number)] as number;
+      }
+    }
+    return found;
   };
+  const [a, b] = [between(ofA, 0), between(ofB, 1)];
+  const change = new Float32Array(size * size);
+  let most = 0;
+  for (let at = 0; at < change.length; at++) {
+    const one = (b[at] as number) - (a[at] as number);
+    change[at] = Number.isFinite(one) ? one : Number.NaN;
+    // As float32 has it, so that it can be found again.
+    const size = Math.abs(change[at] as number);
+    if (size > most) most = size;
+  }
+  return { a, b, change, most, size };
 }
 
-/** With its sign, whatever it is: `+0.12`, `−0.12`, `0`. */
-export function signed(value: number, digits = 2): string {
-  const text = Math.abs(value).toFixed(digits);
-  if (Number(text) === 0) return "0";
-  return `${value > 0 ? "+" : "−"}${text}`;
+async function matrixOf(
+  source: Source,
+  layer: number,
+  head: HeadIndex,
+  quantity: Selection["quantity"],
+): Promise<NdArray> {
+  if (quantity === "scores" && head !== "mean") {
+    return arrayOf(await source.slice({ kind: "scores", layer, head }), "scores");
+  }
+  const request = matrixRequest({ layer, head, quantity });
+  return arrayOf(await source.slice(request), "weights");
+}
+
+/** Figures of B's heads by the place of A's: `[L, H]` flat of A; NaN without a partner. */
+export function ofPartners(
+  compared: Compared,
+  values: ArrayLike<number>,
+  heads: { readonly a: number; readonly b: number },
+  layers: number,
+): Float32Array {
+  const partner = compared.arrays.get("partner")?.data;
+  return Float32Array.from({ length: layers * heads.a }, (_, i) => {
+    if (partner === undefined) return values[i] ?? Number.NaN;
+    const [layer, head] = [partner[2 * i] as number, partner[2 * i + 1] as number];
+    return layer < 0 ? Number.NaN : (values[layer * heads.b + head] ?? Number.NaN);
+  });
 }
 
 /** Layer and head with the greatest distance. */

@@ -44,7 +44,7 @@ import { createProgress } from "./progress";
 import { createPaint } from "./ribbon/paint";
 import { ribbon } from "./ribbon/ribbon";
 import { newMemory } from "./ribbon/tools";
-import { createRunBox } from "./run-box";
+import { type Compare, createRunBox } from "./run-box";
 import { rememberPlace } from "./scroll-restore";
 import { skeleton } from "./skeleton";
 import { tabbed, viewsOf } from "./tabs";
@@ -57,7 +57,7 @@ const HOLD_MS = 600;
 export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source, act: ViewContext["act"]): void;
+  show(source: Source, act: ViewContext["act"], compare?: Compare | null): void;
   /** Actions of the kernel for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
@@ -156,7 +156,7 @@ export function createFrame(state: State): Frame {
   const stops = [
     state.on(["theme"], applyTheme),
     screened.state.on(["height"], applyHeight),
-    state.on(["chrome"], () => current !== null && show(current.source, current.act)),
+    state.on(["chrome"], () => current !== null && show(current.source, current.act, compared)),
   ];
   applyHeight();
   const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
@@ -201,10 +201,12 @@ export function createFrame(state: State): Frame {
 
   const memory = newMemory();
   let current: { readonly source: Source; readonly act: ViewContext["act"] } | null = null;
+  let compared: Compare | null = null;
   let stopRun: (() => void) | null = null;
   let lastActivity: Activity | null = null;
 
-  function show(source: Source, act: ViewContext["act"]): void {
+  function show(source: Source, act: ViewContext["act"], compare: Compare | null = null): void {
+    compared = compare;
     const goBack = rememberPlace(root);
     panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
@@ -255,7 +257,7 @@ export function createFrame(state: State): Frame {
     parts.focus.hidden = profile;
     parts.caption.hidden = chrome;
     placeHead();
-    runBox.show(meta, chrome ? act : null);
+    runBox.show(meta, chrome ? act : null, compare);
     if (!chrome) keys.hidden = true;
     const stage: ViewContext = { ...base, matrix, paint: createPaint() };
     const disposers = [found];

@@ -9,6 +9,7 @@ export function historyList(
   runs: readonly PastRun[],
   isShown: (run: PastRun) => boolean,
   again: (run: PastRun) => void,
+  title = "Run again",
 ): HTMLElement {
   const buttons = runs.map((run, i) => {
     const button = h(
@@ -39,5 +40,5 @@ export function historyList(
     itemAt(buttons, next).focus();
     consume(event);
   });
-  return h("div", {}, h("h3", { class: "aw-title" }, "Run again"), list);
+  return h("div", {}, h("h3", { class: "aw-title" }, title), list);
 }

@@ -12,11 +12,12 @@ import { historyList } from "./history";
 const TOO_LONG = /truncation=True/;
 
 type Act = (action: Action) => Promise<void>;
+export type Compare = (anchor: HTMLElement) => void;
 
 export interface RunBox {
   readonly element: HTMLElement;
-  /** A run is shown; without `act` there is nothing to type. */
-  show(meta: Meta, act: Act | null): void;
+  /** A run is shown; without `act` there is nothing to type. `compare` asks for another text below a button. */
+  show(meta: Meta, act: Act | null, compare?: Compare | null): void;
   activity(activity: Activity): void;
   /** Remedy for an error: the offer to cut a text that is too long. */
   remedy(hint: string): HTMLElement | null;
@@ -40,6 +41,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   const stop = new AbortController();
   const { signal } = stop;
   let act: Act | null = null;
+  let compare: Compare | null = null;
   /** The text on screen, and the text last sent. */
   let shown: PastRun = { text: "", text_pair: null };
   let sent: PastRun | null = null;
@@ -53,6 +55,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
     h("button", { class: "aw-plain", "data-aw-part": part, "aria-label": label, title }, face);
   const run = button("run-button", null, "Run", "Run this text (Ctrl + Enter)");
   const pair = button("pair-button", null, "+ pair", "A second text: a sentence pair");
+  const other = button("compare-button", null, "compare", "Compare with another text");
   const past = button("history-button", "Earlier texts", icon("history"), "Earlier texts");
   const unpair = button("unpair-button", "Remove the second text", "×", "One text only");
   const first = field("Text", "run-text");
@@ -70,7 +73,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
       hidden: true,
     },
     h("div", { class: "aw-run-fields" }, first.element, secondRow),
-    h("div", { class: "aw-run-tools" }, cut, pair, past, run),
+    h("div", { class: "aw-run-tools" }, cut, pair, other, past, run),
   );
   const popover = createPopover(root);
 
@@ -186,6 +189,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   }
 
   run.addEventListener("click", start, { signal });
+  other.addEventListener("click", () => compare?.(other), { signal });
   pair.addEventListener(
     "click",
     () => {
@@ -225,8 +229,10 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
 
   return {
     element,
-    show(meta, next) {
+    show(meta, next, ask = null) {
       act = next;
+      compare = ask;
+      other.hidden = ask === null;
       element.hidden = act === null;
       // Keep what was typed since the last run was sent.
       const untouched = !changed() || (sent !== null && same(typed(), sent));

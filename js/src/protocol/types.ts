@@ -200,6 +200,18 @@ export interface SliceRequests {
   readonly trust: OfTarget & { readonly methods: readonly string[] };
   readonly head_effects: OfTarget & { readonly ablation?: "zero" | "mean" };
   readonly logit_lens: OfTarget;
+  /** Of two runs (docs/protocol.md, "Two runs"). */
+  readonly compared: {
+    readonly text?: string;
+    readonly text_pair?: string | null;
+    readonly truncation?: boolean;
+  };
+  readonly patched: {
+    readonly sites: readonly (readonly [kind: string, layer: number, place: number])[];
+    readonly target: Target | null;
+  };
+  readonly recovery: OfTarget & { readonly of: "heads" | "states" | "attention" | "mlp" };
+  readonly uncompare: object;
 }
 export type SliceKind = keyof SliceRequests;
 /** A question about the run: `SliceRequest<"weights">` is `{kind: "weights", layer, head, rows?}`. */

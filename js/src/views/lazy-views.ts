@@ -4,12 +4,41 @@
  */
 
 import { SliceFailure } from "../protocol/failure";
-import type { Slice, SliceRequest } from "../protocol/types";
+import type { Invoke } from "../protocol/kernel";
+import type { PastRun, Slice, SliceRequest, Source } from "../protocol/types";
+import type { State } from "../state/selection";
 import { type DrawView, giveParts, type LaterParts, type StartPrinting } from "./contract";
 import { type LazyView, VIEWS } from "./index";
 
+/** A live widget, for a second run in it. */
+export interface LiveContext {
+  /** Element that holds the widget, and the frame of its run. */
+  readonly host: HTMLElement;
+  readonly frame: HTMLElement;
+  readonly source: Source;
+  readonly state: State;
+  readonly invoke: Invoke;
+  readonly contact: (failure: SliceFailure | null) => void;
+  readonly report: (message: string, hint?: string) => void;
+  readonly history: () => readonly PastRun[];
+}
+
+/** The comparison of a live widget. */
+export interface LiveComparison {
+  /** Ask for the other text below `anchor`. */
+  choose(anchor: HTMLElement): void;
+  /** Show the comparison that Python has made. */
+  open(): Promise<void>;
+  /** Another run has taken A's place. */
+  renew(source: Source): void;
+  dispose(): void;
+}
+
 export type LazyCode = Readonly<Record<LazyView, DrawView>> &
-  LaterParts & { readonly printing: StartPrinting };
+  LaterParts & {
+    readonly printing: StartPrinting;
+    readonly liveComparison: (context: LiveContext) => LiveComparison;
+  };
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LazyCode>;
 
@@ -34,11 +63,18 @@ export function linkWith(given: Link): void {
   link = given;
 }
 
+<<<<<<< HEAD
 /** The function that draws a view of a short or a long text; null while its code is not here. */
 export const drawOf = (name: string, long = false): DrawView | null =>
   long && VIEWS[name]?.long === true
     ? (code?.long.views[name] ?? null)
     : (VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null);
+=======
+/** The function that draws a view; null while its code is not here. */
+export const drawOf = (name: string): DrawView | null =>
+  VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null;
+export const lazyComparison = (): LazyCode["liveComparison"] | null => code?.liveComparison ?? null;
+>>>>>>> a2b9383 (Show the difference of two runs in every view, compare in a live widget, and patch by a click)
 export const lazyPrinting = (): StartPrinting | null => code?.printing ?? null;
 
 /** Call `listener` when the views are here; until then the way back. */

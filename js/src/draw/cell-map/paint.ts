@@ -4,7 +4,8 @@ import { maxPool } from "../../figures/derive/matrix";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { fitText, hatching, heatImage, penOf, pixelRatio } from "../canvas";
-import { ramp } from "../color/ramp";
+import { inkOn, ramp } from "../color/ramp";
+import { signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
 import { giveWay, pickLabels, type Track } from "../heatmap/axis";
 import { type CellAt, type Geometry, GUTTER_PAD } from "./layout";
@@ -19,6 +20,8 @@ export interface CellsData {
   readonly scale: Scale;
   /** From `-top` to `top` around a true zero, whatever the scale. */
   readonly signed?: boolean;
+  /** Text inside a cell of this width and height (px); null: none. */
+  readonly mark?: (value: number, width: number, height: number) => string | null;
   readonly rowLabels: readonly string[];
   readonly columnLabels: readonly string[];
 }
@@ -31,6 +34,8 @@ export interface CellMarks {
 }
 
 const FONT = 11;
+/** Least side of a cell with a text in it (px). */
+const MARKED = 10;
 const LABEL_GAP = 13;
 /** From this size on cells stand apart (px). */
 const APART_FROM = 8;
@@ -50,10 +55,11 @@ export function longestLabels(
 
 export function paintCells(
   context: CanvasRenderingContext2D,
-  { values, rows, columns, top, scale, signed = false }: CellsData,
+  data: CellsData,
   g: Geometry,
   colors: Palette,
 ): void {
+  const { values, rows, columns, top, scale, signed = false } = data;
   const ratio = pixelRatio();
   const pooled = maxPool(
     values,
@@ -85,6 +91,31 @@ export function paintCells(
   }
   context.strokeStyle = colors.line;
   context.strokeRect(g.left - 0.5, g.top - 0.5, g.width + 1, g.height + 1);
+  paintTexts(context, data, g, colors);
+}
+
+/** Texts in the cells of a signed map, where they have room. */
+function paintTexts(
+  context: CanvasRenderingContext2D,
+  { values, rows, columns, top, mark, signed = false }: CellsData,
+  g: Geometry,
+  colors: Palette,
+): void {
+  const [width, height] = [g.columns.size, g.rows.size];
+  if (mark === undefined || !signed || Math.min(width, height) < MARKED) return;
+  const { rgb } = ramp("signed", colors.mode);
+  context.font = `${FONT}px ${colors.font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      const value = values[i * columns + j] as number;
+      const text = Number.isNaN(value) ? null : mark(value, width, height);
+      if (text === null) continue;
+      context.fillStyle = inkOn(itemAt(rgb, signedIndex(value, top)));
+      context.fillText(text, g.left + (j + 0.5) * width, g.top + (i + 0.5) * height);
+    }
+  }
 }
 
 /** Impossible cells, run by run. */

@@ -1,0 +1,83 @@
+"""Targets that tell two runs apart: what a reader would ask about first."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.influence.targets import Target
+
+if TYPE_CHECKING:
+    from attn_widget.comparison.comparison import Comparison
+
+MOST = 4
+LISTED = 5  # predictions of either run at a token
+MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for each
+
+
+def proposals(c: Comparison) -> list[Target]:
+    """See `Comparison.proposals`."""
+    return [*_classes(c), *_words(c)][:MOST]
+
+
+def mode_of(c: Comparison) -> Literal["as_is", "masked"]:
+    """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask."""
+    for run in (c.a.run, c.b.run):
+        if run is None or run.encoder.mask_token_id is None or run.trace.n_tokens > MASKED_MOST:
+            return "as_is"
+    return "as_is" if _masks(c) else "masked"
+
+
+def _classes(c: Comparison) -> list[Target]:
+    """The class that rises most from A to B falls behind the one that sinks most."""
+    try:
+        records = c.classes()
+    except NotAvailableError:
+        return []
+    order = sorted(range(len(records)), key=lambda k: records[k]["log_odds"])
+    if len(order) < 2 or records[order[0]]["log_odds"] == records[order[-1]]["log_odds"]:
+        return []
+    return [Target(label=order[0], against=order[-1])]
+
+
+def _words(c: Comparison) -> list[Target]:
+    """At each token the likely word that sinks most, against the one that rises most."""
+    mode = mode_of(c)
+    masks = _masks(c)
+    try:
+        records = c.predictions(LISTED, mode)
+    except NotAvailableError:
+        return []
+    assert c.b.run is not None  # predictions() has refused such a run
+    reader: Any = c.b.run.encoder.reader
+    vocabulary = reader.backend_tokenizer.get_vocab()
+    found: list[tuple[float, Target]] = []
+    for position, group in groupby(records, key=lambda record: record["position_b"]):
+        own = [*group]
+        if masks and position not in masks:
+            continue
+        sinks = max(own, key=lambda one: -one["log_odds"] * one["before"])
+        rises = max(own, key=lambda one: one["log_odds"] * one["after"])
+        loss, gain = -sinks["log_odds"] * sinks["before"], rises["log_odds"] * rises["after"]
+        if loss <= 0 and gain <= 0:
+            continue
+        names = [one["token"] for one, size in ((sinks, loss), (rises, gain)) if size > 0]
+        ids = [vocabulary[name] for name in names]
+        target = Target(position, *ids, masked=mode == "masked")
+        found.append((max(loss, 0) + max(gain, 0), target))
+    found.sort(key=lambda one: -one[0])
+    return [target for _, target in found]
+
+
+def _masks(c: Comparison) -> set[int]:
+    """Matched positions of B that both runs read as the mask token."""
+    if c.a.run is None or c.b.run is None:
+        return set()
+    ids = [run.encoding.inputs["input_ids"][0].tolist() for run in (c.a.run, c.b.run)]
+    mask_a, mask_b = (run.encoder.mask_token_id for run in (c.a.run, c.b.run))
+    return {
+        j
+        for i, j in c.alignment.tokens
+        if mask_b is not None and ids[0][i] == mask_a and ids[1][j] == mask_b
+    }
