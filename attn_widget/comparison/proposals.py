@@ -5,23 +5,24 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
+from attn_widget.comparison import outputs
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.targets import Target
 
 if TYPE_CHECKING:
-    from attn_widget.comparison.comparison import Comparison
+    from attn_widget.comparison.base import ComparisonBase
 
 MOST = 4
 LISTED = 5  # predictions of either run at a token
 MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for each
 
 
-def proposals(c: Comparison) -> list[Target]:
+def proposals(c: ComparisonBase) -> list[Target]:
     """See `Comparison.proposals`."""
     return [*_classes(c), *_words(c)][:MOST]
 
 
-def mode_of(c: Comparison) -> Literal["as_is", "masked"]:
+def mode_of(c: ComparisonBase) -> Literal["as_is", "masked"]:
     """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask."""
     for run in (c.a.run, c.b.run):
         if run is None or run.encoder.mask_token_id is None or run.trace.n_tokens > MASKED_MOST:
@@ -29,10 +30,10 @@ def mode_of(c: Comparison) -> Literal["as_is", "masked"]:
     return "as_is" if _masks(c) else "masked"
 
 
-def _classes(c: Comparison) -> list[Target]:
+def _classes(c: ComparisonBase) -> list[Target]:
     """The class that rises most from A to B falls behind the one that sinks most."""
     try:
-        records = c.classes()
+        records = outputs.classes(c.a, c.b)
     except NotAvailableError:
         return []
     order = sorted(range(len(records)), key=lambda k: records[k]["log_odds"])
@@ -41,12 +42,12 @@ def _classes(c: Comparison) -> list[Target]:
     return [Target(label=order[0], against=order[-1])]
 
 
-def _words(c: Comparison) -> list[Target]:
+def _words(c: ComparisonBase) -> list[Target]:
     """At each token the likely word that sinks most, against the one that rises most."""
     mode = mode_of(c)
     masks = _masks(c)
     try:
-        records = c.predictions(LISTED, mode)
+        records = outputs.predictions(c.a, c.b, c.alignment.tokens, LISTED, mode)
     except NotAvailableError:
         return []
     assert c.b.run is not None  # predictions() has refused such a run
@@ -70,7 +71,7 @@ def _words(c: Comparison) -> list[Target]:
     return [target for _, target in found]
 
 
-def _masks(c: Comparison) -> set[int]:
+def _masks(c: ComparisonBase) -> set[int]:
     """Matched positions of B that both runs read as the mask token."""
     if c.a.run is None or c.b.run is None:
         return set()

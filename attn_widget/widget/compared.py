@@ -16,6 +16,7 @@ from attn_widget.widget.widget import AttentionWidget
 
 if TYPE_CHECKING:
     from attn_widget.influence.targets import Target
+    from attn_widget.page.engine.options import Assets, Engine
     from attn_widget.widget.actions import Analyze
 
 HEIGHT = 900  # px
@@ -54,7 +55,8 @@ class ComparisonWidget(AttentionWidget):
         title: str | None = None,
         why: Sequence[Target] | None = None,
         *,
-        engine: bool = False,
+        engine: Engine = False,
+        assets: Assets = "inside",
     ) -> Path:
         """Save both runs and their difference as one page.
 
@@ -62,8 +64,8 @@ class ComparisonWidget(AttentionWidget):
         ----------
         path, layers, heads, views, title, why
             As in `AttentionWidget.to_html`.
-        engine : bool
-            False: the engine runs one text.
+        engine, assets
+            As they are by default: the engine runs one text.
 
         Returns
         -------
@@ -74,7 +76,7 @@ class ComparisonWidget(AttentionWidget):
         InputError
             As in `AttentionWidget.to_html`, and for ``engine=True``.
         """
-        if engine:
+        if engine or assets != "inside":
             raise InputError("A page of two runs cannot hold the engine.", "Leave engine out.")
         return save_compared(path, self.comparison, ExportOptions(layers, heads, views, title, why))
 

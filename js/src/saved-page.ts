@@ -1,6 +1,6 @@
 /** A saved page: its runs below each other, behind a list, or two with their difference. */
 
-import { openComparison } from "./compare/switch";
+import { openComparison } from "./compare/saved";
 import { h } from "./draw/dom";
 import { openDialog, whenSettled } from "./export/print";
 import { createFrame, type Frame } from "./frame/frame";

@@ -39,7 +39,7 @@ export interface Runs {
   readonly patching: Patching | null;
   readonly memory: Memory;
   readonly shown: Shown;
-  /** What stands at the end of the bar. */
+  /** Buttons at the end of the bar. */
   readonly tools: readonly HTMLElement[];
 }
 
@@ -154,7 +154,7 @@ export function mount(host: HTMLElement, runs: Runs): Mounted {
       if (event.key !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
       if (target instanceof Element && target.matches("input, textarea, select")) return;
       show(SIDES[(SIDES.indexOf(shown) + 1) % SIDES.length] ?? "a");
-      // What had the focus may be out of sight now, and a hidden element hears no key.
+      // The focused element may be hidden now, and would hear no further key.
       if (
         !(document.activeElement instanceof HTMLElement) ||
         document.activeElement.offsetParent === null

@@ -48,7 +48,7 @@ export function numberCell(value: number, text = formatNumber(value)): HTMLEleme
   return h("td", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
 }
 
-/** What the two colors mean, from `-top` to `top`; `less`, `more`: in words. */
+/** Meaning of the two colors, from `-top` to `top`; `less`, `more`: in words. */
 export function signedLegend(
   root: Element,
   top: number,

@@ -63,18 +63,12 @@ export function linkWith(given: Link): void {
   link = given;
 }
 
-<<<<<<< HEAD
 /** The function that draws a view of a short or a long text; null while its code is not here. */
 export const drawOf = (name: string, long = false): DrawView | null =>
   long && VIEWS[name]?.long === true
     ? (code?.long.views[name] ?? null)
     : (VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null);
-=======
-/** The function that draws a view; null while its code is not here. */
-export const drawOf = (name: string): DrawView | null =>
-  VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null;
 export const lazyComparison = (): LazyCode["liveComparison"] | null => code?.liveComparison ?? null;
->>>>>>> a2b9383 (Show the difference of two runs in every view, compare in a live widget, and patch by a click)
 export const lazyPrinting = (): StartPrinting | null => code?.printing ?? null;
 
 /** Call `listener` when the views are here; until then the way back. */

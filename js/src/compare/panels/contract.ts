@@ -7,7 +7,7 @@ import type { Source, Target } from "../../protocol/types";
 import type { Selection, State } from "../../state/selection";
 import type { Compared, Recovery, RecoveryOf, Side, Site, Sources } from "../data";
 
-/** What only a kernel can do with two runs. */
+/** Requests about two runs that need a kernel. */
 export interface Patching {
   recovery(
     target: Target,
@@ -21,7 +21,7 @@ export interface Patching {
   put(sites: readonly Site[], target: Target | null): Promise<void>;
 }
 
-/** What the reader chose in a panel, kept while B is run again. */
+/** Choices of the reader in a panel, kept while B is run again. */
 export interface Memory {
   /** Whether the panel that only two runs have is open; the selection knows the others. */
   patching: boolean;

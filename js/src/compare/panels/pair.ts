@@ -1,6 +1,7 @@
 /** A view of both runs, A beside B: the views are those of a run that stands alone. */
 
 import { h } from "../../draw/dom";
+import { isLong } from "../../figures/long/levels";
 import { createMatrix } from "../../figures/matrix";
 import { createPaint } from "../../frame/ribbon/paint";
 import { explain } from "../../protocol/failure";
@@ -33,7 +34,7 @@ function half(
     note.hidden = false;
     note.textContent = `${message} ${hint}`.trim();
   };
-  const draw = drawOf(name);
+  const draw = drawOf(name, isLong(source.meta));
   if (draw === null || VIEWS[name]?.available(source.meta) !== true) {
     report(`${side.toUpperCase()} has nothing to show here.`);
     return;
