@@ -110,12 +110,12 @@ def data_block(data: Any) -> str:
     """The richest form of an output that a page can show."""
     if "text/html" in data:
         text = joined(data["text/html"])
-        return raw(place(text) if WIDGET in text else f'<div class="output">{text}</div>')
+        return raw(place(text) if WIDGET in text else f'<div class="printed">{text}</div>')
     if "image/png" in data:
         picture = joined(data["image/png"]).replace("\n", "")
-        return raw(f'<img class="output dark-light" alt="" src="data:image/png;base64,{picture}">')
+        return raw(f'<img class="printed dark-light" alt="" src="data:image/png;base64,{picture}">')
     if "image/svg+xml" in data:
-        return raw(f'<div class="output dark-light">{joined(data["image/svg+xml"])}</div>')
+        return raw(f'<div class="printed dark-light">{joined(data["image/svg+xml"])}</div>')
     if "text/markdown" in data:
         return joined(data["text/markdown"])
     return text_block(joined(data.get("text/plain", "")))
@@ -140,7 +140,7 @@ def joined(text: str | list[str]) -> str:
 def text_block(text: str) -> str:
     """Plain output."""
     return (
-        f"{FENCE}{{code-block}} text\n:class: output\n\n{text.rstrip()}\n{FENCE}"
+        f"{FENCE}{{code-block}} text\n:class: printed\n\n{text.rstrip()}\n{FENCE}"
         if text.strip()
         else ""
     )
