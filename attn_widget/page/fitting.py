@@ -122,7 +122,7 @@ def left_out(
     *,
     inside: bool,
 ) -> str:
-    """What a page lacks that was asked for, in words; empty where it lacks nothing."""
+    """Parts that were asked for and a page lacks, in words; empty where it lacks nothing."""
     said: list[str] = []
     wanted = [*(kept.layers or range(analysis.n_layers))]
     missing = [layer for layer in wanted if layers is not None and layer not in layers]

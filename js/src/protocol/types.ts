@@ -200,7 +200,7 @@ export interface SliceRequests {
   readonly trust: OfTarget & { readonly methods: readonly string[] };
   readonly head_effects: OfTarget & { readonly ablation?: "zero" | "mean" };
   readonly logit_lens: OfTarget;
-  /** Of two runs (docs/protocol.md, "Two runs"). */
+  /** Figures of two runs (docs/protocol.md, "Two runs"). */
   readonly compared: {
     readonly text?: string;
     readonly text_pair?: string | null;

@@ -7,7 +7,7 @@ import type { ClassReader } from "../about";
 import type { Ran } from "../ran";
 import { type Answers, refused } from "./contract";
 
-/** Of torch's LayerNorm. */
+/** Epsilon of torch's LayerNorm. */
 const EPS = 1e-5;
 
 interface Tensor {
