@@ -66,6 +66,10 @@ class NotFiniteError(AttnWidgetError, ArithmeticError):
     """A model that gave NaN or infinite numbers, with the layer where they began."""
 
 
+class NotEnoughMemoryError(AttnWidgetError, MemoryError):
+    """Work that the free memory will not do, refused before it is tried."""
+
+
 class SliceError(AttnWidgetError, ValueError):
     """A request from the page that does not fit the analysis."""
 

@@ -35,7 +35,10 @@ from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
+from attn_widget.host.memory import check_memory
 from attn_widget.trace.base import LONG_TOKENS
+
+ROLLOUT_BUFFERS = 3  # matrices beside those of the layers
 
 
 class AttentionFigures(AnalysisBase):
@@ -250,6 +253,9 @@ class AttentionFigures(AnalysisBase):
             0 to L - 1.
         """
         self.trace.check_one_pass("Rollout")
+        if self.n_tokens > LONG_TOKENS and "rollout" not in self._cache:
+            layers = self.n_layers + ROLLOUT_BUFFERS
+            check_memory("Rollout", lambda n: 4 * layers * n**2, self.n_tokens)
         steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
         return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
 

@@ -17,8 +17,10 @@ import torch
 
 from attn_widget.checks import check_callable
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.memory import check_memory
 from attn_widget.model import bert
 from attn_widget.trace import LayerQKV, QKVTrace, Trace
+from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.finite import check_scores
 from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 from attn_widget.trace.softmax_tap import capture_softmax
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from attn_widget.model.encoding import Encoding
 
 ATTENTION = "attn_widget"
+FLOAT_BYTES = 4
+INNER_WIDTH = 4  # of a feed-forward network, in widths of the model
 _active = threading.local()
 
 
@@ -53,6 +57,8 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     ------
     NotAvailableError
         The model's attention can be seen neither way.
+    NotEnoughMemoryError
+        A long text whose run the free memory will not do; the message says what would fit.
     NotFiniteError
         A layer, or the classifier above them, gave NaN or infinite numbers.
     InputTypeError
@@ -70,12 +76,31 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     with encoder.lock:
         mechanism = encoder.family.mechanism or _supported(encoder.network)
         run = _capture_dispatched if mechanism == "dispatch" else capture_softmax
+        if encoding.n_tokens > LONG_TOKENS and encoder.device.type == "cpu":
+            windows = "Or read it in windows: windows=(size, overlap)."
+            needed = taken_by(encoder, held=mechanism != "dispatch")
+            check_memory("The forward pass", needed, encoding.n_tokens, windows)
         started = time.perf_counter()
         trace = run(encoder, encoding, progress)
         encoder.speed.measured(encoding.n_tokens, time.perf_counter() - started)
     if progress is not None:
         progress(encoder.n_layers, encoder.n_layers)
     return trace
+
+
+def taken_by(encoder: Encoder, *, held: bool) -> Callable[[int], float]:
+    """Bytes that a run takes by its number of tokens; ``held``: with the weights and scores of all heads."""
+    layers, heads, width = encoder.n_layers, encoder.n_heads, encoder.hidden_size
+
+    def needed(n: int) -> float:
+        vectors = layers * n * (3 * heads * encoder.head_dim + width) * FLOAT_BYTES
+        inner = 2 * n * INNER_WIDTH * width * FLOAT_BYTES  # activations of one feed-forward network
+        matrices = 2 * n**2 * FLOAT_BYTES  # masks
+        if held:
+            matrices = (2 * layers + 2) * heads * n**2 * FLOAT_BYTES
+        return vectors + inner + matrices
+
+    return needed
 
 
 def _supported(model: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import is_mean
+from attn_widget.host.memory import check_memory
 from attn_widget.trace.base import (
     EVERY,
     LONG_TOKENS,
@@ -92,9 +93,17 @@ class QKVTrace(Trace):
         return rows or EVERY, EVERY
 
     def layer_weights(self, layer: int) -> Floats:
+        self._check_layer()
         return to_numpy(_softmax(self._scores(self._layer(layer))))
 
+    def _check_layer(self) -> None:
+        """Refuse the matrices of a whole layer that the memory will not do."""
+        if self.n_tokens > LONG_TOKENS:
+            heads, instead = self.n_heads, "Or ask for one head at a time: weights(layer, head)."
+            check_memory("A layer's matrices", lambda n: 8 * heads * n**2, self.n_tokens, instead)
+
     def layer_scores(self, layer: int) -> Floats:
+        self._check_layer()
         return to_numpy(self._scores(self._layer(layer)))
 
     def weights(

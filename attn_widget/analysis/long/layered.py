@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.long import Visit, visit_layer, walk_layer
 from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
-from attn_widget.figures.metrics import TAU, Metrics, layer_metrics, stack_metrics
+from attn_widget.figures.metrics import (
+    TAU,
+    Metrics,
+    layer_metrics,
+    stack_metrics,
+    usable_cores,
+)
+from attn_widget.host.memory import check_memory
 from attn_widget.trace.base import LONG_TOKENS, Area
 
 if TYPE_CHECKING:
@@ -118,6 +125,11 @@ class LayeredWalk:
         )
 
     def _compute(self, layer: int, check: Callable[[], None] | None) -> LayerFigures | None:
+        n = self._trace.n_tokens
+        if (
+            n > LONG_TOKENS
+        ):  # each core has the cells of one head, and what the quartiles copy of them
+            check_memory("The heads' figures", lambda n: 6 * usable_cores() * n**2, n)
         if self._begin is not None:
             self._begin(layer)
         visit = checked(self._visit, check)

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from attn_widget.errors import AttnWidgetError
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.heads import describe_layers
 from attn_widget.protocol.request import Request, integer
@@ -96,6 +97,8 @@ class HeadStream:
                 check()
         except StoppedError:
             pass
+        except AttnWidgetError as error:
+            self.failure = f"{error.message} {error.hint}"
         except Exception as error:
             log.exception("the figures of the heads could not be computed")
             self.failure = f"{type(error).__name__}: {error}"
