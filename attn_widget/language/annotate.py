@@ -86,6 +86,7 @@ def annotate(
     sentences: list[Sentence] = []
     notes = [] if reason is None else [reason]
     looked_for_entities = False
+    arcs = None
     divided_by = segmenter
     for segment, whole in enumerate((text,) if text_pair is None else (text, text_pair)):
         visible = [
@@ -99,6 +100,7 @@ def annotate(
         read = whole[: reach + CONTEXT_AFTER]
         tagging = _tag(read, resolved, segmenter, notes)
         looked_for_entities = looked_for_entities or tagging.finds_entities
+        arcs = tagging.arcs if segment == 0 else arcs
         found, token_word = _words(tokens, visible, read, segment, tagging)
         starts, divided_by = _starts(read, tagging, segmenter)
         cuts, token_sentence = _sentences(tokens, visible, read, segment, starts)
@@ -132,6 +134,7 @@ def annotate(
         tuple(notes),
         no_tags,
         no_entities,
+        arcs,
     )
 
 

@@ -78,6 +78,8 @@ class Language:
         Why no word has a part of speech; None when at least one has.
     no_entities : str or None
         Why no word is in an entity; None when at least one is.
+    arcs : tuple or None
+        Dependencies of the text (not of ``text_pair``), as the tagger gives them; None where it does not parse.
     """
 
     tokens: tuple[Token, ...]
@@ -88,6 +90,7 @@ class Language:
     notes: tuple[str, ...]
     no_tags: str | None
     no_entities: str | None
+    arcs: tuple[tuple[str, tuple[int, int], tuple[int, int], str], ...] | None = None
 
     def __repr__(self) -> str:
         return (

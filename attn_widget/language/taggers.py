@@ -48,6 +48,9 @@ class TaggedWord(NamedTuple):
     entity: str | None = None
 
 
+Dependency = tuple[str, tuple[int, int], tuple[int, int], str]
+
+
 class Tagging(NamedTuple):
     """A tagger's answer for one text.
 
@@ -59,11 +62,14 @@ class Tagging(NamedTuple):
         Code points; None when the tagger does not divide sentences.
     finds_entities : bool
         Whether the tagger looks for entities.
+    arcs : tuple of (label, child, governor, governor_pos), or None
+        Dependencies, as `attn_widget.figures.catalog.targets.Arc`; None when the tagger does not parse.
     """
 
     words: list[TaggedWord]
     sentence_starts: list[int] | None
     finds_entities: bool
+    arcs: tuple[Dependency, ...] | None = None
 
 
 class Tagger(Protocol):
@@ -125,7 +131,25 @@ class SpacyTagger:
                 if doc.has_annotation("SENT_START")
                 else None
             )
-            return Tagging(words, starts, doc.has_annotation("ENT_IOB"))
+            arcs = dependencies(doc) if doc.has_annotation("DEP") else None
+            return Tagging(words, starts, doc.has_annotation("ENT_IOB"), arcs)
+
+
+def dependencies(doc: Any) -> tuple[Dependency, ...]:
+    """The dependencies of a parsed spaCy ``Doc``: label, child, governor and the governor's tag.
+
+    The root, whose governor is itself, is left out.
+    """
+    return tuple(
+        (
+            word.dep_,
+            (word.idx, word.idx + len(word)),
+            (word.head.idx, word.head.idx + len(word.head)),
+            word.head.pos_,
+        )
+        for word in doc
+        if word.head.i != word.i
+    )
 
 
 class FunctionTagger:

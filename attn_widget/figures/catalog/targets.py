@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,38 @@ from attn_widget.figures.arrays import Bool
 
 POSITIONAL = ("previous", "next", "first token", "separator", "punctuation", "same word")
 SPECIAL_TOKENS = ("first token", "separator")  # patterns whose keys are special tokens
+
+# Pattern: (dependency labels, whether the query is the governor); labels of spaCy's English pipelines.
+RELATIONS: dict[str, tuple[frozenset[str], bool]] = {
+    "determiner to noun": (frozenset({"det"}), False),
+    "verb to subject": (frozenset({"nsubj", "nsubjpass"}), True),
+    "verb to object": (frozenset({"dobj"}), True),
+    "subject to verb": (frozenset({"nsubj", "nsubjpass"}), False),
+    "object to verb": (frozenset({"dobj"}), False),
+}
+_VERBS = frozenset({"VERB", "AUX"})
+_GOVERNORS = {"det": frozenset({"NOUN", "PROPN"})}  # the governor's tags; verbs otherwise
+
 OFFSETS = [k for k in range(-8, 9) if k != 0]  # fixed offsets that a pattern is compared with
+
+
+class Arc(NamedTuple):
+    """One dependency between two words of a text.
+
+    Attributes
+    ----------
+    label : str
+        ``"nsubj"``; the child's.
+    child, governor : (int, int)
+        Code points ``[start, end)`` of the two words.
+    governor_pos : str
+        The governor's universal part of speech.
+    """
+
+    label: str
+    child: tuple[int, int]
+    governor: tuple[int, int]
+    governor_pos: str
 
 
 def is_punctuation(piece: str) -> bool:
@@ -54,6 +85,40 @@ def positional_targets(ids: NDArray[Any], pieces: Sequence[str]) -> dict[str, Bo
         "punctuation": lettered[:, None] & marks[None, :],
         "same word": same & lettered[:, None] & lettered[None, :],
     }
+
+
+def relation_targets(arcs: Iterable[Arc], starts: NDArray[np.integer[Any]]) -> dict[str, Bool]:
+    """Targets of `RELATIONS`, from the first piece of a word to all of another: bool [n, n].
+
+    Parameters
+    ----------
+    arcs : iterable of Arc
+    starts : int array [n]
+        Where each piece begins in the text, in code points; -1 for special tokens.
+
+    Examples
+    --------
+    >>> arcs = [Arc("nsubj", (0, 4), (5, 9), "VERB")]
+    >>> targets = relation_targets(arcs, np.array([-1, 0, 5, 7, -1]))  # [CLS] cats pu ##rr [SEP]
+    >>> np.argwhere(targets["subject to verb"]).tolist()
+    [[1, 2], [1, 3]]
+    """
+    n = len(starts)
+    targets = {name: np.zeros((n, n), bool) for name in RELATIONS}
+    for arc in arcs:
+        if arc.governor_pos not in _GOVERNORS.get(arc.label, _VERBS):
+            continue
+        child, governor = (
+            np.flatnonzero((starts >= start) & (starts < end))
+            for start, end in (arc.child, arc.governor)
+        )
+        if not len(child) or not len(governor):
+            continue
+        for name, (labels, from_governor) in RELATIONS.items():
+            if arc.label in labels:
+                query, keys = (governor, child) if from_governor else (child, governor)
+                targets[name][query[0], keys] = True
+    return targets
 
 
 def offset_hits(targets: Bool) -> NDArray[np.int64]:
