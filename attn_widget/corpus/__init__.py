@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from attn_widget.corpus.engines.local import ProfileError
 from attn_widget.corpus.profile import Profile
-from attn_widget.corpus.run import ProfileError, profile
+from attn_widget.corpus.run import profile
 
 __all__ = ["Profile", "ProfileError", "profile"]

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis.texts import analyze
+from attn_widget.corpus.heaps import mixed
+from attn_widget.corpus.reading.observed import SHARES, targets_of
 from attn_widget.figures.patterns import OFFSETS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.model.encoder import Encoder
 
-SAMPLE = "sample"
 AT = {**OFFSETS, "self": 0}  # figures of one diagonal
 
 
@@ -28,11 +30,13 @@ class ReadTexts:
     texts : sequence of str
     encoder : Encoder
     truncation : bool
+    tagger : "auto", None, pipeline or function
     """
 
     texts: Sequence[str]
     encoder: Encoder
     truncation: bool
+    tagger: Any = "auto"
 
 
 def chosen(
@@ -61,22 +65,19 @@ def sampled(digests: NDArray[np.uint64], seed: int, k: int) -> NDArray[np.intp]:
     >>> sampled(np.arange(5, dtype=np.uint64), 0, 2).size
     2
     """
-    with np.errstate(over="ignore"):
-        mixed = digests ^ np.uint64(seed)  # splitmix64
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(31)
-    return np.lexsort((digests, mixed))[:k]
+    return np.lexsort((digests, mixed(digests, seed)))[:k]
 
 
 def link_of(analysis: Analysis, layer: int, head: int, by: str) -> dict[str, Any]:
-    """The head's largest weight between two words, on the diagonal that ``by`` is of, where it is of one."""
+    """The head's largest weight between two words, on the diagonal or the pattern that ``by`` is of."""
     weights = analysis.attention(layer, head)
     n = analysis.n_tokens
     words = np.array([not token.special for token in analysis.tokens])
     counted = words[:, None] & words[None, :]
     if by in AT:
         counted &= np.eye(n, k=AT[by], dtype=bool)
+    if by in SHARES and analysis.run is not None:
+        counted &= targets_of(analysis.run.encoding, analysis.language)[by]
     if not counted.any():
         return {"query": None, "key": None, "query_token": "", "key_token": "", "weight": np.nan}
     best = int(np.where(counted, weights, -1).argmax())
@@ -88,3 +89,27 @@ def link_of(analysis: Analysis, layer: int, head: int, by: str) -> dict[str, Any
         "key_token": analysis.tokens[key].text,
         "weight": float(weights[query, key]),
     }
+
+
+def linked(
+    encoder: Encoder,
+    tagger: Any,
+    texts: Sequence[tuple[int, str, float]],
+    layer: int,
+    head: int,
+    by: str,
+) -> list[tuple[dict[str, Any], Analysis]]:
+    """A record of each example, from its place, text and value, with the analysis of its text."""
+    found: list[tuple[dict[str, Any], Analysis]] = []
+    for place, text, value in texts:
+        # A text that is too long was cut for the profile, or it would not be in it.
+        analysis = analyze(
+            text,
+            model=encoder,
+            tagger=tagger if by in SHARES else None,
+            truncation=True,
+            progress=False,
+        )
+        link = link_of(analysis, layer, head, by)
+        found.append(({"index": place, "text": text, "value": value, **link}, analysis))
+    return found

@@ -13,7 +13,7 @@ def digest_of(texts: Sequence[str]) -> str:
     """A hash of all texts in their order."""
     digest = hashlib.sha256()
     for text in texts:
-        encoded = text.encode()
+        encoded = text.encode(errors="surrogatepass")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()
 

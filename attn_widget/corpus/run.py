@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
-
-from attn_widget._version import __version__
-from attn_widget.checks import check_choice, check_flag, check_path, check_seed, is_iterable, listed
-from attn_widget.corpus.blocks import KEYS, blocks_of, figures_together, stacked
-from attn_widget.corpus.examples import ReadTexts
-from attn_widget.corpus.identity import digest_of, fingerprint, text_digest
+from attn_widget.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_path,
+    check_seed,
+    is_iterable,
+)
+from attn_widget.corpus.engines.local import profile_here
+from attn_widget.corpus.engines.settings import Options
 from attn_widget.corpus.profile import Profile
-from attn_widget.corpus.sources import is_source, read_texts
-from attn_widget.corpus.storage import Parts, Rows, join
-from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.language.taggers import TaggerLike, resolve
+from attn_widget.corpus.reading.sources import is_source
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.language.taggers import TaggerLike
 
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-
-KEEP_EVERY = 20.0  # seconds of work that a crash may cost
-
-
-class ProfileError(InputError):
-    """A text that stopped a profile, with what was done until then.
-
-    Attributes
-    ----------
-    index : int
-        Place of the text in the list.
-    profile : Profile or None
-        Of the texts that were done; None when none was.
-    """
-
-    def __init__(self, message: str, hint: str, index: int, profile: Profile | None) -> None:
-        super().__init__(message, hint)
-        self.index = index
-        self.profile = profile
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.hint, self.index, self.profile)
+KEEP_EVERY = (
+    20.0  # seconds of work that a crash of `agreement`, `faithfulness` or `compare_many` may cost
+)
 
 
 def profile(
@@ -52,29 +31,37 @@ def profile(
     *,
     column: str | None = None,
     model: Any = None,
-    engine: Literal["local"] = "local",
+    engine: Literal["local", "ray"] = "local",
     seed: int = 0,
     tagger: TaggerLike = "auto",
     truncation: bool = False,
     progress: bool = True,
+    folder: str | Path | None = None,
+    failures: Literal["raise", "list"] | None = None,
+    address: str | None = None,
+    workers: int | None = None,
+    threads: int = 1,
     resume: str | Path | None = None,
 ) -> Profile:
     """The figures of every head over many texts: mean, spread and 95% interval of each.
 
     Texts of one length are read together. The figures of each are those of `analyze` up to rounding (1e-6
-    of a figure up to 1), and do not depend on the order of the texts.
+    of a figure up to 1). Neither the order in which work is done nor the engine changes a bit of the result
+    (docs/corpora.md).
 
     Parameters
     ----------
     texts : iterable of str, str, path or datasets.Dataset
         At least one text. A str or path names files (a glob may match several): ``.parquet``,
-        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text a line, in UTF-8.
+        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text a line, in UTF-8. An address
+        (``s3://bucket/*.parquet``) is opened by pyarrow.
     column : str, optional
         Which column of such files or of a dataset has the texts: "text" unless given.
     model : optional
         As for `analyze`.
-    engine : {"local"}
-        Where the work is done.
+    engine : {"local", "ray"}
+        Where the work is done: in this process, or by the workers of Ray Data (``attn-widget[ray]``), which
+        keeps sums and examples, not the figures of each text.
     seed : int
         Of the bootstrap and of the roles.
     tagger : {"auto"}, None, spacy.language.Language or callable
@@ -83,9 +70,21 @@ def profile(
         Cut texts that are longer than the model allows instead of refusing them.
     progress : bool
         Show a progress bar (in tokens).
+    folder : str or path, optional
+        Where finished chunks of texts are kept and taken from: the same call goes on where it was
+        interrupted. It holds the texts. Needs pyarrow. With ``address`` all machines must reach it.
+    failures : {"raise", "list"}, optional
+        What a text without figures does: stop the profile, or be listed in `Profile.failed`. "raise" for
+        the local engine, "list" for Ray.
+    address : str, optional
+        Of a Ray cluster (``"auto"``, ``"ray://host:10001"``). Without it Ray runs on this machine, for the
+        time of the call.
+    workers : int, optional
+        Models that read at once with Ray; by default what the processors of the cluster allow.
+    threads : int
+        Of each worker.
     resume : str or path, optional
-        A folder that finished work is kept in and taken from: the same call goes on where it was
-        interrupted. Needs pyarrow.
+        The earlier name of ``folder``.
 
     Returns
     -------
@@ -94,15 +93,17 @@ def profile(
     Raises
     ------
     InputError
-        No text; no file that matches, or a column that is missing or holds no text; a text that the model cannot read, named by its index, before any work is done; a
-        `resume` folder of other texts, another model or other options, or that cannot be written to; a
-        seed that is not from 0 to 2**32 - 1.
+        No text; no file that matches, or a column that is missing or holds no text; a text that the model
+        cannot read, named by its index, before any work is done (local engine); a folder of another model or
+        other options, or that cannot be written to; no cluster at the address.
     TooLongError
-        A text with too many tokens, without `truncation`.
+        A text with too many tokens, without ``truncation``.
     ProfileError
         A text that failed on the way (an `InputError`, with the profile of what was done).
     InputTypeError
-        No list of str, a column, a seed, `truncation` or `resume` of another type.
+        No list of str; an option of another type.
+    NotAvailableError
+        Ray or pyarrow is needed, and not installed.
 
     Examples
     --------
@@ -118,152 +119,38 @@ def profile(
             f"texts is a {type(texts).__name__}, expected a list of str.",
             "For one text: profile([text]), or analyze(text).",
         )
-    check_choice(engine, "engine", ["local"])
+    check_choice(engine, "engine", ["local", "ray"])
+    if failures is not None:
+        check_choice(failures, "failures", ["raise", "list"])
     progress = check_flag(progress, "progress")
     seed = check_seed(seed)
     truncation = check_flag(truncation, "truncation")
-    folder = None if resume is None else check_path(resume, "resume")
-    given, failed = _given(texts, column, source)
-    from attn_widget.model.loading import load
+    place = _place(folder, resume)
+    check_count(threads, "threads", 1, 1024)
+    if workers is not None:
+        check_count(workers, "workers", 1, 100_000)
+    if address is not None and not isinstance(address, str):
+        raise InputTypeError(f"address is a {type(address).__name__}, expected a str.", "")
+    strict = (failures or ("raise" if engine == "local" else "list")) == "raise"
+    options = Options(column, model, seed, tagger, truncation, progress, place, strict)
+    if engine == "local":
+        if address is not None or workers is not None or threads != 1:
+            raise InputError("address, workers and threads are options of engine='ray'.", "")
+        return profile_here(texts, options)
+    if address is not None and place is None:
+        raise InputError(
+            "A cluster needs folder=, where its machines keep finished parts.",
+            "Give a folder that all of them share, or an address such as s3://bucket/run.",
+        )
+    from attn_widget.corpus.engines.ray_engine import profile_with_ray
 
-    encoder = load(model, progress=progress)
-    lengths = _lengths(encoder, given, truncation)
-    tag_with, _ = resolve(tagger)
-    tagger_name = None if tag_with is None else tag_with.name
-    meta = _meta(encoder, given, tagger_name, truncation)
-    if failed:
-        meta["failed"] = failed
-    read = ReadTexts(given, encoder, truncation)
-    parts = None if folder is None else Parts(folder, meta)
-    done: list[Rows] = [] if parts is None else list(parts.done)
-    finished = {int(k) for rows in done for k in rows.index}
-    digests = [text_digest(text) for text in given]
-    waiting = [
-        block
-        for block in blocks_of(lengths, digests)
-        if any(k not in finished for k in block)  # whole: a block's figures are rounded together
-    ]
-
-    fresh: list[tuple[int, int, np.ndarray[Any, Any]]] = []
-    kept = time.monotonic()
-
-    def keep() -> None:
-        nonlocal kept
-        if fresh:
-            index, n_tokens, figures = zip(*fresh, strict=True)
-            rows = Rows(np.array(index), np.array(n_tokens), np.stack(figures))
-            fresh.clear()
-            done.append(rows)
-            if parts is not None:
-                parts.add(rows, meta)
-        kept = time.monotonic()
-
-    from tqdm.auto import tqdm
-
-    bar = tqdm(
-        total=sum(lengths),
-        initial=sum(lengths[k] for k in finished),
-        desc="profile",
-        unit="token",
-        disable=not progress,
-    )
-    try:
-        for block in waiting:
-            together = figures_together(encoder, [given[k] for k in block], tagger, truncation)
-            for place, k in enumerate(block):
-                if k in finished:
-                    continue
-                try:
-                    figures = (
-                        _figures(encoder, given[k], tagger, truncation)
-                        if together is None
-                        else together[place]
-                    )
-                except Exception as error:
-                    keep()
-                    so_far = Profile(_joined(done, digests), meta, seed, read) if done else None
-                    raise _stopped(k, given[k], error, so_far, resume) from error
-                fresh.append((k, lengths[k], figures))
-                bar.update(lengths[k])
-                if time.monotonic() - kept > KEEP_EVERY:
-                    keep()
-    finally:
-        bar.close()
-        keep()
-    return Profile(_joined(done, digests), meta, seed, read)
+    return profile_with_ray(texts, options, address, workers, threads)
 
 
-def _joined(done: Sequence[Rows], digests: Sequence[int]) -> Rows:
-    """All rows, with the hash of each text."""
-    rows = join(done)
-    return replace(rows, digests=np.array([digests[int(k)] for k in rows.index], np.uint64))
-
-
-def _given(
-    texts: Any, column: str | None, source: bool
-) -> tuple[Sequence[Any], list[dict[str, str]]]:
-    """The texts, and what of their source could not be read."""
-    if source:
-        given, failed = read_texts(texts, column)
-    elif column is not None:
-        raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
-    else:
-        given, failed = listed(texts, "texts"), []
-    if not given:
-        why = f" ({failed[0]['source']}: {failed[0]['reason']})" if failed else ""
-        raise InputError(f"texts is empty{why}.", "Give at least one text.")
-    return given, failed
-
-
-def _figures(
-    encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
-) -> np.ndarray[Any, Any]:
-    """The figures of one text: float32 [keys, L, H]."""
-    from attn_widget.analysis.texts import analyze
-
-    analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
-    return stacked(
-        analysis.metrics.as_dict(), analysis.specialization.raw, analysis.patterns.as_dict()
-    )
-
-
-def _lengths(encoder: Encoder, texts: Sequence[Any], truncation: bool) -> list[int]:
-    """Tokens of each text; every text that cannot be read is known before the work begins."""
-    lengths: list[int] = []
-    for k, text in enumerate(texts):
-        try:
-            lengths.append(encoder.encode(text, truncation=truncation).n_tokens)
-        except AttnWidgetError as error:
-            raise type(error)(f"Text {k} of {len(texts)}: {error.message}", error.hint) from error
-    return lengths
-
-
-def _stopped(
-    k: int, text: str, error: Exception, so_far: Profile | None, resume: str | Path | None
-) -> ProfileError:
-    what = (
-        error.message if isinstance(error, AttnWidgetError) else f"{type(error).__name__}: {error}"
-    )
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    if resume is not None:
-        hint = f"What was done is kept in {str(resume)!r}; mend the cause and call again."
-    else:
-        hint = "The profile of the texts before it is the error's `profile`."
-    return ProfileError(f"Text {k}, {shown!r}, stopped the profile: {what}", hint, k, so_far)
-
-
-def _meta(
-    encoder: Encoder, texts: Sequence[str], tagger: str | None, truncation: bool
-) -> dict[str, Any]:
-    """Settings that the figures depend on."""
-    return {
-        "keys": list(KEYS),
-        "model": encoder.name,
-        "revision": encoder.revision,
-        "weights": fingerprint(encoder.network),
-        "tagger": tagger,
-        "truncation": truncation,
-        "n_texts": len(texts),
-        "texts": digest_of(texts),
-        "attn_widget": __version__,
-    }
+def _place(folder: str | Path | None, resume: str | Path | None) -> str | None:
+    if folder is not None and resume is not None:
+        raise InputError("folder and resume are two names of one option.", "Give folder alone.")
+    name, given = ("folder", folder) if folder is not None else ("resume", resume)
+    if given is None or (isinstance(given, str) and "://" in given):
+        return given
+    return str(check_path(given, name))

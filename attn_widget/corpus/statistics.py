@@ -2,11 +2,13 @@
 
 Every sum is one of integers that float64 holds exactly, so that the order of the texts and how they are
 cut into blocks change no bit. A value is split in two: multiples of 2**-20, and what is left as
-multiples of 2**-48. The sums are exact while the first stay below 2**33 and the texts below 2**26.
+multiples of 2**-48; a square in three, of 2**-10, 2**-38 and 2**-66. The sums are exact while the first stay below 2**33 (that
+of squares below 2**43) and the texts below 2**26.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ Floats = NDArray[np.float32]
 RESAMPLES = 1000  # Efron and Tibshirani (1993), section 13.3: at least 1000 for a 95% interval
 TEXTS_AT_ONCE = 500  # their weights are 4 MB
 COARSE, FINE = 2.0**20, 2.0**48
+SQUARES = (2.0**10, 2.0**38, 2.0**66)  # units of the three parts of a square
 INTERVAL = (2.5, 97.5)  # per cent
 
 
@@ -56,9 +59,41 @@ def sd(figures: Floats) -> Floats:
     float32 [...]
         NaN where fewer than two texts have it.
     """
-    freedom = np.maximum(count(figures) - 1, 0)
-    squares = (figures - _mean(figures)) ** 2
-    return np.sqrt(_ratio(_total(squares), freedom)).astype(np.float32)
+    shape = figures.shape[1:]
+    flat = figures.reshape(len(figures), -1)
+    sums = np.stack([part.sum(0) for part in split(flat)])
+    squares = np.stack([part.sum(0) for part in split_squares(flat)])
+    return deviation(count(flat), sums, squares).reshape(shape)
+
+
+def deviation(
+    n: NDArray[np.int64], sums: NDArray[np.float64], squares: NDArray[np.float64]
+) -> Floats:
+    """Sample standard deviations from exact sums, in exact arithmetic but for the last root.
+
+    Parameters
+    ----------
+    n : int64 [figures]
+    sums : float64 [2, figures]
+        Of the parts that `split` gives.
+    squares : float64 [3, figures]
+        Of the parts that `split_squares` gives.
+
+    Returns
+    -------
+    float32 [figures]
+        NaN where ``n`` is below 2.
+    """
+    found = np.full(n.shape, np.nan)
+    units = [Fraction(1, int(unit)) for unit in (COARSE, FINE, *SQUARES)]
+    for place in np.flatnonzero(n > 1):
+        texts = int(n[place])
+        parts = [int(part) for part in (*sums[:, place], *squares[:, place])]
+        exact = [part * unit for part, unit in zip(parts, units, strict=True)]
+        total, square = exact[0] + exact[1], exact[2] + exact[3] + exact[4]
+        # Squares are rounded to 2**-67: of values that are all the same the variance may come out below 0.
+        found[place] = max(0.0, float((square - total * total / texts) / (texts - 1))) ** 0.5
+    return found.astype(np.float32)
 
 
 def bootstrap(
@@ -99,72 +134,54 @@ def bootstrap(
     coarse, fine, there = (np.zeros((RESAMPLES, flat.shape[1])) for _ in range(3))
     for first in range(0, n_texts, TEXTS_AT_ONCE):
         block = slice(first, first + TEXTS_AT_ONCE)
-        times = np.stack([_times(int(mark), seed) for mark in marks[block]], 1)
-        for total, part in zip((coarse, fine), _split(flat[block]), strict=True):
-            total += times @ part
-        there += times @ (~np.isnan(flat[block])).astype(np.float64)
+        drawn = np.stack([times(int(mark), seed) for mark in marks[block]], 1)
+        for total, part in zip((coarse, fine), split(flat[block]), strict=True):
+            total += drawn @ part
+        there += drawn @ (~np.isnan(flat[block])).astype(np.float64)
     means = _ratio(coarse / COARSE + fine / FINE, there)
     enough = (count(figures) > 1).reshape(-1)
-    edges = np.full((2, flat.shape[1]), np.nan, np.float32)
+    found = np.full((2, flat.shape[1]), np.nan, np.float32)
     if enough.any():
-        edges[:, enough] = np.nanpercentile(means[:, enough], INTERVAL, axis=0)
-    return edges[0].reshape(shape), edges[1].reshape(shape)
+        found[:, enough] = edges(means[:, enough])
+    return found[0].reshape(shape), found[1].reshape(shape)
 
 
-def ratio_interval(
-    hits: NDArray[np.int64], queries: NDArray[np.int64], seed: int, digests: NDArray[np.uint64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bootstrap 95% interval of ``sum hits / sum queries``, with the weights of `bootstrap`.
+def edges(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The 95% interval of resampled figures, float64 [2, ...] of [resamples, ...]; NaN is left out.
 
-    Parameters
-    ----------
-    hits : int64 [texts, ...]
-    queries : int64 [texts]
-    seed : int
-    digests : uint64 [texts]
-
-    Returns
-    -------
-    low, high : float64 [...]
-        NaN with fewer than two texts that have a query.
-
-    Examples
-    --------
-    >>> marks = np.arange(50, dtype=np.uint64)
-    >>> low, high = ratio_interval(np.arange(50) % 2, np.ones(50, int), 0, marks)
-    >>> bool(low < 0.5 < high)
-    True
+    The same numbers as `numpy.nanpercentile` gives, which takes them one by one where there is a NaN.
     """
-    flat = hits.reshape(len(hits), -1)
-    above, below = np.zeros((RESAMPLES, flat.shape[1])), np.zeros((RESAMPLES, 1))
-    for first in range(0, len(flat), TEXTS_AT_ONCE):
-        block = slice(first, first + TEXTS_AT_ONCE)
-        times = np.stack([_times(int(mark), seed) for mark in digests[block]], 1)
-        above += times @ flat[block].astype(np.float64)  # whole numbers: exact in any order
-        below += times @ queries[block, None].astype(np.float64)
-    edges = np.full((2, flat.shape[1]), np.nan)
-    if np.count_nonzero(queries) > 1:
-        ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-        edges = np.nanpercentile(ratios, INTERVAL, axis=0)
-    low, high = edges.reshape(2, *hits.shape[1:])
-    return low, high
+    if not np.isnan(resampled).any():
+        return np.percentile(resampled, INTERVAL, axis=0)
+    return np.nanpercentile(resampled, INTERVAL, axis=0)
 
 
-def _times(digest: int, seed: int) -> NDArray[np.float64]:
+def times(digest: int, seed: int) -> NDArray[np.float64]:
     """How often a text counts in each resample."""
     return np.random.default_rng([seed, digest]).poisson(1.0, RESAMPLES).astype(np.float64)
 
 
-def _split(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def split(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Whole numbers of 2**-20 and of 2**-48 that make each value; 0 for NaN."""
     there = np.nan_to_num(values.astype(np.float64), nan=0.0)
     coarse = np.rint(there * COARSE)
     return coarse, np.rint((there - coarse / COARSE) * FINE)
 
 
+def split_squares(figures: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Whole numbers of each unit of `SQUARES` that make the square of each float32; 0 for NaN."""
+    left = np.nan_to_num(figures.astype(np.float64), nan=0.0) ** 2  # exact: 24 bits squared
+    parts: list[NDArray[np.float64]] = []
+    for unit in SQUARES:
+        whole = np.rint(left * unit)
+        left = left - whole / unit
+        parts.append(whole)
+    return parts
+
+
 def _total(values: NDArray[Any]) -> NDArray[np.float64]:
     """Sum over the texts, the same in every order."""
-    coarse, fine = (np.asarray(part.sum(axis=0)) for part in _split(values))
+    coarse, fine = (np.asarray(part.sum(axis=0)) for part in split(values))
     return coarse / COARSE + fine / FINE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.corpus.reading.observed import Observed
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import write_parts
 
@@ -32,12 +33,24 @@ class Rows:
         NaN = N/A.
     digests : uint64 [texts], optional
         A hash of each text; None in files of before.
+    observed : Observed, optional
+        Links and patterns; None in files of before.
+    texts : list of str, optional
+        Kept in the parts of a folder alone.
     """
 
     index: NDArray[np.int64]
     n_tokens: NDArray[np.int64]
     figures: NDArray[np.float32]
     digests: NDArray[np.uint64] | None = None
+    observed: Observed | None = None
+    texts: list[str] | None = None
+
+    @staticmethod
+    def empty(n_keys: int, n_layers: int, n_heads: int) -> Rows:
+        """No text."""
+        figures = np.zeros((0, n_keys, n_layers, n_heads), np.float32)
+        return Rows(np.zeros(0, np.int64), np.zeros(0, np.int64), figures)
 
 
 def need_pyarrow() -> None:
@@ -70,10 +83,16 @@ def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     InputError
         The file cannot be written; nothing of it stays.
     """
+    write_parts(path, [packed(rows, meta)])
+
+
+def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
+    """The file that `write` writes."""
     need_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    shapes: dict[str, list[int]] = {}
     n_layers, n_heads = rows.figures.shape[2:]
     columns: dict[str, Any] = {"index": rows.index, "n_tokens": rows.n_tokens}
     if rows.digests is not None:
@@ -81,16 +100,36 @@ def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     for k, key in enumerate(meta["keys"]):
         values = pa.array(rows.figures[:, k].reshape(-1))
         columns[key] = pa.FixedSizeListArray.from_arrays(values, n_layers * n_heads)
+    if rows.observed is not None:
+        for field in fields(Observed):
+            values = getattr(rows.observed, field.name)
+            flat = pa.array(values.reshape(-1))
+            columns[f"observed:{field.name}"] = pa.FixedSizeListArray.from_arrays(
+                flat, values[:1].size
+            )
+            shapes[field.name] = list(values.shape[1:])
+    if rows.texts is not None:
+        columns["text"] = rows.texts
     table = pa.table(columns).replace_schema_metadata(
-        {_METADATA: json.dumps({**meta, "format": FORMAT, "shape": [n_layers, n_heads]})}
+        {
+            _METADATA: json.dumps(
+                {**meta, "format": FORMAT, "shape": [n_layers, n_heads], "observed": shapes}
+            )
+        }
     )
-    packed = pa.BufferOutputStream()
-    pq.write_table(table, packed)
-    write_parts(path, [packed.getvalue().to_pybytes()])
+    file = pa.BufferOutputStream()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue().to_pybytes()
 
 
-def read(path: Path) -> tuple[Rows, dict[str, Any]]:
+def read(path: Path, file: Any = None) -> tuple[Rows, dict[str, Any]]:
     """Read what `write` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    file : optional
+        What is read, open; ``path`` is then its name in messages.
 
     Returns
     -------
@@ -107,7 +146,7 @@ def read(path: Path) -> tuple[Rows, dict[str, Any]]:
 
     hint = "Give a file that Profile.save() wrote."
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path if file is None else file)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", hint) from error
     packed = (table.schema.metadata or {}).get(_METADATA)
@@ -129,8 +168,20 @@ def read(path: Path) -> tuple[Rows, dict[str, Any]]:
         table["n_tokens"].to_numpy(),
         np.stack(figures, 1).astype(np.float32),
         table["digest"].to_numpy() if "digest" in table.column_names else None,
+        _observed(table, meta.pop("observed", {})),
+        table["text"].to_pylist() if "text" in table.column_names else None,
     )
     return rows, meta
+
+
+def _observed(table: Any, shapes: dict[str, list[int]]) -> Observed | None:
+    if not shapes:
+        return None
+    arrays = {
+        name: table[f"observed:{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        for name in shapes
+    }
+    return Observed(**{n: a.reshape(table.num_rows, *shapes[n]) for n, a in arrays.items()})
 
 
 def join(parts: Sequence[Rows]) -> Rows:
@@ -139,7 +190,15 @@ def join(parts: Sequence[Rows]) -> Rows:
     n_tokens = np.concatenate([part.n_tokens for part in parts])
     figures = np.concatenate([part.figures for part in parts])
     order = np.argsort(index, kind="stable")
-    return Rows(index[order], n_tokens[order], figures[order])
+    hashes = [part.digests for part in parts if part.digests is not None]
+    observed = [part.observed for part in parts if part.observed is not None]
+    return Rows(
+        index[order],
+        n_tokens[order],
+        figures[order],
+        np.concatenate(hashes)[order] if len(hashes) == len(parts) else None,
+        Observed.join(observed).take(order) if len(observed) == len(parts) else None,
+    )
 
 
 class Parts:

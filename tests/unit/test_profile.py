@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from attn_widget.analysis.texts import analyze
-from attn_widget.corpus import Profile, ProfileError, profile, run, storage
-from attn_widget.corpus.blocks import KEYS
+from attn_widget.corpus import Profile, ProfileError, profile, storage
+from attn_widget.corpus.engines import local
+from attn_widget.corpus.reading import chunks
+from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.loading import load
@@ -94,34 +96,57 @@ def test_the_repr_is_short(done: Profile) -> None:
 def test_an_interrupted_profile_goes_on_where_it_was(
     done: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, read = run.figures_together, []
+    monkeypatch.setattr(chunks, "CHUNK_TEXTS", 2)
+    real, read = local.read_chunk, []
 
     def tired(encoder: Any, texts: list[str], *rest: Any) -> Any:
-        if len(read) == 3:
+        if len(read) == 4:
             raise KeyboardInterrupt
         read.extend(texts)
         return real(encoder, texts, *rest)
 
-    monkeypatch.setattr(run, "figures_together", tired)
+    wanted = profile(TEXTS, progress=False)
+    monkeypatch.setattr(local, "read_chunk", tired)
     with pytest.raises(KeyboardInterrupt):
-        profile(TEXTS, progress=False, resume=tmp_path / "work")
-    first = list(read)
-    monkeypatch.setattr(
-        run, "figures_together", lambda *given: read.extend(given[1]) or real(*given)
-    )
-    found = profile(TEXTS, progress=False, resume=tmp_path / "work")
-    assert sorted(read) == sorted(TEXTS) and read[:3] == first
-    assert np.array_equal(found.figures, done.figures, equal_nan=True)
+        profile(TEXTS, progress=False, folder=tmp_path / "work")
+    assert read == TEXTS[:4]
+    monkeypatch.setattr(local, "read_chunk", lambda *given: read.extend(given[1]) or real(*given))
+    found = profile(TEXTS, progress=False, folder=tmp_path / "work")
+    assert read == TEXTS
+    assert np.array_equal(found.figures, wanted.figures, equal_nan=True)
+    assert found.patterns.equals(wanted.patterns)
     profile(TEXTS, progress=False, resume=tmp_path / "work")
     assert len(read) == len(TEXTS)
+    profile([*TEXTS, "More."], progress=False, folder=tmp_path / "work")
+    assert read[len(TEXTS) :] == [TEXTS[4], "More."]  # the chunk that has grown, alone
 
 
 @needs_spacy
 def test_the_work_of_another_run_is_not_mixed_in(tmp_path: Path) -> None:
-    profile(TEXTS[:1], progress=False, resume=tmp_path)
-    for other in ({"texts": TEXTS[1:2]}, {"texts": TEXTS[:1], "tagger": None}):
+    profile(TEXTS[:1], progress=False, folder=tmp_path)
+    for other in ({"tagger": None}, {"truncation": True}):
         with pytest.raises(InputError, match="not of this run"):
-            profile(**other, progress=False, resume=tmp_path)
+            profile(TEXTS[:1], **other, progress=False, folder=tmp_path)
+
+
+def test_a_part_that_is_damaged_is_read_again(done: Profile, tmp_path: Path) -> None:
+    profile(TEXTS, progress=False, folder=tmp_path)
+    (part,) = tmp_path.glob("part-*.parquet")
+    part.write_bytes(part.read_bytes()[:100])
+    found = profile(TEXTS, progress=False, folder=tmp_path)
+    assert np.array_equal(found.figures, done.figures, equal_nan=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [part.name, "settings.json"]
+
+
+def test_failed_texts_are_listed_and_tried_again(tmp_path: Path) -> None:
+    texts = [TEXTS[0], "", "Why?", "dog " * 600]
+    found = profile(texts, progress=False, failures="list", tagger=None, folder=tmp_path)
+    assert found.index.tolist() == [0, 2] and repr(found).count("2 of 4 texts") == 1
+    assert [(one["index"], one["source"]) for one in found.failed] == [(1, "text 1"), (3, "text 3")]
+    assert "empty" in found.failed[0]["reason"] and "602 tokens" in found.failed[1]["reason"]
+    assert list(tmp_path.glob("part-*")) == []
+    with pytest.raises(InputError, match="No text could be read"):
+        profile([""], progress=False, failures="list")
 
 
 def test_a_text_that_fails_on_the_way_is_named_and_the_others_are_kept() -> None:

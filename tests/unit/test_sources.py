@@ -13,7 +13,7 @@ import pytest
 
 from attn_widget import profile
 from attn_widget.corpus import Profile
-from attn_widget.corpus.sources import read_texts
+from attn_widget.corpus.reading.sources import read_texts
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from attn_widget.model.families import layer_modules
 from attn_widget.trace.capture import capturing, plain_attention
-from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.forward import on_device
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -30,8 +32,22 @@ def batchable(encoder: Encoder) -> bool:
     return known and encoder.family.mechanism == "dispatch"
 
 
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Products of matrices on one thread: on more their last bits depend on how many there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitBatch) -> None:
     """Run the encoder, without the heads above it, and show each layer's weights as it attends.
+
+    The caller holds `inference_mode`; several threads may be in here at once.
 
     Parameters
     ----------
@@ -61,7 +77,7 @@ def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitB
         visit(seen, scores.softmax(dim=-1).cpu().numpy())
         seen += 1
 
-    with inference_mode(encoder, "attn_widget"), capturing(encoder, record):
+    with torch.no_grad(), capturing(encoder, record):  # of this thread alone
         hidden = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)[0]
     if seen != encoder.n_layers or not torch.isfinite(hidden.sum()):
         raise NotBatchedError

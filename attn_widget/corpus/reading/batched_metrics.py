@@ -6,12 +6,10 @@ here one call serves as many matrices as the cache holds.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64, Tau
-from attn_widget.figures.metrics import KEYS, TAU, threshold, usable_cores
+from attn_widget.figures.metrics import KEYS, TAU, threshold
 from attn_widget.figures.quartiles import SAMPLED_FROM, quartiles
 
 CELLS = 2**16  # at once: a quarter of a megabyte stays in the cache
@@ -50,15 +48,8 @@ def batched_metrics(weights: Float32, tau: Tau = TAU) -> Float32:
         for k, key in enumerate(KEYS):
             figures[k, part] = found[key]
 
-    starts = range(0, n_matrices, step)
-    workers = min(usable_cores(), len(starts))
-    if workers <= 1:
-        for start in starts:
-            fill(start)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            for _ in pool.map(fill, starts):
-                pass
+    for start in range(0, n_matrices, step):
+        fill(start)
     figures[:, np.isnan(figures[KEYS.index("confidence_max")])] = np.nan
     return figures
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.corpus.batched_metrics import batched_metrics
+from attn_widget.corpus.reading.batched_metrics import batched_metrics
+from attn_widget.corpus.reading.observed import Observed, Observer
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
 
 if TYPE_CHECKING:
     from attn_widget.language.taggers import TaggerLike
     from attn_widget.model.encoder import Encoder
+    from attn_widget.model.encoding import Encoding
 
 KEYS = (*metrics.KEYS, *specialization.KEYS, *patterns.KEYS)
 TOKENS = 4096  # of a block, at most
@@ -50,43 +52,43 @@ def stacked(*figures: Mapping[str, Figures]) -> Figures:
     return np.stack([found[key] for key in KEYS]).astype(np.float32)
 
 
-def figures_together(
-    encoder: Encoder, texts: Sequence[str], tagger: TaggerLike, truncation: bool
-) -> Figures | None:
-    """The figures of texts of one length: float32 [texts, keys, L, H].
+def read_together(
+    encoder: Encoder, encodings: Sequence[Encoding], tagger: TaggerLike
+) -> tuple[Figures, Observed] | None:
+    """Figures of texts of one length, float32 [texts, keys, L, H], and what else their weights give.
 
     None when they must be read one by one: the model masks or biases links, or a text fails (read alone,
     it says why).
     """
     import torch
 
-    from attn_widget.corpus.batch import NotBatchedError, batchable, visit_batch
+    from attn_widget.corpus.reading.batch import NotBatchedError, visit_batch
     from attn_widget.language import annotate, key_sets
 
-    if not batchable(encoder):
-        return None
-    encodings = [encoder.encode(text, truncation=truncation) for text in texts]
     inputs = {
         name: torch.cat([encoding.inputs[name] for encoding in encodings])
         for name in encodings[0].inputs
     }
     layers: list[Figures] = []
     sums: list[Marginals] = []
-
-    def visit(_layer: int, weights: Figures) -> None:
-        matrices = weights.reshape(-1, *weights.shape[2:])
-        layers.append(batched_metrics(matrices).reshape(-1, *weights.shape[:2]))
-        sums.append(layer_marginals(matrices))
-
     try:
+        languages = [annotate(e.tokens, e.text, None, tagger=tagger) for e in encodings]
+        observer = Observer(encodings, languages)
+
+        def visit(_layer: int, weights: Figures) -> None:
+            matrices = weights.reshape(-1, *weights.shape[2:])
+            layers.append(batched_metrics(matrices).reshape(-1, *weights.shape[:2]))
+            sums.append(layer_marginals(matrices))
+            observer.see(weights)
+
         visit_batch(encoder, inputs, visit)
         values = np.stack(layers, axis=2)  # [keys, texts, L, H]
         if np.isnan(values[metrics.KEYS.index("confidence_max")]).any():
             return None
         marginals = stack_marginals(sums)
         found: list[Figures] = []
-        for k, encoding in enumerate(encodings):
-            sets, reasons = key_sets(annotate(encoding.tokens, encoding.text, None, tagger=tagger))
+        for k, (encoding, language) in enumerate(zip(encodings, languages, strict=True)):
+            sets, reasons = key_sets(language)
             alone = _of_text(marginals, k, encoder.n_heads)
             first = encoding.tokens[0].special
             where = specialization.specialize(alone, sets, reasons, first_is_summary=first)
@@ -97,7 +99,24 @@ def figures_together(
         return None
     except Exception:  # alone, the text that fails names itself
         return None
-    return np.stack(found)
+    return np.stack(found), observer.observed()
+
+
+def read_alone(
+    encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
+) -> tuple[Figures, Observed]:
+    """Figures and links of one text, from `analyze`, as `read_together` gives those of one text."""
+    from attn_widget.analysis.texts import analyze
+
+    analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
+    figures = stacked(
+        analysis.metrics.as_dict(), analysis.specialization.raw, analysis.patterns.as_dict()
+    )
+    encoding = encoder.encode(text, truncation=truncation)
+    observer = Observer([encoding], [analysis.language])
+    for layer in range(encoder.n_layers):
+        observer.see(analysis.trace.layer_weights(layer)[None])
+    return figures[None], observer.observed()
 
 
 def _of_text(marginals: Marginals, k: int, n_heads: int) -> Marginals:

@@ -10,9 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attn_widget.corpus.reading.remote import RemoteFile, remote_files
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 
 COLUMN = "text"
+
+File = Path | RemoteFile
 
 # What could not be read is told with its place and the reason.
 Fail = Callable[[str, str], None]
@@ -44,24 +47,62 @@ def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str
     """
     if column is not None and not isinstance(column, str):
         raise InputTypeError(f"column is a {type(column).__name__}, expected a str.", "")
+    found, failed = read_sources(texts, column)
+    return [text for one in found for text in one], failed
+
+
+def read_sources(texts: Any, column: str | None) -> tuple[list[list[str]], list[dict[str, str]]]:
+    """The texts of each file, or of the dataset, and what could not be read; as `read_texts`."""
+    check_column(column)
     failed: list[dict[str, str]] = []
 
     def fail(source: str, reason: str) -> None:
         failed.append({"source": source, "reason": reason})
 
-    name = COLUMN if column is None else column
     if not isinstance(texts, (str, Path)):
-        return list(_records("the dataset", enumerate(texts), name, fail)), failed
-    found: list[str] = []
-    for path in _files(texts):
-        try:
-            found += _read(path, name, fail)
-        except OSError as error:
-            raise InputError(
-                f"{str(path)!r} cannot be read: {error.strerror or error}.",
-                "Give files that can be read.",
-            ) from error
-    return found, failed
+        return [list(dataset_texts(texts, column, fail))], failed
+    return [list(file_texts(path, column, fail)) for path in files_of(texts)], failed
+
+
+def check_column(column: Any) -> None:
+    """Raise an InputTypeError unless it is None or a str."""
+    if column is not None and not isinstance(column, str):
+        raise InputTypeError(f"column is a {type(column).__name__}, expected a str.", "")
+
+
+def dataset_texts(texts: Any, column: str | None, fail: Fail) -> Iterator[str]:
+    """The texts of a dataset, one after the other."""
+    return _records("the dataset", enumerate(texts), COLUMN if column is None else column, fail)
+
+
+def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
+    """The texts of a file, one after the other.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, or its column is missing or holds no text.
+    """
+    try:
+        yield from _read(path, COLUMN if column is None else column, fail)
+    except OSError as error:
+        raise InputError(
+            f"{str(path)!r} cannot be read: {error.strerror or error}.",
+            "Give files that can be read.",
+        ) from error
+
+
+def check_sources(files: Iterable[File], column: str | None) -> None:
+    """Read the beginning of each file, so that a wrong column is told before work begins.
+
+    Raises
+    ------
+    InputError
+        As `file_texts`.
+    """
+    for path in files:
+        for _ in file_texts(path, column, lambda _source, _reason: None):
+            break
 
 
 def is_source(texts: Any) -> bool:
@@ -69,8 +110,17 @@ def is_source(texts: Any) -> bool:
     return isinstance(texts, (str, Path)) or hasattr(texts, "column_names")
 
 
-def _files(pattern: str | Path) -> list[Path]:
+def files_of(pattern: str | Path) -> list[File]:
+    """The files of a path, a glob or an address.
+
+    Raises
+    ------
+    InputError
+        None matches.
+    """
     given = str(pattern)
+    if "://" in given:
+        return [*remote_files(given)]
     try:
         names = [given] if Path(given).is_file() else []
         if not names and has_magic(given):
@@ -86,7 +136,7 @@ def _files(pattern: str | Path) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def _read(path: Path, column: str, fail: Fail) -> Iterator[str]:
+def _read(path: File, column: str, fail: Fail) -> Iterator[str]:
     kind = path.suffix.lower()
     if kind == ".parquet":
         yield from _parquet(path, column, fail)
@@ -99,7 +149,7 @@ def _read(path: Path, column: str, fail: Fail) -> Iterator[str]:
         yield from (line.strip() for _, line in _lines(path, fail) if line.strip())
 
 
-def _lines(path: Path, fail: Fail) -> Iterator[tuple[int, str]]:
+def _lines(path: File, fail: Fail) -> Iterator[tuple[int, str]]:
     """Lines as UTF-8; one of another encoding is told and left out."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -109,7 +159,7 @@ def _lines(path: Path, fail: Fail) -> Iterator[tuple[int, str]]:
                 fail(f"{path}, line {number}", f"not UTF-8 ({error.reason})")
 
 
-def _json_lines(path: Path, fail: Fail) -> Iterator[tuple[int, Any]]:
+def _json_lines(path: File, fail: Fail) -> Iterator[tuple[int, Any]]:
     for number, line in _lines(path, fail):
         if line.strip():
             try:
@@ -135,7 +185,7 @@ def _records(
             fail(f"{source}, row {k}", f"{column!r} is a {type(row[column]).__name__}, no text")
 
 
-def _parquet(path: Path, column: str, fail: Fail) -> Iterator[str]:
+def _parquet(path: File, column: str, fail: Fail) -> Iterator[str]:
     if find_spec("pyarrow") is None:
         raise NotAvailableError(
             "Reading Parquet needs pyarrow, which is not installed.",
@@ -145,7 +195,7 @@ def _parquet(path: Path, column: str, fail: Fail) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
     except pa.ArrowException as error:
         raise InputError(
             f"{str(path)!r} cannot be read as Parquet ({error}).", "Give a whole Parquet file."

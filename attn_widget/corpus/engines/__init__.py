@@ -1,0 +1,1 @@
+"""Engines: who reads the chunks of a corpus, and where finished ones are kept."""

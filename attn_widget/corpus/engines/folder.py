@@ -1,0 +1,153 @@
+"""A folder of finished chunks: one Parquet part each, named by its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from attn_widget.corpus.storage import Rows, need_pyarrow, packed, read
+from attn_widget.errors import InputError
+
+SETTINGS = "settings.json"
+CHANGES = ("first", "texts")  # of a part, not of the run
+
+
+class Folder:
+    """Where chunks are kept: a folder of this machine, one that all machines share, or an object store.
+
+    A part appears once it is whole, under a name made from the settings of the run, the place of the chunk and
+    its texts: work that is done twice gives one part.
+
+    Parameters
+    ----------
+    place : str
+        A path, or an address that pyarrow knows (``s3://bucket/run``).
+    identity : dict
+        What the figures depend on.
+    """
+
+    def __init__(self, place: str, identity: dict[str, Any]) -> None:
+        need_pyarrow()
+        self.place, self.identity = str(place), identity
+        self._mark = json.dumps(identity, sort_keys=True)
+
+    def _found(self) -> tuple[Any, str]:
+        """File system and folder."""
+        from pyarrow import fs
+
+        if "://" in self.place:
+            return fs.FileSystem.from_uri(self.place.rstrip("/"))
+        return fs.LocalFileSystem(), str(Path(self.place).absolute())
+
+    def open(self) -> None:
+        """Make the folder, or make sure that it is of this run.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be made or written to, or holds the work of other settings.
+        """
+        import pyarrow as pa
+
+        shown = repr(self.place)
+        try:
+            system, folder = self._found()
+            info = system.get_file_info(folder)
+            if info.is_file:
+                raise InputError(f"folder={shown} is a file.", "Give a folder of its own.")
+            system.create_dir(folder, recursive=True)
+            known = system.get_file_info(f"{folder}/{SETTINGS}").is_file
+            if not known:
+                self._write(SETTINGS, self._mark.encode())
+                return
+            with system.open_input_stream(f"{folder}/{SETTINGS}") as file:
+                before = json.loads(file.read())
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise InputError(
+                f"folder={shown} cannot be used: {_reason(error)}.",
+                "Give a folder that you may write to.",
+            ) from error
+        other = [key for key, value in self.identity.items() if before.get(key) != value]
+        if other:
+            was = ", ".join(
+                f"{key} {before.get(key)!r} (now {self.identity[key]!r})" for key in other
+            )
+            raise InputError(
+                f"The work in {shown} is not of this run: it was made with {was}.",
+                "Give another folder, or the same model, texts and options.",
+            )
+
+    def name_of(self, source: int, first: int, texts: Sequence[Any]) -> str:
+        """Name of the part of a chunk: ``source`` and ``first`` are the file and the place in it."""
+        digest = hashlib.sha256(self._mark.encode())
+        digest.update(f"\0{source} {first} {len(texts)}".encode())
+        for text in texts:
+            encoded = str(text).encode(errors="surrogatepass")
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
+        return f"part-{digest.hexdigest()[:24]}.parquet"
+
+    def has(self, name: str) -> bool:
+        """Whether this part is there, whole."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        system, folder = self._found()
+        path = f"{folder}/{name}"
+        try:
+            if not system.get_file_info(path).is_file:
+                return False
+            pq.read_metadata(path, filesystem=system)
+        except (OSError, pa.ArrowException):
+            return False  # read again, and written anew
+        return True
+
+    def write(self, name: str, rows: Rows) -> None:
+        """Keep a part.
+
+        Raises
+        ------
+        InputError
+            It cannot be written: the disk is full, say. Nothing of it stays, and all other parts do.
+        """
+        import pyarrow as pa
+
+        try:
+            self._write(name, packed(rows, self.identity))
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"A finished part cannot be written to {self.place!r}: {_reason(error)}.",
+                "Finished parts are kept: make room, and call again with the same folder.",
+            ) from error
+
+    def _write(self, name: str, data: bytes) -> None:
+        system, folder = self._found()
+        new = f"{folder}/.{name}.{uuid4().hex[:8]}"
+        try:
+            with system.open_output_stream(new) as file:
+                file.write(data)
+            system.move(new, f"{folder}/{name}")
+        except BaseException:
+            if system.get_file_info(new).is_file:
+                system.delete_file(new)
+            raise
+
+    def read(self, name: str) -> Rows:
+        """A part that is there.
+
+        Raises
+        ------
+        InputError
+            It is damaged.
+        """
+        system, folder = self._found()
+        with system.open_input_file(f"{folder}/{name}") as file:
+            rows, _ = read(Path(self.place) / name, file)
+        return rows
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

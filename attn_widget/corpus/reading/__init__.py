@@ -1,0 +1,1 @@
+"""Reading: texts from their source, in chunks and blocks, through the model."""

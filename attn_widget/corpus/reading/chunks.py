@@ -1,0 +1,150 @@
+"""Chunks: consecutive texts of a source, the unit of work that is kept, moved and done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.corpus.identity import text_digest
+from attn_widget.corpus.reading.batch import batchable, one_thread
+from attn_widget.corpus.reading.blocks import KEYS, blocks_of, read_alone, read_together
+from attn_widget.corpus.reading.observed import Observed
+from attn_widget.corpus.storage import Rows
+from attn_widget.errors import AttnWidgetError
+from attn_widget.figures.metrics import usable_cores
+from attn_widget.trace.forward import inference_mode
+
+if TYPE_CHECKING:
+    from attn_widget.language.taggers import TaggerLike
+    from attn_widget.model.encoder import Encoder
+
+# Some ten seconds of work for two cores: what a crash may cost.
+CHUNK_TEXTS = 512
+CHUNK_CHARACTERS = 60_000
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A text without figures.
+
+    Attributes
+    ----------
+    place : int
+        In its chunk.
+    text : str
+    error : Exception
+    """
+
+    place: int
+    text: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        if isinstance(self.error, AttnWidgetError):
+            return self.error.message
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+def chunks_of(texts: Iterable[Any]) -> Iterator[list[Any]]:
+    """Cut texts into chunks by their order and lengths alone.
+
+    Examples
+    --------
+    >>> [len(chunk) for chunk in chunks_of(["a"] * 1000)]
+    [512, 488]
+    """
+    chunk: list[Any] = []
+    characters = 0
+    for text in texts:
+        length = len(text) if isinstance(text, str) else 0
+        if chunk and (len(chunk) >= CHUNK_TEXTS or characters + length > CHUNK_CHARACTERS):
+            yield chunk
+            chunk, characters = [], 0
+        chunk.append(text)
+        characters += length
+    if chunk:
+        yield chunk
+
+
+def read_chunk(
+    encoder: Encoder,
+    texts: Sequence[Any],
+    tagger: TaggerLike,
+    truncation: bool,
+    threads: int | None = None,
+) -> tuple[Rows, list[Failure]]:
+    """The figures of a chunk's texts, and those that have none.
+
+    Texts of one length are read together, in blocks that depend on the texts of the chunk and not on their
+    order. Each block is read by one thread, and several at once, so that figures are rounded alike whatever
+    the number of threads and wherever the chunk is read.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Blocks that are read at once; by default as many as there are cores.
+
+    Returns
+    -------
+    Rows, list of Failure
+        ``index`` counts from the beginning of the chunk.
+    """
+    failures: list[Failure] = []
+    places: list[int] = []
+    encodings: list[Any] = []
+    for place, text in enumerate(texts):
+        try:
+            encodings.append(encoder.encode(text, truncation=truncation))
+            places.append(place)
+        except Exception as error:
+            failures.append(Failure(place, str(text), error))
+    lengths = [encoding.n_tokens for encoding in encodings]
+    digests = [text_digest(texts[place]) for place in places]
+    done: list[tuple[list[int], Any, Observed]] = []
+    blocks = blocks_of(lengths, digests)
+    with one_thread():
+        found = _together(
+            encoder, [[encodings[k] for k in block] for block in blocks], tagger, threads
+        )
+        for block, together in zip(blocks, found, strict=True):
+            if together is not None:
+                done.append((block, *together))
+                continue
+            for k in block:
+                try:
+                    alone = read_alone(encoder, texts[places[k]], tagger, truncation)
+                except Exception as error:
+                    failures.append(Failure(places[k], texts[places[k]], error))
+                else:
+                    done.append(([k], *alone))
+    failures.sort(key=lambda failure: failure.place)
+    order = [k for block, _, _ in done for k in block]
+    if not order:
+        return Rows.empty(len(KEYS), encoder.n_layers, encoder.n_heads), failures
+    turned = np.argsort(order)
+    rows = Rows(
+        np.array([places[k] for k in order])[turned],
+        np.array([lengths[k] for k in order])[turned],
+        np.concatenate([figures for _, figures, _ in done])[turned],
+        np.array([digests[k] for k in order], np.uint64)[turned],
+        Observed.join([observed for _, _, observed in done]).take(turned),
+    )
+    return rows, failures
+
+
+def _together(
+    encoder: Encoder, blocks: list[list[Any]], tagger: TaggerLike, threads: int | None
+) -> list[tuple[Any, Observed] | None]:
+    """Results of `read_together` for each block."""
+    if not batchable(encoder):
+        return [None] * len(blocks)
+    with (
+        inference_mode(encoder, "attn_widget"),
+        ThreadPoolExecutor(threads or usable_cores()) as pool,
+    ):
+        return list(pool.map(lambda block: read_together(encoder, block, tagger), blocks))

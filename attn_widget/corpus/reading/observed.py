@@ -1,0 +1,186 @@
+"""Links, shares and hits of patterns: taken from the weights of a text while they are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.figures.catalog.targets import (
+    OFFSETS,
+    POSITIONAL,
+    RELATIONS,
+    SPECIAL_TOKENS,
+    Arc,
+    positional_targets,
+    relation_targets,
+)
+
+if TYPE_CHECKING:
+    from attn_widget.language.language import Language
+    from attn_widget.model.encoding import Encoding
+
+PATTERNS = (*POSITIONAL, *RELATIONS)
+# Which keys compete, and the pattern. Among the words alone no special token can be right.
+ROWS = [("all", name) for name in PATTERNS] + [
+    ("words", name) for name in PATTERNS if name not in SPECIAL_TOKENS
+]
+SHARES = (
+    "same word",
+    *RELATIONS,
+)  # patterns that a text is an example of by its weight on their targets
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Figures of each text that its weights give and its metrics do not.
+
+    Attributes
+    ----------
+    link : float32 [texts, L, H]
+        Largest weight between two words; NaN without words.
+    shares : float32 [texts, shares, L, H]
+        Mean over the queries that have a target of the weight on their targets; the order is `SHARES`.
+    hits : int16 [texts, rows, L, H]
+        Queries whose strongest key is a target; the rows are `ROWS`.
+    queries : int32 [texts, rows]
+        Queries that have a target.
+    expected : float64 [texts, rows]
+        Hits of a head with random strongest keys.
+    offsets : int16 [texts, rows, offsets]
+        Hits of each fixed offset.
+    """
+
+    link: NDArray[np.float32]
+    shares: NDArray[np.float32]
+    hits: NDArray[np.int16]
+    queries: NDArray[np.int32]
+    expected: NDArray[np.float64]
+    offsets: NDArray[np.int16]
+
+    def take(self, places: Sequence[int] | NDArray[np.integer[Any]]) -> Observed:
+        """These texts alone, in this order."""
+        return Observed(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    @staticmethod
+    def join(parts: Sequence[Observed]) -> Observed:
+        """The texts of all parts, one after the other."""
+        names = [field.name for field in fields(Observed)]
+        return Observed(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+
+def ends_are_special(encoding: Encoding) -> bool:
+    """Whether the first and the last token are special, as patterns need it."""
+    tokens = encoding.tokens
+    return len(tokens) > 1 and tokens[0].special and tokens[-1].special
+
+
+def targets_of(encoding: Encoding, language: Language) -> dict[str, NDArray[np.bool_]]:
+    """The targets of every pattern in one text, bool [n, n]; those of relations where the tagger parses."""
+    ids = encoding.inputs["input_ids"][0].numpy()
+    found = positional_targets(ids, [token.surface for token in encoding.tokens])
+    if language.arcs:
+        starts = np.array(
+            [-1 if t.special or t.start >= t.end else t.start for t in encoding.tokens]
+        )
+        found |= relation_targets([Arc(*arc) for arc in language.arcs], starts)
+    return found
+
+
+class Observer:
+    """Collects `Observed` of texts of one length, layer by layer.
+
+    Parameters
+    ----------
+    encodings : sequence of Encoding
+    languages : sequence of Language
+    """
+
+    def __init__(self, encodings: Sequence[Encoding], languages: Sequence[Language]) -> None:
+        self._n = encodings[0].n_tokens
+        self._words = np.array([[not token.special for token in e.tokens] for e in encodings])
+        self._plain = all(ends_are_special(encoding) for encoding in encodings)
+        self._targets = dict[str, NDArray[np.bool_]]()
+        if self._plain:
+            each = [targets_of(*one) for one in zip(encodings, languages, strict=True)]
+            nothing = np.zeros((self._n, self._n), bool)
+            for name in PATTERNS:
+                if any(name in one for one in each):
+                    self._targets[name] = np.stack([one.get(name, nothing) for one in each])
+        self._cells = {
+            name: np.nonzero(self._targets[name]) for name in SHARES if name in self._targets
+        }
+        self._link: list[NDArray[np.float32]] = []
+        self._shares: list[NDArray[np.float32]] = []
+        self._hits: list[NDArray[np.int16]] = []
+
+    def see(self, weights: NDArray[np.float32]) -> None:
+        """Take a layer's weights, float32 [texts, H, n, n]."""
+        n_texts, n_heads, n, _ = weights.shape
+        first, stop = (1, n - 1) if self._plain else (0, n)
+        self._link.append(_largest(weights, self._words, first, stop))
+        shares = np.full((n_texts, len(SHARES), n_heads), np.nan, np.float32)
+        for name, (texts, queries, keys) in self._cells.items():
+            if len(texts):
+                there, starts = np.unique(texts, return_index=True)
+                sums = np.add.reduceat(weights[texts, :, queries, keys].astype(float), starts)
+                asked = self._targets[name][there].any(2).sum(1)
+                shares[there, SHARES.index(name)] = sums / asked[:, None]
+        self._shares.append(shares)
+        hits = np.zeros((n_texts, len(ROWS), n_heads), np.int16)
+        if self._plain and n > 2:
+            words = weights[..., 1:-1]
+            best = words.argmax(-1)
+            value = np.take_along_axis(words, best[..., None], -1)[..., 0]
+            best += 1
+            ends = np.where(weights[..., -1] > value, n - 1, best)
+            ends = np.where(weights[..., 0] >= np.maximum(value, weights[..., -1]), 0, ends)
+            picked = {"all": ends, "words": best}
+            text, query = np.arange(n_texts)[:, None, None], np.arange(n)
+            for row, (keys, name) in enumerate(ROWS):
+                if name in self._targets:
+                    right = self._targets[name][text, query, picked[keys]]
+                    hits[:, row] = right.sum(-1)
+        self._hits.append(hits)
+
+    def observed(self) -> Observed:
+        """Results, once all layers were seen."""
+        n_texts = len(self._words)
+        queries = np.zeros((n_texts, len(ROWS)), np.int32)
+        expected = np.zeros((n_texts, len(ROWS)))
+        offsets = np.zeros((n_texts, len(ROWS), len(OFFSETS)), np.int16)
+        for row, (keys, name) in enumerate(ROWS):
+            right = self._targets.get(name)
+            if right is None or self._n <= 2:
+                continue
+            competing = self._n if keys == "all" else self._n - 2
+            queries[:, row] = right.any(2).sum(1)
+            expected[:, row] = right.sum((1, 2)) / competing
+            for place, offset in enumerate(OFFSETS):
+                offsets[:, row, place] = np.diagonal(right, offset, 1, 2).sum(-1)
+        return Observed(
+            np.stack(self._link, 1),
+            np.stack(self._shares, 2),
+            np.stack(self._hits, 2),
+            queries,
+            expected,
+            offsets,
+        )
+
+
+def _largest(
+    weights: NDArray[np.float32], words: NDArray[np.bool_], first: int, stop: int
+) -> NDArray[np.float32]:
+    """Largest weight between two words of each text and head; NaN without words."""
+    inner = words[:, first:stop]
+    found = np.full(weights.shape[:2], np.nan, np.float32)
+    whole = inner.all(1) & (inner.shape[1] > 0)
+    if whole.all():
+        return weights[:, :, first:stop, first:stop].max((2, 3))
+    for text in np.flatnonzero(words.any(1)):  # a typed [MASK], say, is special in the middle
+        mine = np.flatnonzero(words[text])
+        found[text] = weights[text][:, mine[:, None], mine].max((1, 2))
+    return found

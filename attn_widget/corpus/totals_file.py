@@ -1,0 +1,111 @@
+"""Totals as a Parquet file: one row an array."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attn_widget.corpus.heaps import Heaps
+from attn_widget.corpus.storage import need_pyarrow
+from attn_widget.corpus.totals import Totals
+from attn_widget.errors import InputError
+from attn_widget.host.files import write_parts
+
+_METADATA = b"attn_widget_totals"
+FORMAT = 1
+HEAP = ("cell", "value", "digest", "index", "rank")
+
+
+def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
+    """Write sums and examples; at once or not at all.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written; nothing of it stays.
+    NotAvailableError
+        pyarrow is not installed.
+    """
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = dict(totals.arrays)
+    texts: dict[int, str] = {}
+    if totals.heaps is not None:
+        arrays.update({f"heap:{name}": getattr(totals.heaps, name) for name in HEAP})
+        texts = totals.heaps.texts
+    shape = {
+        "totals": list(totals.shape),
+        "heaps": None if totals.heaps is None else list(totals.heaps.shape),
+        "n_texts": totals.n_texts,
+        "n_tokens": totals.n_tokens,
+        "texts": list(texts.items()),
+    }
+    table = pa.table(
+        {
+            "name": list(arrays),
+            "dtype": [str(values.dtype) for values in arrays.values()],
+            "shape": [list(values.shape) for values in arrays.values()],
+            "data": [values.tobytes() for values in arrays.values()],
+        }
+    ).replace_schema_metadata({_METADATA: json.dumps({**meta, "sums": shape, "format": FORMAT})})
+    file = pa.BufferOutputStream()
+    pq.write_table(table, file, compression="zstd", use_dictionary=False)
+    write_parts(path, [file.getvalue().to_pybytes()])
+
+
+def is_totals(path: Path) -> bool:
+    """Whether `write_totals` wrote this file."""
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return _METADATA in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
+    """Read what `write_totals` wrote.
+
+    Raises
+    ------
+    InputError
+        It is damaged, or of another version.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(
+            f"{str(path)!r} cannot be read as Parquet ({error}).",
+            "Give a file that Profile.save() wrote.",
+        ) from error
+    meta = json.loads(table.schema.metadata[_METADATA])
+    if meta.pop("format") != FORMAT:
+        raise InputError(
+            f"{str(path)!r} was written by another version of attn_widget.",
+            "Read it with the version that wrote it.",
+        )
+    arrays = {
+        row["name"]: np.frombuffer(row["data"], row["dtype"]).reshape(row["shape"]).copy()
+        for row in table.to_pylist()
+    }
+    sums = meta.pop("sums")
+    heaps = None
+    if sums["heaps"] is not None:
+        heaps = Heaps(tuple(sums["heaps"]))
+        for name in HEAP:
+            setattr(heaps, name, arrays.pop(f"heap:{name}"))
+        heaps.texts = {int(place): text for place, text in sums["texts"]}
+    totals = Totals(tuple(sums["totals"]), int(meta["seed"]), heaps)
+    totals.n_texts, totals.n_tokens = sums["n_texts"], sums["n_tokens"]
+    totals.arrays = arrays
+    return totals, meta
