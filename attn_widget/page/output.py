@@ -79,7 +79,7 @@ def outputs(
 def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     """Content of an output's page; a run's is small unless ``full``."""
     if source.analysis is None:
-        return saved_run(source, selection)
+        return saved_run(source, selection, light=True)
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
     views = check_views(None if full else OUTPUT_VIEWS)

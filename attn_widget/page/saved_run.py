@@ -114,6 +114,7 @@ def saved_run(
     most: float | None = None,
     masked: bool = True,
     left_out: str = "",
+    light: bool = False,
 ) -> SavedRun:
     """Pack a run or a profile with what is selected in it.
 
@@ -121,6 +122,8 @@ def saved_run(
     ----------
     tensors, most, masked, left_out
         See `attn_widget.page.snapshot.snapshot`.
+    light : bool
+        Of a profile: examples of the selected head alone.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def saved_run(
     checked, title = check_options_of(source, kept), kept.title or ""
     selection = Selection() if selection is None else selection
     if source.analysis is None:
-        found = profile_snapshot(source, selection, title)
+        found = profile_snapshot(source, selection, title, light=light)
     else:
         analysis = source.analysis
         views = checked.views or VIEWS

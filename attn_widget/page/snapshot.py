@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.corpus.heaps import LINK
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
@@ -268,8 +269,13 @@ def error_of_rollout(
     return max(errors) + ROUNDING if errors else None
 
 
-def profile_snapshot(source: Source, selection: Selection, title: str) -> Snapshot:
-    """Pack a profile: its figures, and all answers that it has, with all their digits."""
+def profile_snapshot(
+    source: Source, selection: Selection, title: str, *, light: bool = False
+) -> Snapshot:
+    """Pack a profile: its figures, and all answers that it has, with all their digits.
+
+    ``light``: examples of the selected head alone; others take some milliseconds for each text.
+    """
     profile = source.profile
     assert profile is not None
     about = {
@@ -293,6 +299,11 @@ def profile_snapshot(source: Source, selection: Selection, title: str) -> Snapsh
         {"kind": "patterns"},
         {"kind": "roles", "seed": profile.seed},
         {"kind": "roles"},
+        *(
+            {"kind": "examples", "layer": layer, "head": head, "by": LINK, "lowest": False}
+            for layer, head in np.ndindex(profile.n_layers, profile.n_heads)
+            if not light or (layer, head) == (selection.layer or 0, selection.head or 0)
+        ),
     )
     answers = (one for request in asked for one in replied(request, source.answer(request)))
     return Snapshot(

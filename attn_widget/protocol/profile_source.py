@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.corpus.profile import Profile
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.figures.roles import Roles
-from attn_widget.protocol.answer import Reply, respond
+from attn_widget.protocol.answer import Reply, answer, respond
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays
 from attn_widget.protocol.pack import pack
-from attn_widget.protocol.request import Request, integer
+from attn_widget.protocol.paint import first_paint, token_columns
+from attn_widget.protocol.request import Request, integer, one_of
 from attn_widget.protocol.slices.attention import MAX_SEED, describe_roles
 from attn_widget.protocol.source import Source
 
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+EXAMPLES = 6  # texts in the list of a head
 TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")
 
 
@@ -31,6 +38,9 @@ def profile_paint(profile: Profile) -> bytes:
     arrays: Arrays = {}
     for key in profile.keys:
         arrays.update({f"{part}:{key}": values for part, values in parts_of(profile, key).items()})
+    accuracies = accuracy_arrays(profile)
+    for values in accuracies.values():
+        arrays.update(values)
     meta = {
         "version": 1,
         "model": {
@@ -49,10 +59,12 @@ def profile_paint(profile: Profile) -> bytes:
         "masked": [],
         "profile": {
             "n_texts": profile.n_texts,
-            "n_tokens": int(profile.n_tokens.sum()),
+            "n_tokens": profile.total_tokens,
             "seed": profile.seed,
             "tagger": profile.meta.get("tagger"),
             "keys": list(profile.keys),
+            "accuracies": list(accuracies),
+            "examples": profile.has_examples,
         },
         "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU, "scale": []},
         "thumb": 0,
@@ -61,6 +73,25 @@ def profile_paint(profile: Profile) -> bytes:
         "versions": {"attn_widget": profile.meta.get("attn_widget", "")},
     }
     return pack(meta, arrays)
+
+
+def accuracy_arrays(profile: Profile) -> dict[str, Arrays]:
+    """Accuracy on each pattern that the texts have, as parts of a figure; among words where these compete alone."""
+    try:
+        records = profile.pattern_records()
+    except NotAvailableError:
+        return {}
+    shape = profile.n_layers, profile.n_heads
+    found: dict[str, Arrays] = {}
+    for one in records:
+        if one["keys"] == ("all" if one["pattern"] in SPECIAL_TOKENS else "words"):
+            key = f"accuracy: {one['pattern']}"
+            at = one["layer"], one["head"]
+            for part, name in (("metric", "accuracy"), ("low", "low"), ("high", "high")):
+                values = found.setdefault(key, {})
+                array = values.setdefault(f"{part}:{key}", np.full(shape, np.nan, np.float32))
+                array[at] = one[name]
+    return found
 
 
 def parts_of(profile: Profile, key: str) -> Arrays:
@@ -95,6 +126,7 @@ class ProfileSource(Source):
         self._profile = profile
         self.lock = threading.RLock()
         self._roles: dict[int, Roles] = {}
+        self._opened: tuple[Any, Analysis] | None = None
 
     @property
     def profile(self) -> Profile:
@@ -110,14 +142,25 @@ class ProfileSource(Source):
 
     @property
     def n_tokens(self) -> int:
-        return int(self.profile.n_tokens.sum())
+        return self.profile.total_tokens
 
     @property
     def size(self) -> int:
         return 1
 
     def answer(self, request: object) -> Reply:
+        if isinstance(request, Mapping) and "example" in request:
+            return self._of_example(request)
         return respond(self, request, HANDLERS)
+
+    def _of_example(self, request: Mapping[str, Any]) -> Reply:
+        """A question about the text that is open."""
+        with self.lock:
+            if self._opened is None or self._opened[0] != request["example"]:
+                said = "This example is no longer open."
+                return {"ok": False, "error": said, "hint": "Open it again."}, []
+            analysis = self._opened[1]
+        return answer(analysis, {k: v for k, v in request.items() if k != "example"})
 
     def metrics(self, request: Request) -> Answer:
         tau = request.get("tau", metrics.TAU)
@@ -160,6 +203,40 @@ class ProfileSource(Source):
         arrays: Arrays = {f"pattern:{key}": self.profile.mean[key] for key in keys}
         return {"keys": keys, "chance": None}, arrays
 
+    def examples(self, request: Request) -> Answer:
+        profile = self.profile
+        layer = integer(request, "layer", 0, profile.n_layers)
+        head = integer(request, "head", 0, profile.n_heads)
+        by = one_of(request, "by", profile.example_names)
+        with self.lock:
+            found = profile.linked_examples(
+                layer, head, by, EXAMPLES, request.get("lowest") is True
+            )
+        arrays: Arrays = {}
+        rows: list[dict[str, Any]] = []
+        for place, (row, analysis) in enumerate(found):
+            columns = token_columns(analysis.tokens, analysis.text, None)
+            rows.append(
+                {name: row[name] for name in ("index", "value", "query", "key", "weight")}
+                | {name: columns[name] for name in ("text", "before", "special")}
+            )
+            if row["query"] is not None:
+                arrays[f"row:{place}"] = analysis.attention(layer, head)[row["query"]]
+        return {"examples": rows, "names": list(profile.example_names)}, arrays
+
+    def opened(self, index: Any) -> Analysis:
+        """The analysis of one of the texts that examples were given of."""
+        with self.lock:
+            if self._opened is None or self._opened[0] != index:
+                self._opened = index, self.profile.analysis_of(index)
+            return self._opened[1]
+
+    def example_paint(self, request: Request) -> Answer:
+        layer = integer(request, "layer", 0, self.profile.n_layers)
+        head = integer(request, "head", 0, self.profile.n_heads)
+        paint = first_paint(self.opened(request.get("index")), layer, head)
+        return {}, {"paint": np.frombuffer(paint, np.uint8)}
+
     def roles(self, request: Request) -> Answer:
         seed = integer({"seed": request.get("seed", self.profile.seed)}, "seed", 0, MAX_SEED)
         with self.lock:
@@ -173,5 +250,7 @@ HANDLERS: Mapping[str, Callable[[ProfileSource, Request], Answer]] = {
     "specialization": ProfileSource.specialization,
     "patterns": ProfileSource.patterns,
     "roles": ProfileSource.roles,
+    "examples": ProfileSource.examples,
+    "example_paint": ProfileSource.example_paint,
     "code": later_views,  # it prints, too
 }

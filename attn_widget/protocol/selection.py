@@ -9,9 +9,12 @@ from typing import Any
 from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.arrays import Head
+from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
 from attn_widget.influence.methods import METHODS
 
 SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role", "effect")
+# Of a profile alone: how often a head's largest weight falls where a pattern says.
+ACCURACIES = tuple(f"accuracy: {name}" for name in (*POSITIONAL, *RELATIONS))
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why")
 MIXINGS = ("norms", "mixing", "alti", "value_zeroing")  # of docs/influence.md, section 1
 ROLLED = tuple(f"{kind}_rollout" for kind in MIXINGS)
@@ -23,7 +26,7 @@ LARGEST_HEIGHT = 100_000  # px
 LARGEST_TOP_K = 10
 LARGEST_DEPTH = 6
 CHOICES = {
-    "metric": SHADES, "view": VIEWS, "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
+    "metric": (*SHADES, *ACCURACIES), "view": VIEWS, "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
     "method": METHODS,
 }  # fmt: skip
 

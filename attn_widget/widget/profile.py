@@ -12,7 +12,7 @@ from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.profile_source import HANDLERS, ProfileSource, profile_paint
-from attn_widget.protocol.selection import SHADES
+from attn_widget.protocol.selection import ACCURACIES, SHADES
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.code import page_code
 from attn_widget.widget.traits import check_traits
@@ -39,10 +39,10 @@ class ProfileWidget(SourceWidget):
     WHY = "it is tied to the page that shows it"
     INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
 
-    metric = t.Enum([shade for shade in SHADES if shade != "thumbnails"], "confidence_avg").tag(
-        sync=True
-    )
-    """Shading of the head grid: a key of the profile, or ``"role"``. Default confidence_avg."""
+    metric = t.Enum(
+        [shade for shade in (*SHADES, *ACCURACIES) if shade != "thumbnails"], "confidence_avg"
+    ).tag(sync=True)
+    """Shading of the head grid: a key of the profile, ``"accuracy: verb to object"``, or ``"role"``. Default confidence_avg."""
     view = t.Enum(["heads"], "heads").tag(sync=True)
     """Always ``"heads"``: there is no text to show."""
     status = t.Enum(["ready", "closed"], "ready").tag(sync=True)
@@ -81,7 +81,11 @@ class ProfileWidget(SourceWidget):
         return self._source
 
     def _reply(self, request: object) -> Reply:
-        return respond(self._source, request, HANDLERS)
+        return (
+            respond(None, request, HANDLERS)
+            if self._source is None
+            else self._source.answer(request)
+        )
 
     def __repr__(self) -> str:
         if self._source is None:

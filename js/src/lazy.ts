@@ -7,6 +7,7 @@ export { long } from "./long";
 export { carriedSum } from "./views/attention/later/carried-sum";
 export { groupStrip } from "./views/attention/later/group-strip";
 export { vectorStrips } from "./views/attention/later/link-vectors";
+export { headExamples } from "./views/heads/later/examples";
 export { inside } from "./views/inside/view";
 export { sentences } from "./views/sentences/view";
 export { task } from "./views/task/view";

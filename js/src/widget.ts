@@ -1,15 +1,15 @@
 /** Entry for notebooks: an anywidget module. State lives per view; nothing is shared between widgets. */
 
-import { createFrame } from "./frame/frame";
+import { createFrame, type Frame } from "./frame/frame";
 import { isComplete } from "./frame/tabs";
 import { explain } from "./protocol/failure";
 import { invokeWith, type Messages } from "./protocol/invoke";
 import { type Invoke, KernelSource, readReply } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
-import { required } from "./protocol/required";
-import type { Meta, Source } from "./protocol/types";
+import { arrayOf, required } from "./protocol/required";
+import type { Action, Meta, Source } from "./protocol/types";
 import { bindState, type Model, readActivity } from "./state/binding";
-import { fit } from "./state/state";
+import { createState, fit } from "./state/state";
 import {
   acceptCode,
   CODE,
@@ -38,6 +38,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   linkWith(link);
   const { state, release } = bindState(model);
   const frame = createFrame(state);
+  let example: Frame | null = null;
   const invoke = invokeWith(model, experimental.invoke);
   el.append(frame.element);
 
@@ -108,12 +109,41 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
           .catch(failed);
       };
       present = source;
-      frame.show(source, runs ? (action) => source.act(action) : null, runs ? compare : null);
+      const act = runs
+        ? (action: Action) => source.act(action)
+        : pack.meta.profile
+          ? openExample
+          : null;
+      frame.show(source, act, runs ? compare : null);
       comparison?.renew(source);
       fetchLater(pack.meta);
     } catch (error) {
       failed(error);
     }
+  };
+  /** A text of a profile, in a frame of its own below. */
+  const openExample = async (action: Action) => {
+    if (action.kind !== "open_example") return;
+    const { index, query, key, layer, head } = action;
+    const [reply, buffers] = await invoke(
+      "slice",
+      { kind: "example_paint", index, layer, head },
+      { signal: life.signal },
+    );
+    const bytes = arrayOf(readReply(reply, buffers), "paint").data;
+    const pack = readPack(bytes);
+    const pair = query === null || key === null ? null : ([query, key] as const);
+    const own = createState({ layer, head, token: query, pair, theme: state.get().theme });
+    own.set(fit(own.get(), pack.meta));
+    example?.dispose();
+    example?.element.remove();
+    example = createFrame(own);
+    el.append(example.element);
+    const ask: Invoke = (name, request, options) =>
+      invoke(name, { ...(request as object), example: index }, options);
+    example.show(new KernelSource(pack, ask, { contact: frame.contact }), null);
+    fetchLater(pack.meta);
+    example.element.scrollIntoView({ block: "nearest" });
   };
   const showActivity = () => frame.activity(readActivity(model));
 
@@ -141,6 +171,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     release();
     comparison?.dispose();
     frame.dispose();
+    example?.dispose();
   };
   signal?.addEventListener("abort", dispose, { once: true });
   return dispose;

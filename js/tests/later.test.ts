@@ -45,6 +45,7 @@ beforeEach(async () => {
     vectorStrips,
     carriedSum,
     groupStrip,
+    headExamples: () => undefined,
     layerStrips,
     liveComparison: () => {
       throw new Error("not asked for here");

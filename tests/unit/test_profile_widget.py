@@ -14,12 +14,13 @@ import pytest
 import traitlets
 
 import attn_widget as aw
-from attn_widget.corpus.blocks import KEYS
 from attn_widget.corpus.profile import Profile
+from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.page.output import outputs
+from attn_widget.page.snapshot import profile_snapshot
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget.profile import ProfileWidget
 from tests.unit.needs import needs_spacy
@@ -60,16 +61,29 @@ def test_the_pack_has_every_figure_of_the_profile_and_no_text(
     widget: ProfileWidget, profile: Profile
 ) -> None:
     meta, arrays = unpack(widget.first_paint)
+    accuracies = meta["profile"]["accuracies"]
     assert meta["profile"] == {
         "n_texts": 4,
         "n_tokens": int(profile.n_tokens.sum()),
         "seed": 3,
         "tagger": profile.meta["tagger"],
         "keys": list(KEYS),
+        "accuracies": accuracies,
+        "examples": False,
     }
     assert meta["text"] == "" and all(column == [] for column in meta["tokens"].values())
     assert meta["metrics"]["keys"] == list(metrics.KEYS)
-    assert len(arrays) == 5 * len(KEYS)
+    assert len(arrays) == 5 * len(KEYS) + 3 * len(accuracies)
+    table = profile.patterns
+    for key in accuracies:
+        name = key.removeprefix("accuracy: ")
+        rows = table[table["pattern"] == name]
+        among = "all" if name in ("first token", "separator") else "words"
+        rows = rows[rows["keys"] == among]
+        for part, column in (("metric", "accuracy"), ("low", "low"), ("high", "high")):
+            wanted = rows[column].to_numpy(np.float32).reshape(6, 12)
+            assert np.array_equal(arrays[f"{part}:{key}"], wanted, equal_nan=True)
+    assert "accuracy: previous" in accuracies
     for key in KEYS:
         low, high = profile.interval[key]
         expected = {"metric": profile.mean[key], "low": low, "high": high, "sd": profile.sd[key]}
@@ -208,3 +222,60 @@ def test_a_figure_that_no_text_has_is_a_grey_picture(profile: Profile) -> None:
     finally:
         profile.mean[key] = before
         shown.close()
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[ProfileWidget]:
+    shown = aw.show(aw.profile(TEXTS, progress=False, tagger=None), layer=3, head=5)
+    yield shown
+    shown.close()
+
+
+def test_examples_are_those_of_the_profile_with_the_row_of_their_link(live: ProfileWidget) -> None:
+    assert unpack(live.first_paint)[0]["profile"]["examples"] is True
+    for by, lowest in (("link", False), ("self", True)):
+        request = {"kind": "examples", "layer": 2, "head": 3, "by": by, "lowest": lowest}
+        reply, arrays = ask(live, **request)
+        wanted = live.profile.examples(2, 3, by=by, k=6, lowest=lowest)
+        assert [one["index"] for one in reply["data"]["examples"]] == wanted["index"].tolist()
+        assert reply["data"]["names"] == list(live.profile.example_names)
+        for place, (one, row) in enumerate(
+            zip(reply["data"]["examples"], wanted.itertuples(), strict=True)
+        ):
+            a = aw.analyze(row.text, tagger=None, progress=False)
+            assert (one["query"], one["key"]) == (row.query, row.key)
+            assert one["text"] == [token.text for token in a.tokens]
+            assert np.array_equal(arrays[f"row:{place}"], a.attention(2, 3)[row.query])
+    for change in ({"head": "mean"}, {"by": "nothing"}, {"layer": 9}):
+        reply, _ = ask(live, **{**request, **change})
+        assert not reply["ok"] and reply["error"]
+
+
+def test_an_example_is_opened_as_a_run_of_its_own(live: ProfileWidget) -> None:
+    reply, arrays = ask(live, kind="weights", layer=2, head=3, example=1)
+    assert not reply["ok"] and "no longer open" in reply["error"]
+    reply, arrays = ask(live, kind="example_paint", index=1, layer=2, head=3)
+    meta, packed = unpack(arrays["paint"].tobytes())
+    a = aw.analyze(TEXTS[1], tagger=None, progress=False)
+    assert meta["text"] == TEXTS[1] and meta["selected"] == {"layer": 2, "head": 3}
+    assert np.array_equal(packed["weights"], a.attention(2, 3))
+    _, arrays = ask(live, kind="weights", layer=1, head=0, example=1)
+    assert np.array_equal(arrays["weights"], a.attention(1, 0))
+    reply, _ = ask(live, kind="example_paint", index=99, layer=2, head=3)
+    assert "not at hand" in reply["error"]
+
+
+def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> None:
+    for light, heads in ((True, 1), (False, 72)):
+        found = profile_snapshot(live.source, live.selection, "", light=light)
+        meta, arrays = unpack(found.chunks["paint"])
+        recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "examples"]
+        assert len(recorded) == heads
+        own = next(
+            one for one in recorded if (one["request"]["layer"], one["request"]["head"]) == (3, 5)
+        )
+        wanted = live.profile.linked_examples(3, 5, "link", 6)
+        assert [one["index"] for one in own["data"]["examples"]] == [r["index"] for r, _ in wanted]
+        row, analysis = wanted[0]
+        weights = arrays[own["arrays"]["row:0"]]
+        assert np.array_equal(weights, analysis.attention(3, 5)[row["query"]])

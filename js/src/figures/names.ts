@@ -57,4 +57,4 @@ export function unitLabel(unit: Unit, scheme: TokenScheme): string {
 
 /** The figure's name, as shown on its card or axis. */
 export const metricName = (key: string): string =>
-  key === "effect" ? "Effect on the target" : (NAMES[key] ?? key);
+  key === "effect" ? "Effect on the target" : (NAMES[key] ?? key.replace("accuracy: ", ""));

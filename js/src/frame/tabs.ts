@@ -8,7 +8,13 @@ import { itemAt, required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import type { Selection } from "../state/selection";
 import { VIEWS, viewNamed } from "../views";
-import type { DrawView, OpenView, ViewContext, ViewHandle } from "../views/contract";
+import {
+  type DrawView,
+  laterParts,
+  type OpenView,
+  type ViewContext,
+  type ViewHandle,
+} from "../views/contract";
 import { acceptCode, CODE, drawOf, whenProvided } from "../views/lazy-views";
 
 /** Names of the views that a run has something for, in the order of their tabs. */
@@ -27,6 +33,7 @@ export const viewOf = (meta: Meta, wish: string): string => {
 
 /** Whether the code of every view of a run is here. */
 export const isComplete = (meta: Meta): boolean =>
+  (meta.profile === null || laterParts() !== null) &&
   viewsOf(meta).every((name) => drawOf(name, isLong(meta)) !== null);
 
 export interface Tabs {

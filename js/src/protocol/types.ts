@@ -71,6 +71,10 @@ export interface Meta {
     readonly seed: number;
     readonly tagger: string | null;
     readonly keys: readonly string[];
+    /** Patterns with an accuracy, each with an array `metric:<key>`. */
+    readonly accuracies?: readonly string[];
+    /** Whether its model can run the texts of examples. */
+    readonly examples?: boolean;
   } | null;
   /** Views of a saved page. */
   readonly snapshot?: {
@@ -184,6 +188,8 @@ export interface SliceRequests {
   readonly roles: { readonly seed?: number };
   readonly language: object;
   readonly layer_change: object;
+  /** Texts of a profile in which a figure of a head is largest. */
+  readonly examples: OfHead & { readonly by: string; readonly lowest?: boolean };
   readonly specialization: object;
   readonly patterns: object;
   readonly classification: object;
@@ -212,6 +218,8 @@ export interface SliceRequests {
   };
   readonly recovery: OfTarget & { readonly of: "heads" | "states" | "attention" | "mlp" };
   readonly uncompare: object;
+  /** Live only: words of an open index of a corpus. */
+  readonly near: { readonly token: number };
 }
 export type SliceKind = keyof SliceRequests;
 /** A question about the run: `SliceRequest<"weights">` is `{kind: "weights", layer, head, rows?}`. */
@@ -281,7 +289,15 @@ export type Action =
     }
   | { readonly kind: "mask"; readonly tokens: readonly number[] }
   | { readonly kind: "switch_off"; readonly heads: readonly (readonly [number, number])[] }
-  | { readonly kind: "cancel" };
+  | { readonly kind: "cancel" }
+  | {
+      readonly kind: "open_example";
+      readonly index: number;
+      readonly layer: number;
+      readonly head: number;
+      readonly query: number | null;
+      readonly key: number | null;
+    };
 
 /** How far a run has come; `total` is 0 when it is unknown. */
 export interface Progress {

@@ -137,6 +137,7 @@ export interface LaterParts {
     row: number,
     column: number,
   ) => HTMLElement | null;
+  readonly headExamples: (host: HTMLElement, context: RunContext) => void;
   readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;
   readonly long: LongParts;
 }

@@ -19,6 +19,7 @@ export function shadeChoice({ source, state, signal }: ViewContext): HTMLSelectE
     group("Matrix", metrics.keys),
     group("Where they look", held(SPECIALIZATION_KEYS)),
     group("Position", held(PATTERN_KEYS)),
+    profile?.accuracies?.length ? group("Accuracy", profile.accuracies) : null,
     h("option", { value: "role" }, "Role"),
     profile === null && !isBeyond(source, { kind: "head_effects", target: {} })
       ? h("option", { value: "effect" }, metricName("effect"))

@@ -7,12 +7,12 @@ import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import type { Metric, Tau } from "../../figures/catalog/types";
 import { copyExactValues, formatCount, formatNumber } from "../../figures/format";
 import { roleName } from "../../figures/head-figures";
-import { spokenHead } from "../../figures/names";
+import { metricName, spokenHead } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, MetricScale, NdArray } from "../../protocol/types";
-import type { DrawView, RunContext } from "../contract";
+import { type DrawView, laterParts, type RunContext, withParts } from "../contract";
 import { createCard, entropyDetail } from "./card";
 import { metricExplanation } from "./explain";
 import { headsRows } from "./export";
@@ -26,10 +26,8 @@ import { createTauSwitch } from "./tau";
 
 type Arrays = ReadonlyMap<string, NdArray>;
 
-export const heads: DrawView<RunContext> = (
-  element,
-  { source, state, report, announce, filling, signal },
-) => {
+export const heads: DrawView<RunContext> = (element, context) => {
+  const { source, state, report, announce, filling, signal } = context;
   const { meta } = source;
   const { n_layers: nLayers, n_heads: nHeads } = meta.model;
   const n = meta.tokens.text.length;
@@ -196,7 +194,12 @@ export const heads: DrawView<RunContext> = (
 
   function setColumns(): void {
     const own = metrics.map((metric) => figureColumn(metric, "Matrix", figuresOf(metric)));
-    const columns = [...roles, ...own, ...aims];
+    const patterns = (meta.profile?.accuracies ?? []).map((key) => {
+      const name = metricName(key);
+      const values = arrayOf(source, `metric:${key}`).data;
+      return figureColumn({ key, name, short: name }, "Accuracy", values);
+    });
+    const columns = [...roles, ...own, ...aims, ...patterns];
     table.setColumns(columns);
     layers.setColumns(columns);
     const { layer, head } = state.get();
@@ -232,8 +235,15 @@ export const heads: DrawView<RunContext> = (
     ];
     setColumns();
   });
+  const examples = h("section", { "aria-label": "Examples of the head" });
+  if (meta.profile?.examples)
+    withParts(
+      () => laterParts()?.headExamples(examples, { ...context, signal: stop.signal }),
+      stop.signal,
+    );
   root.append(
     h("header", { class: "aw-heads-head" }, title, note, legend(profile)),
+    examples,
     cards,
     radar.element,
     map.element,
@@ -288,6 +298,7 @@ export const heads: DrawView<RunContext> = (
       "role",
       ...SPECIALIZATION_KEYS,
       ...PATTERN_KEYS,
+      ...(meta.profile?.accuracies ?? []),
       ...metrics.map((metric) => metric.key),
     ].includes(key);
   const { metric } = state.get();
