@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from attn_widget.corpus import Profile, profile
     from attn_widget.corpus.head_means import head_means
     from attn_widget.corpus.trust import agreement, faithfulness
+    from attn_widget.corpus.words import WordIndex, index
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
     from attn_widget.influence.targets import Target, target
@@ -34,6 +35,7 @@ _HOMES = {
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
     "Target": "attn_widget.influence.targets",
+    "WordIndex": "attn_widget.corpus.words",
     "agreement": "attn_widget.corpus.trust",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
@@ -43,6 +45,7 @@ _HOMES = {
     "faithfulness": "attn_widget.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
     "head_means": "attn_widget.corpus.head_means",
+    "index": "attn_widget.corpus.words",
     "load": "attn_widget.model.loading",
     "profile": "attn_widget.corpus",
     "report": "attn_widget.export.report",
@@ -61,6 +64,7 @@ __all__ = [
     "ManyComparisons",
     "Profile",
     "Target",
+    "WordIndex",
     "__version__",
     "agreement",
     "analyze",
@@ -71,6 +75,7 @@ __all__ = [
     "faithfulness",
     "from_attentions",
     "head_means",
+    "index",
     "load",
     "profile",
     "report",

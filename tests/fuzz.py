@@ -25,6 +25,7 @@ import json
 import os
 import pickle
 import random
+import secrets
 import shutil
 import signal
 import sys
@@ -48,6 +49,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget import tasks
+from attn_widget.corpus.words.word_index import connect
 from attn_widget.errors import AttnWidgetError
 from tests.unit import tiny_models
 
@@ -266,6 +268,24 @@ class World:
         return str(self.folder / "profile.parquet")
 
     @cached_property
+    def saved_index(self) -> str:
+        place = str(self.folder / "words")
+        aw.index(["The cat.", TEXT], place, layer=0, model=self.tiny, tagger=None, progress=False)
+        return place
+
+    @cached_property
+    def index_database(self) -> Any:
+        return connect(self.saved_index)
+
+    @cached_property
+    def index_encoder(self) -> Any:
+        return aw.load(self.tiny, progress=False)
+
+    @cached_property
+    def index_settings(self) -> Any:
+        return aw.WordIndex.open(self.saved_index, model=self.tiny).settings
+
+    @cached_property
     def dataset(self) -> Any:
         return tasks.from_dataset(self.table, classes=("bad", "good"))
 
@@ -338,6 +358,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "encoder": lambda w: w.encoder,
     "fitted": lambda w: w.fitted,
     "profile": lambda w: w.profile,
+    "word_index": lambda w: aw.WordIndex.open(w.saved_index, model=w.tiny),
     "comparison": lambda w: w.comparison,
     "dataset": lambda w: w.dataset,
     "split": lambda w: w.dataset.train,
@@ -524,6 +545,24 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "profile": lambda w: [w.profile],
     "engine": one_of("local"),
     "profile.column": one_of(None),
+    "profile.folder": one_of(None),
+    "failures": one_of(None, "raise", "list"),
+    "address": one_of(None),
+    "workers": one_of(None),
+    "threads": one_of(1),
+    "linked_examples.texts": one_of(None),
+    "linked_examples.by": one_of("link", "self"),
+    "examples.by": one_of("link", "self"),
+    "index.texts": lambda w: [["The cat.", "A dog."]],
+    "index.path": lambda w: [str(w.folder / "index" / secrets.token_hex(4))],
+    "open.path": lambda w: [w.saved_index],
+    "index.column": one_of(None),
+    "WordIndex.database": lambda w: [w.index_database],
+    "WordIndex.encoder": lambda w: [w.index_encoder],
+    "WordIndex.settings": lambda w: [dict(w.index_settings)],
+    "exact": one_of(False, True),
+    "recall.queries": one_of(1),
+    "analysis_of.index": one_of(0, 1),
     "resume": one_of(None),
     "fit_classifier.resume": one_of(True),
     "checkpoint": one_of(None),

@@ -21,7 +21,15 @@ from attn_widget.protocol.pack import checked, describe, to_json
 from attn_widget.protocol.request import Request
 
 # They declare what they answer.
-from attn_widget.protocol.slices import attention, influence, inside, long, mixing, streamed  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.protocol.slices import (  # noqa: F401
+    attention,  # pyright: ignore[reportUnusedImport]
+    influence,  # pyright: ignore[reportUnusedImport]
+    inside,  # pyright: ignore[reportUnusedImport]
+    long,  # pyright: ignore[reportUnusedImport]
+    mixing,  # pyright: ignore[reportUnusedImport]
+    near,  # pyright: ignore[reportUnusedImport]
+    streamed,  # pyright: ignore[reportUnusedImport]
+)
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis

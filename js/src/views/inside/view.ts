@@ -26,6 +26,7 @@ import { listenToKeys } from "./keys";
 import { type Bars, InsideMap } from "./map/map";
 import { parameterBar } from "./map/parameters";
 import { changeLegend, changeWords, layerWords, stageWords, zoneNames } from "./map/words";
+import { nearWords } from "./near-words";
 import { type Shared, StagePanel } from "./panel/panel";
 import { type Absence, absence } from "./saved";
 import { savedOnly } from "./stages/attention";
@@ -110,6 +111,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
   );
   let parameters: ReturnType<typeof parameterBar> | null = null;
   const lens = targetLens(stage);
+  const near = nearWords(stage, () => focus().token);
 
   function setLayer(layer: number): void {
     state.set({ layer: Math.min(Math.max(layer, 0), layers - 1) });
@@ -329,6 +331,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       ...(arch.notes.length === 0 ? [] : [h("p", { class: "aw-view-note" }, arch.notes.join(" "))]),
       panel.element,
       lens.element,
+      near.element,
     );
     onResize(
       root,
@@ -372,6 +375,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       stop();
       asking?.abort();
       lens.dispose();
+      near.dispose();
       root.remove();
     },
     table() {
