@@ -1,79 +1,225 @@
-"""The engine of a page: ms a pass and differences from the kernel in Node, and typing in Chromium.
+"""The engine of a page: times, differences from the kernel, light weights, typing and memory.
 
-Run: ``npm run build && python -m benchmarks.engine``, or ``... benchmarks.engine typing`` for the page alone.
-A pass gives all weights of all heads; one thread.
+Run ``npm run build && python -m benchmarks.engine WHAT``, WHAT being one or several of
+
+passes   ms a pass with all weights of all heads, in Node, one thread
+parity   largest differences from the kernel over 300 texts
+light    (``light FILE``: words of a text file, a paragraph a line) share of 2,000 masked words with the same first answer by 8-bit weights, and differences of their attention
+typing   sizes of pages, time until they can be typed into, and from a key to the drawn matrix, in Chromium
+memory   growth of the page's heap over ten minutes of random typing (``memory 2``: two minutes)
 """
 
 from __future__ import annotations
 
+import json
+import random
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 import attn_widget as aw
 from attn_widget.export.browser import launch
-from attn_widget.page.engine.live import LIVE_VIEWS, write_live_page
-from attn_widget.page.saved_run import ExportOptions, saved_run
-from attn_widget.protocol.run_source import RunSource
-from tests.engine_parity import MINI, compare, parity_texts, run_engine
+from attn_widget.page.engine.packing import pack_model
+from attn_widget.page.engine.rounding import SAMPLES, rounded, rounding_of
+from tests.engine_parity import MINI, WORDS, compare, parity_texts, run_engine
+from tests.hard_texts import HARD_TEXTS
 
 LENGTHS = (20, 64, 128, 512)
-
-
 TEXT = "the old man said that the river near the house was never so small and so light"
 TYPED = " as a cat of the doctor"
 KEY_MS = 50  # 20 keys a second
+KEYS = 40  # of one measurement of typing
+FIELD = '[data-aw-part="run-text"]'
+READY = 'html[data-aw-engine="ready"]'
 LISTEN = """() => {
   window.keys = [];
+  performance.clearMarks("aw:drawn");
   addEventListener("input", () => window.keys.push(performance.now()), true);
 }"""
 DELAYS = """() => {
   const drawn = performance.getEntriesByName("aw:drawn").map(({ startTime }) => startTime);
   return window.keys.map((key) => drawn.find((time) => time > key) - key);
 }"""
+HEAP = """() => performance.memory.usedJSHeapSize"""
+
+
+def opened(page: Page, path: Path) -> float:
+    """Ms until a page can be typed into."""
+    page.goto(path.as_uri())
+    page.wait_for_selector(READY, timeout=120_000)
+    return float(page.evaluate("performance.getEntriesByName('aw:ready')[0].startTime"))
 
 
 def typing() -> None:
-    """Size of a page, time until it can be typed into, and from a key to the drawn matrix."""
-    run = saved_run(
-        RunSource(aw.analyze(TEXT, progress=False)), None, ExportOptions(views=LIVE_VIEWS)
-    )
+    widget = aw.show(TEXT, progress=False)
+    plain = widget.to_html
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        path = write_live_page(Path(name) / "live.html", run, MINI)
+        folder = Path(name)
+        pages = {
+            "float16": plain(folder / "full.html", engine=True),
+            "light": plain(folder / "light.html", engine="light"),
+        }
+        beside = plain(folder / "beside.html", engine=True, assets="beside")
+        [script] = folder.glob("*.engine.js")
+        print(f"beside: page {mb(beside)}, weights {mb(script)}; without an engine {mb(plain(folder / 'p.html'))}")  # fmt: skip
+        browser = launch(playwright)
+        for kind, path in pages.items():
+            times = []
+            for _ in range(5):
+                page = browser.new_page()
+                times.append(opened(page, path))
+                page.close()
+            page = browser.new_page()
+            opened(page, path)
+            page.evaluate(LISTEN)
+            field = page.locator(FIELD)
+            field.press("End")
+            field.press_sequentially((TYPED * 4)[:KEYS], delay=KEY_MS)
+            page.wait_for_timeout(1000)
+            delays = sorted(delay for delay in page.evaluate(DELAYS) if delay is not None)
+            page.close()
+            half, late = statistics.median(delays), delays[int(len(delays) * 0.95)]
+            print(f"{kind}: page {mb(path)}, ready to type after {statistics.median(times):.0f} ms ({min(times):.0f} to {max(times):.0f}); "
+                  f"key to drawn matrix, {len(delays)} keys: p50 {half:.0f} ms, p95 {late:.0f} ms", flush=True)  # fmt: skip
+        browser.close()
+
+
+def mb(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.2f} MB"
+
+
+def memory(minutes: float) -> None:
+    """Heap after two garbage collections, before and after random typing."""
+    rng = random.Random(0)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        path = aw.show(TEXT, progress=False).to_html(Path(name) / "p.html", engine=True)
         browser = launch(playwright)
         page = browser.new_page()
-        page.goto(path.as_uri())
-        page.wait_for_selector('html[data-aw-engine="ready"]')
-        ready = page.evaluate("performance.getEntriesByName('aw:ready')[0].startTime")
-        page.evaluate(LISTEN)
-        field = page.locator('[data-aw-part="run-text"]')
-        field.press("End")
-        field.press_sequentially(TYPED, delay=KEY_MS)
-        page.wait_for_timeout(1000)
-        delays = sorted(delay for delay in page.evaluate(DELAYS) if delay is not None)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        opened(page, path)
+        session: Any = page.context.new_cdp_session(page)
+
+        def heap() -> float:
+            for _ in range(2):
+                session.send("HeapProfiler.collectGarbage")
+                page.wait_for_timeout(300)
+            return float(session.send("Runtime.getHeapUsage")["usedSize"]) / 1e6
+
+        def work() -> None:
+            field = page.locator(FIELD)
+            if rng.random() < 0.2:
+                field.fill("")
+            field.press("End")
+            field.press_sequentially(
+                " ".join(rng.choices(WORDS, k=rng.randint(1, 12))) + " ", delay=20
+            )
+            page.locator(".aw-tab").nth(rng.randrange(3)).click()
+
+        for _ in range(5):  # what is loaded once
+            work()
+        before, texts, end = heap(), 0, time.monotonic() + 60 * minutes
+        while time.monotonic() < end:
+            work()
+            texts += 1
+            if len(page.locator(FIELD).input_value()) > 600:
+                page.locator(FIELD).fill("")
+        after = heap()
         browser.close()
-        print(f"page {path.stat().st_size / 1e6:.1f} MB, ready to type after {ready:.0f} ms")
-    half, late = delays[len(delays) // 2], delays[int(len(delays) * 0.95)]
-    print(f"key to drawn matrix, {len(delays)} keys: p50 {half:.0f} ms, p95 {late:.0f} ms")
+    print(
+        f"{minutes:g} minutes, {texts} texts typed: heap {before:.1f} to {after:.1f} MB, {len(errors)} errors"
+    )
+
+
+def light(texts: list[str], count: int = 2000) -> None:
+    """First answers of both weights in masked words of texts, and differences of attention on others."""
+    encoder = aw.load(progress=False)
+    mask = encoder.tokenizer.mask_token_id
+    masks: list[dict[str, Any]] = []
+    for text in texts:
+        ids = list(encoder.encode(text, truncation=True).inputs["input_ids"][0].tolist())[:64]
+        ids[-1] = encoder.tokenizer.sep_token_id
+        for position in random.Random(len(masks)).sample(
+            range(1, len(ids) - 1), min(8, len(ids) - 2)
+        ):
+            masks.append(
+                {"ids": [*ids[:position], mask, *ids[position + 1 :]], "position": position}
+            )
+        if len(masks) >= count:
+            break
+    answers: list[list[int]] = []
+    for small in (False, True):
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "model.bin").write_bytes(pack_model(MINI, light=small))
+            answers.append(run_engine(Path(name), masks=masks[:count]))
+    same = sum(a == b for a, b in zip(*answers, strict=True))
+    print(
+        f"same first answer on {same} of {len(answers[0])} masked words: {same / len(answers[0]):.1%}"
+    )
+    found = rounding_of(encoder, [], light=True)
+    print(
+        f"attention on {found['texts']} texts: largest difference {found['weight']:.3f}; rollout {found['rollout']:.3f}"
+    )
+    differences(encoder)
+
+
+def differences(encoder: Any) -> None:
+    import numpy as np
+
+    other = rounded(encoder, light=True)
+    every: list[Any] = []
+    for text in SAMPLES:
+        one, two = (
+            aw.analyze(text, model=each, tagger=None, progress=False) for each in (encoder, other)
+        )
+        every += [
+            np.abs(one.attention(k, h) - two.attention(k, h)).ravel()
+            for k in range(6)
+            for h in range(12)
+        ]
+    values = np.concatenate(every)
+    print(f"  99.9% below {np.quantile(values, 0.999):.4f}, mean {values.mean():.1e}")
+
+
+def prompts() -> list[str]:
+    """Sentences of the model's evaluation, and of the tests."""
+    path = Path(__file__).parents[1] / "training" / "prompts" / "everyday.json"
+    groups: dict[str, list[dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))
+    written = [str(one.get("text", "")).replace("[MASK]", "it") for group in groups.values() for one in group]  # fmt: skip
+    return [text for text in (*written, *SAMPLES, *HARD_TEXTS) if len(text.split()) > 5]
+
+
+def passes() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        print("tokens  median ms  fastest ms")
+        for answer in run_engine(Path(name), lengths=LENGTHS):
+            times = answer["times"]
+            print(f"{answer['length']:6}  {statistics.median(times):9.1f}  {times[0]:10.1f}")
+
+
+def parity(count: int = 300) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        found = compare(parity_texts(count), Path(name))
+    print(f"largest differences from the kernel, {count} texts of 3 to 512 tokens")
+    for name, value in found._asdict().items():
+        print(f"  {name:14} {value:.2g}")
 
 
 def main() -> None:
-    typing()
-    if sys.argv[1:] == ["typing"]:
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        print("tokens  median ms  fastest ms")
-        for answer in run_engine(folder, lengths=LENGTHS):
-            times = answer["times"]
-            print(f"{answer['length']:6}  {statistics.median(times):9.1f}  {times[0]:10.1f}")
-        found = compare(parity_texts(), folder)
-    print("largest differences from the kernel, 60 texts of 3 to 512 tokens")
-    for name, value in found._asdict().items():
-        print(f"  {name:14} {value:.2g}")
+    asked = sys.argv[1:] or ["passes", "parity", "light", "typing"]
+    for what, after in zip(asked, [*asked[1:], ""], strict=True):
+        if what == "memory":
+            memory(float(after) if after.replace(".", "").isdigit() else 10)
+        elif what == "light":
+            given = Path(after) if after.endswith(".txt") else None
+            light(prompts() if given is None else given.read_text(encoding="utf-8").splitlines())
+        elif what in ("passes", "parity", "typing"):
+            {"passes": passes, "parity": parity, "typing": typing}[what]()
 
 
 if __name__ == "__main__":

@@ -38,12 +38,19 @@ POLICY = (
 # Of pages with an engine: WebAssembly, in a worker made of the page's own script.
 COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
 BESIDE = " 'self'"  # scripts of the page's own host or disk: the weights
+# Of pages that are large enough to be cut off in a copy: the script takes it away.
+CUT = (
+    '<p class="aw-page-cut">This page is not complete, or its script cannot run here. '
+    "Copy or download it again.</p>"
+)
 PAGE_CSS = """
 :root { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
   font: 14px / 20px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
 main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-run + .aw-page-run { margin-top: 32px; }
+.aw-page-cut { animation: aw-page-cut 3s step-end; }
+@keyframes aw-page-cut { from { visibility: hidden; } }
 .aw-page-count { color: light-dark(#5a6470, #9aa5b1); font-size: 12px; margin: 0; }
 .aw-page-report { display: grid; grid-template-columns: minmax(180px, 260px) minmax(0, 1fr); gap: 24px;
   max-width: 1700px; }
@@ -173,7 +180,7 @@ def page_parts(
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n"
-        f"<main><noscript>This page needs JavaScript.</noscript></main>\n"
+        f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript.</noscript></main>\n"
     )
     yield head.encode()
     listed: list[dict[str, Any]] = []
@@ -187,9 +194,10 @@ def page_parts(
     if model is not None:
         facts = model.facts.replace("<", "\\u003c")
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
-        if model.weights is not None:
-            yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"
     yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
+    # Last: the saved run is drawn while they are read, and in a file that was cut off.
+    if model is not None and model.weights is not None:
+        yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"
     yield b"</body>\n</html>\n"
 
 

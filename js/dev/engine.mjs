@@ -2,7 +2,8 @@
  * Run static/engine.js in Node: `node js/dev/engine.mjs JOB.json`.
  *
  * The job names the model's file and a folder, and holds either `texts` (ids and offsets of each text, and its figures
- * as one file of float32), `lines` (ids and offsets alone), or `lengths` to time. Prints one JSON value.
+ * as one file of float32), `lines` (ids and offsets alone), `masks` (ids and a position each: the id of the first
+ * answer there), or `lengths` to time. Prints one JSON value.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -44,8 +45,16 @@ async function times(length) {
   return found.sort((a, b) => a - b);
 }
 
+/** The likeliest token at a position that is masked. */
+async function guess({ ids, position }) {
+  await engine.run({ ids });
+  const logits = await engine.logits([position]);
+  return logits.indexOf(logits.reduce((most, one) => Math.max(most, one), -Infinity));
+}
+
 const made = [];
 for (const [index, text] of (job.texts ?? []).entries()) made.push(await figures(text, index));
 for (const text of job.lines ?? []) made.push(await encoded(text));
+for (const mask of job.masks ?? []) made.push(await guess(mask));
 for (const length of job.lengths ?? []) made.push({ length, times: await times(length) });
 process.stdout.write(JSON.stringify(made));

@@ -28,6 +28,9 @@ interface Model extends Pick<About, "ids"> {
 
 async function weightsOf({ beside }: Facts): Promise<string> {
   if (beside !== null) return textBeside(beside);
+  // The script stands before the model's text.
+  if (document.readyState === "loading")
+    await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve, { once: true }));
   const element = document.getElementById("aw-weights");
   if (element === null)
     throw new EngineError(

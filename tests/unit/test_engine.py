@@ -17,6 +17,7 @@ from tests.golden import make_engine, make_engine_source
 def test_sixty_texts_give_the_kernels_figures(tmp_path: Path) -> None:
     found = compare(parity_texts(), tmp_path)
     assert found.tokens == 0
+    assert found.order == 0
     assert found.attention <= 1e-5
     assert found.hidden_states <= 1e-5
     assert found.projections <= 1e-4

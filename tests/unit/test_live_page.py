@@ -35,6 +35,13 @@ def test_a_page_with_an_engine_holds_the_run_and_the_weights(tmp_path: Path) -> 
     plain = aw.to_html(shown(), tmp_path / "q.html").read_text(encoding="utf-8")
     assert "aw-weights" not in plain
     assert "wasm-unsafe-eval" not in plain
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', plain)
+    assert policy is not None
+    assert re.fullmatch(
+        r"default-src 'none'; script-src 'sha256-\S+'; style-src 'sha256-\S+'; img-src data: blob:; "
+        r"font-src data:; base-uri 'none'; form-action 'none'",
+        policy[1].replace("&#x27;", "'"),
+    )
 
 
 def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
