@@ -1,6 +1,6 @@
 """Make a checkout ready: .venv, node_modules, the built page, Chromium.
 
-``python3 scripts/setup.py [python] [node] [page] [chromium] [site]`` does what is named (all but ``site`` without
+``python3 scripts/setup.py [python] [node] [page] [chromium] [firefox] [site]`` does what is named (all but ``site`` without
 arguments) and skips what is up to date: each step leaves a stamp with the hash of what it was made from.
 Needs only the standard library of Python 3.10.
 """
@@ -167,6 +167,21 @@ def chromium() -> None:
         stop(MISSING)
 
 
+def firefox() -> None:
+    """A Firefox for tests/e2e/test_firefox.py, from apt; these tests are skipped where there is none."""
+    if shutil.which("firefox-esr") or shutil.which("firefox"):
+        return
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        say("no Firefox: its tests are skipped")
+        return
+    say("installing Firefox")
+    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+    command = [apt, "install", "-y", "-qq", "--no-install-recommends", "firefox-esr"]
+    if subprocess.run(command, stdin=subprocess.DEVNULL).returncode:
+        say("no Firefox from apt: its tests are skipped")
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """Only one set-up of a checkout at a time; a second one waits and then finds all done."""
@@ -176,7 +191,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-STEPS = {"python": python, "node": node, "page": page, "chromium": chromium}
+STEPS = {"python": python, "node": node, "page": page, "chromium": chromium, "firefox": firefox}
 ON_REQUEST = {"site": site}
 
 

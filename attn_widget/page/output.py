@@ -50,7 +50,7 @@ def outputs(
     ----------
     source : Source
     selection : Selection
-    saved : {"page", "full", "picture", "none"}
+    saved : {"page", "full", "engine", "picture", "none"}
         What is kept of a run; all of a profile is.
     code : bool
         Whether this output carries the code of the page for all.
@@ -73,6 +73,10 @@ def outputs(
     if saved != "picture" and not long:  # the cell would wait for the figures of all heads
         run = output_run(source, selection, full=saved == "full")
         found["text/html"] = assembled(run, picture, code=code)
+        if saved == "engine":
+            from attn_widget.page.engine.beside_notebook import engine_link
+
+            found["text/html"] += f"\n{engine_link(source, selection)}"
     return found
 
 

@@ -81,7 +81,7 @@ def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str,
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = source.profile is not None or saved in ("page", "full")
+        page = source.profile is not None or saved in ("page", "full", "engine")
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(source, selection, saved, code=code)
     except Exception:  # the widget itself is shown whatever happens here

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
     from attn_widget.widget.comparing import Comparing
 
-SAVED = ("page", "full", "picture", "none")
+SAVED = ("page", "full", "engine", "picture", "none")
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
 TWO_RUNS = ("compared", "patched", "recovery", "uncompare")  # kinds of slices
@@ -147,8 +147,9 @@ class AttentionWidget(SourceWidget, RunningWidget):
     _compared = t.Int(0).tag(sync=True)
     saved = t.Enum(SAVED, "page")
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
-    picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when
-    the widget is displayed."""
+    picture), ``"full"`` (all that `to_html` keeps), ``"engine"`` (also a link to a page with an engine, which is
+    written into the folder ``attn-widget-pages``, its 49 MB of weights once for all cells), ``"picture"`` or ``"none"``.
+    Not synced; read when the widget is displayed."""
 
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any

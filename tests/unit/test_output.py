@@ -217,3 +217,28 @@ def test_a_profile_has_a_page_of_its_figures_without_weights(tmp_path: Path) -> 
     with pytest.raises(InputError, match="closed"):
         made.to_html(tmp_path / "b.html")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_an_output_leads_to_a_page_with_an_engine_that_all_cells_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = build("bert", "ForMaskedLM")
+    times: list[int] = []
+    for text in ("the cat sat", "a dog"):
+        shown = aw.show(text, model=model, tagger=None, saved="engine", progress=False)
+        found = outputs(shown.source, shown.selection, shown.saved, code=True)["text/html"]
+        link = re.search(r'<a href="(attn-widget-pages/\w+\.html)"', found)
+        assert link is not None
+        page = (tmp_path / link[1]).read_text(encoding="utf-8")
+        assert 'id="aw-engine"' in page
+        assert 'id="aw-weights"' not in page
+        assert len(found) < 1_000_000
+        [script] = (tmp_path / "attn-widget-pages").glob("*.engine.js")
+        times.append(script.stat().st_mtime_ns)
+        shown.close()
+    assert times[0] == times[1]
+    other = aw.show("a dog", model=build("roberta"), tagger=None, saved="engine", progress=False)
+    found = outputs(other.source, other.selection, other.saved, code=True)["text/html"]
+    assert "It cannot be run here." in found
+    other.close()

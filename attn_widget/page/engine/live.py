@@ -41,8 +41,11 @@ def save_live(
     shown: Sequence[tuple[Source, Selection]],
     kept: ExportOptions,
     options: EngineOptions,
+    model: PageModel | None = None,
 ) -> Path:
     """Write a page that opens on what is shown, then runs what is typed. Several widgets share one engine.
+
+    ``model`` is what `page_model` gave for another page in the same folder.
 
     Raises
     ------
@@ -61,7 +64,8 @@ def save_live(
             "Save a page for each model.",
         )
     texts = [(str(analysis.text), analysis.text_pair) for analysis in analyses]
-    model = page_model(encoders[0], target, options, texts)
+    if model is None:
+        model = page_model(encoders[0], target, options, texts)
     room = SizeBudget([source.size for source, _ in shown], "widgets")
 
     def runs() -> Iterator[SavedRun]:

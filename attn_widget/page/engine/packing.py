@@ -62,9 +62,9 @@ def quantized(matrix: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> codes, scales = quantized(np.array([[0.5, -1.27], [0.0, 0.0]]))
-    >>> codes.tolist(), scales.round(4).tolist()
-    ([[50, -127], [0, 0]], [0.01, 1.0])
+    >>> codes, scales = quantized(np.array([[25.0, -63.5], [0.0, 0.0]]))
+    >>> codes.tolist(), scales.tolist()
+    ([[50, -127], [0, 0]], [0.5, 1.0])
     """
     matrix = np.asarray(matrix, dtype=np.float32)
     largest = np.abs(matrix).max(axis=1)

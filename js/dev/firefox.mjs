@@ -1,0 +1,61 @@
+/**
+ * Drive the system's Firefox: `node js/dev/firefox.mjs FIREFOX JOB.json`.
+ *
+ * The job is a list of pages, each with the address and the texts to type into it one after the other. Prints what the page
+ * shows after each: its tokens, the predictions' text, and errors. Playwright cannot drive a stock Firefox.
+ */
+
+import { readFileSync } from "node:fs";
+import puppeteer from "puppeteer-core";
+
+const [executablePath, path] = process.argv.slice(2);
+const job = JSON.parse(readFileSync(path, "utf8"));
+const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
+const found = [];
+try {
+  for (const { address, texts } of job) {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1100, height: 900 });
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("console", (said) => said.type() === "error" && errors.push(said.text()));
+    await page.goto(address);
+    const shown = [];
+    for (const text of texts) {
+      await page.waitForSelector('[data-aw-part="run-text"]', { visible: true, timeout: 60_000 });
+      await page.focus('[data-aw-part="run-text"]');
+      await page.evaluate(() => document.activeElement.select());
+      await page.keyboard.type(text);
+      shown.push(await settled(page, text));
+    }
+    found.push({ shown, errors });
+    await page.close();
+  }
+} finally {
+  await browser.close();
+}
+process.stdout.write(JSON.stringify(found));
+
+/** Tokens, error and line below, once they have not changed for half a second. */
+async function settled(page) {
+  let before = "";
+  for (let quiet = 0, waited = 0; quiet < 5 && waited < 300; waited++) {
+    await new Promise((done) => setTimeout(done, 100));
+    const now = JSON.stringify(await page.evaluate(look));
+    const ready = JSON.parse(now).ready === "ready" || JSON.parse(now).error !== "";
+    quiet = now === before && ready ? quiet + 1 : 0;
+    before = now;
+  }
+  return JSON.parse(before);
+}
+
+function look() {
+  const text = (part) => document.querySelector(`[data-aw-part="${part}"]`)?.innerText ?? "";
+  const tokens = document.querySelectorAll("[data-aw-part=ribbon] [data-token]");
+  return {
+    ready: document.documentElement.dataset.awEngine,
+    tokens: [...tokens].map((token) => token.textContent),
+    error: text("error"),
+    saved: text("saved"),
+  };
+}
