@@ -2,7 +2,7 @@
  * Drive the system's Firefox: `node js/dev/firefox.mjs FIREFOX JOB.json`.
  *
  * The job is a list of pages, each with the address and the texts to type into it one after the other. Prints what the page
- * shows after each: its tokens, the predictions' text, and errors. Playwright cannot drive a stock Firefox.
+ * shows after each: its tokens, the line below them, and errors. Playwright cannot drive a stock Firefox.
  */
 
 import { readFileSync } from "node:fs";
@@ -50,7 +50,10 @@ async function settled(page) {
 }
 
 function look() {
-  const text = (part) => document.querySelector(`[data-aw-part="${part}"]`)?.innerText ?? "";
+  const text = (part) => {
+    const element = document.querySelector(`[data-aw-part="${part}"]`);
+    return element === null || element.offsetParent === null ? "" : element.textContent;
+  };
   const tokens = document.querySelectorAll("[data-aw-part=ribbon] [data-token]");
   return {
     ready: document.documentElement.dataset.awEngine,
