@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
 from attn_widget.protocol.selection import VIEWS
+from scripts.gallery_long import LONG_SHOTS, take_long
 from scripts.lab import ROOT, STEP_MS, Lab, chromium, jupyterlab
 from scripts.page import mount
 from scripts.probe import sentiment
@@ -98,6 +99,12 @@ def shrink(png: bytes, path: Path) -> None:
         flat.save(path, optimize=True)
 
 
+def write(root: Locator, path: Path) -> None:
+    """A picture of a widget as it stands."""
+    shrink(root.screenshot(animations="disabled"), path)
+    print(f"[gallery] {path.relative_to(ROOT)}", flush=True)
+
+
 def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: Path) -> None:
     """Write one picture a view of the widget ``root``."""
     panel = root.locator('[data-aw-part="view"]')
@@ -117,8 +124,7 @@ def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: 
         page.wait_for_timeout(SETTLE_MS)
         page.mouse.move(0, 0)
         path = folder / f"{view}-{shot.name}.png"
-        shrink(root.screenshot(animations="disabled"), path)
-        print(f"[gallery] {path.relative_to(ROOT)}", flush=True)
+        write(root, path)
 
 
 def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
@@ -164,6 +170,15 @@ def index(names: list[str]) -> str:
         if shown:
             lines += [f"## {view.capitalize()}", ""]
             lines += [f"![{view}, {shot.name}]({view}-{shot.name}.png)\n" for shot in shown]
+    long = [
+        name
+        for shot in LONG_SHOTS
+        for name in (f"attention-{shot.name}", f"attention-{shot.name}-near")
+        if name in names
+    ]
+    if long:
+        lines += ["## Long texts", "", "By random weights of ModernBERT's kind of layers.", ""]
+        lines += [f"![{name}]({name}.png)\n" for name in long]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -186,6 +201,9 @@ def main(arguments: list[str]) -> None:
             take(browser, shot, [view for view in shot.views if view != "task"], None)
             if "task" in shot.views:
                 take(browser, shot, ["task"], sentiment())
+        for long in LONG_SHOTS:
+            if not asked.shots or long.name in asked.shots:
+                take_long(browser, long, OUT, write)
     names = [path.stem for path in OUT.glob("*.png")]
     (OUT / "README.md").write_text(index(names), encoding="utf-8")
 

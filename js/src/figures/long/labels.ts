@@ -67,15 +67,15 @@ export function outlineOf(
 
 function isHeading(tokens: TokenColumns, { from, to }: Span): boolean {
   if (tokens.special[from] || to - from > HEADING_TOKENS) return false;
-  const text = labelOf(tokens, { from, to });
-  return text.startsWith("#") || !endsSentence(text);
+  return itemAt(tokens.surface, from).startsWith("#") || !endsSentence(labelOf(tokens, { from, to }));
 }
 
 /** The text of a span on one line. */
 export function labelOf(tokens: TokenColumns, { from, to }: Pick<Span, "from" | "to">): string {
   if (tokens.special[from]) return itemAt(tokens.text, from);
   const end = Math.min(to, from + LABEL_MOST);
-  const text = textOf(tokens, from, end).replace(/\s+/g, " ").trim();
+  // A heading of Markdown without its marks.
+  const text = textOf(tokens, from, end).replace(/\s+/g, " ").trim().replace(/^#+ /, "");
   const characters = [...text];
   return characters.length > LABEL_MOST || end < to
     ? `${characters.slice(0, LABEL_MOST).join("").trimEnd()}…`
