@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from attn_widget.trace.forward import Progress
 
 THUMB_SIDE = 24  # cells: a thumbnail is about 24 px wide on screen
+THUMB_LEAST = 18
+THUMBS_BYTES = 47_000  # of all heads: a first paint of 144 heads and 128 tokens stays below 150 kB
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,18 @@ def surveyor(analysis: Analysis) -> Surveyor:
     return once(analysis, "surveyor", lambda: Surveyor(analysis))
 
 
+def thumb_side(n: int, heads: int) -> int:
+    """Cells on a side of a thumbnail: of many heads each is smaller, on screen too.
+
+    Examples
+    --------
+    >>> thumb_side(128, 72), thumb_side(128, 144), thumb_side(128, 384), thumb_side(9, 72)
+    (24, 18, 18, 9)
+    """
+    fits = math.isqrt(THUMBS_BYTES // heads)
+    return min(n, max(THUMB_LEAST, min(THUMB_SIDE, fits)))
+
+
 class Surveyor:
     """The survey of a run, layer by layer.
 
@@ -68,7 +83,7 @@ class Surveyor:
         self._trace = analysis.trace
         tokens = analysis.trace.tokens
         n = self._n = analysis.n_tokens
-        self.side = min(n, THUMB_SIDE)
+        self.side = thumb_side(n, analysis.n_layers * analysis.n_heads)
         self._starts = np.arange(self.side) * n // self.side
         shape = (analysis.n_layers, analysis.n_heads)
         self._pooled = np.zeros((*shape, self.side, self.side), dtype=np.float32)

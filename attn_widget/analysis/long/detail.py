@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,13 +15,17 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Bool, Float32, Head
 from attn_widget.figures.long.links import Links, strongest_links
 from attn_widget.figures.long.pyramid import (
+    FINEST_KEPT,
+    BlockPart,
     Pooling,
     Pyramid,
-    build_pyramid,
+    assemble,
+    block_part,
     coarsest_level,
     pooled,
     tokens_of_tile,
 )
+from attn_widget.figures.metrics import usable_cores
 from attn_widget.trace.base import BLOCK_ROWS, Area
 
 if TYPE_CHECKING:
@@ -63,7 +68,7 @@ class LevelsOfDetail:
         """A tile of any level, float32 [at most TILE, at most TILE]; NaN where the mask forbids."""
         n = self._analysis.n_tokens
         pyramid = self._pyramids.get(matrix)
-        if pyramid is None and level >= min(coarsest_level(n), 3):
+        if pyramid is None and level >= min(coarsest_level(n), FINEST_KEPT):
             pyramid = self.pyramid(matrix)
         if pyramid is not None and level in pyramid.maximum:
             return pyramid.tile(level, row, col, pooling)
@@ -99,17 +104,25 @@ class LevelsOfDetail:
         )
 
     def _build(self, matrix: Matrix, progress: Progress | None) -> Pyramid:
-        n, areas = self._analysis.n_tokens, self._areas(matrix)
+        n, areas, allowed = self._analysis.n_tokens, self._areas(matrix), self._allowed(matrix)
+        base, signed = min(FINEST_KEPT, coarsest_level(n)), matrix.quantity == "scores"
 
-        def told() -> Iterator[tuple[Area, Float32]]:
-            for i, found in enumerate(self._blocks(matrix, areas)):
+        def part(area: Area) -> BlockPart:
+            ((_, block),) = self._blocks(matrix, [area])
+            return block_part(area, block, base, allowed, self._special, signed=signed)
+
+        def told(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
+            for i, found in enumerate(parts):
                 if progress is not None:
                     progress(i, len(areas))
                 yield found
 
-        return build_pyramid(
-            told(), n, self._allowed(matrix), self._special, signed=matrix.quantity == "scores"
-        )
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            try:
+                return assemble(told(pool.map(part, areas)), n, self._special, signed=signed)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def _band(self, matrix: Matrix, rows: slice) -> tuple[Area, Float32]:
         areas = [

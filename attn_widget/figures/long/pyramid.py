@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +183,75 @@ def build_pyramid(
     >>> made.coarsest, made.maximum[1].shape, float(made.received[0]) * 512
     (1, (256, 256), 1.0)
     """
+    base = min(FINEST_KEPT, coarsest_level(n))
+    parts = (
+        block_part(area, weights, base, allowed, special, signed=signed) for area, weights in blocks
+    )
+    return assemble(parts, n, special, signed=signed)
+
+
+class BlockPart(NamedTuple):
+    """Share of a block of rows in a pyramid: its finest kept level, and figures of it as a whole.
+
+    Attributes
+    ----------
+    area : Area
+    most : float32 [r, c]
+    total : float64 [r, c]
+    count : int32 [r, c]
+        By block of ``2**base`` tokens a side.
+    received : float32 [cols]
+        Sums of the columns.
+    smallest, word_max : float
+    """
+
+    area: Area
+    most: Float32
+    total: Float64
+    count: NDArray[np.int32]
+    received: Float32
+    smallest: float
+    word_max: float
+
+
+def block_part(
+    area: Area,
+    weights: Float32,
+    base: int,
+    allowed: Bool | None,
+    special: Bool,
+    *,
+    signed: bool = False,
+) -> BlockPart:
+    """The part of one block of rows; see `build_pyramid` for the arguments."""
+    words = ~special
+    possible = None if allowed is None else allowed[area]
+    offset = area.cols.start & ((1 << base) - 1)
+    if possible is not None:
+        weights = np.where(possible, weights, np.float32(-np.inf))
+    bands = row_maxima(weights, base)
+    most = np.maximum.reduceat(bands, starts_of(weights.shape[1], base, offset), axis=1)
+    smallest, word_max = np.inf if signed else 0.0, -np.inf
+    if signed:
+        cells = weights if possible is None else weights[possible]
+        smallest = float(cells.min(initial=np.inf))
+    between = bands if words[area.rows].all() else weights[words[area.rows]]
+    if between.size and words[area.cols].any():
+        word_max = float(between.max(axis=0)[words[area.cols]].max())
+    finite = finite_of(weights) if signed or possible is not None else weights
+    return BlockPart(
+        area,
+        most,
+        summed(finite, base, offset),
+        counted(weights.shape, possible, base, offset),
+        np.ones(len(weights), dtype=np.float32) @ finite,
+        smallest,
+        word_max,
+    )
+
+
+def assemble(parts: Iterable[BlockPart], n: int, special: Bool, *, signed: bool = False) -> Pyramid:
+    """The pyramid of a matrix from the parts of its blocks."""
     coarsest = coarsest_level(n)
     base = min(FINEST_KEPT, coarsest)
     side = side_of(n, base)
@@ -191,28 +260,12 @@ def build_pyramid(
     count = np.zeros((side, side), dtype=np.int32)
     received = np.zeros(n)
     smallest, word_max = np.inf if signed else 0.0, -np.inf
-    words = ~special
-    for area, weights in blocks:
-        possible = None if allowed is None else allowed[area]
-        offset = area.cols.start & ((1 << base) - 1)
-        left, top = area.cols.start >> base, area.rows.start >> base
-        if possible is not None:
-            weights = np.where(possible, weights, np.float32(-np.inf))
-        bands = row_maxima(weights, base)
-        maxima = np.maximum.reduceat(bands, starts_of(weights.shape[1], base, offset), axis=1)
-        here = (slice(top, top + maxima.shape[0]), slice(left, left + maxima.shape[1]))
-        most[here] = maxima
-        count[here] = counted(weights.shape, possible, base, offset)
-        if signed:
-            cells = weights if possible is None else weights[possible]
-            smallest = min(smallest, float(cells.min(initial=np.inf)))
-        between = bands if words[area.rows].all() else weights[words[area.rows]]
-        if between.size and words[area.cols].any():
-            columns = between.max(axis=0)
-            word_max = max(word_max, float(columns[words[area.cols]].max()))
-        finite = finite_of(weights) if signed or possible is not None else weights
-        received[area.cols] += np.ones(len(weights), dtype=np.float32) @ finite
-        total[here] = summed(finite, base, offset)
+    for part in parts:
+        left, top = part.area.cols.start >> base, part.area.rows.start >> base
+        here = (slice(top, top + part.most.shape[0]), slice(left, left + part.most.shape[1]))
+        most[here], total[here], count[here] = part.most, part.total, part.count
+        received[part.area.cols] += part.received
+        smallest, word_max = min(smallest, part.smallest), max(word_max, part.word_max)
     some = count > 0
     largest = float(most[some].max()) if some.any() else 0.0
     maximum = {base: np.where(some, most, np.float32(np.nan))}
@@ -221,7 +274,7 @@ def build_pyramid(
         most, total, count = _halved(most, total, count)
         maximum[level] = np.where(count > 0, most, np.float32(np.nan))
         mean[level] = _mean(total, count)
-    word_max = word_max if np.isfinite(word_max) and words.sum() > 1 else largest
+    word_max = word_max if np.isfinite(word_max) and (~special).sum() > 1 else largest
     return Pyramid(n, maximum, mean, (received / n).astype(np.float32), largest, smallest, word_max)
 
 

@@ -9,7 +9,7 @@ import { type About, columnsOf, MASK, savedViews, type Text, UNKNOWN } from "./a
 import { METRIC_KEYS, metricArrays, metricScale } from "./answers/metrics";
 import { described, readAsIs } from "./answers/read";
 import { TOP_K } from "./answers/reading";
-import { survey, THUMB_SIDE } from "./answers/survey";
+import { survey, thumbSide } from "./answers/survey";
 import { Ran, within } from "./ran";
 import type { Turn, Turns } from "./turns";
 
@@ -79,7 +79,7 @@ async function run(
     profile: null,
     ...savedViews(about),
     metrics: { keys: METRIC_KEYS, tau: TAU, scale: metricScale(n, TAU) },
-    thumb: Math.min(n, THUMB_SIDE),
+    thumb: thumbSide(n, shape[0] * shape[1]),
     predictions: table && { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
     selected: null,
     versions: about.versions,

@@ -67,7 +67,9 @@ export function outlineOf(
 
 function isHeading(tokens: TokenColumns, { from, to }: Span): boolean {
   if (tokens.special[from] || to - from > HEADING_TOKENS) return false;
-  return itemAt(tokens.surface, from).startsWith("#") || !endsSentence(labelOf(tokens, { from, to }));
+  return (
+    itemAt(tokens.surface, from).startsWith("#") || !endsSentence(labelOf(tokens, { from, to }))
+  );
 }
 
 /** The text of a span on one line. */

@@ -56,6 +56,8 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
   let buttons = new Map<number, HTMLElement>();
   let row: LongRow | null = null;
   let frame = 0;
+  /** Looks of each button: one that stays as it is is not touched. */
+  const painted = new WeakMap<HTMLElement, string>();
 
   function build(next: Chunks): void {
     if (next[0] === chunks[0] && next[1] === chunks[1] && buttons.size > 0) return;
@@ -145,10 +147,22 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
       for (let one = Math.max(a, from); one < Math.min(b, to); one++) found.set(one, i === at);
     });
     const gathered = new Set(group);
+    const entered = token !== null && buttons.has(token) ? token : (firstInSight() ?? 0);
     for (const [index, button] of buttons) {
       const weight = shown === null ? null : (shown.values[index] ?? null);
       const known = weight !== null && !Number.isNaN(weight);
       const entry = known ? rampIndex(weight, top, scale) : null;
+      const hit = found.has(index) ? (found.get(index) ? "here" : "") : null;
+      const marks = [
+        index === token,
+        pair?.[1] === index,
+        gathered.has(index),
+        hit,
+        index === entered,
+      ];
+      const looks = `${known ? weight : ""} ${entry === null ? "" : colors.css[entry]} ${marks}`;
+      if (painted.get(button) === looks) continue;
+      painted.set(button, looks);
       button.style.backgroundColor = entry === null ? "" : itemAt(colors.css, entry);
       button.style.color = entry === null ? "" : inkOn(itemAt(colors.rgb, entry));
       setAttributes(button, {
@@ -156,12 +170,10 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
         "aria-pressed": String(index === token),
         "data-aw-pair": pair !== null && pair[1] === index,
         "data-aw-gathered": gathered.has(index),
-        "data-aw-hit": found.has(index) ? (found.get(index) ? "here" : "") : null,
-        tabindex: -1,
+        "data-aw-hit": hit,
+        tabindex: index === entered ? 0 : -1,
       });
     }
-    const entry = buttons.get(token ?? -1) ?? buttons.get(firstInSight() ?? 0);
-    if (entry !== undefined) entry.tabIndex = 0;
     showOverview();
   }
 

@@ -2,8 +2,13 @@
 
 import type { NdArray } from "../../../protocol/types";
 
-/** Cells on a side of a thumbnail. */
-export const THUMB_SIDE = 24;
+/** Cells on a side of a thumbnail, and bytes of all of them (attn_widget/protocol/survey.py). */
+const THUMB = { least: 18, most: 24, bytes: 47_000 } as const;
+
+export function thumbSide(n: number, heads: number): number {
+  const fits = Math.floor(Math.sqrt(Math.floor(THUMB.bytes / heads)));
+  return Math.min(n, Math.max(THUMB.least, Math.min(THUMB.most, fits)));
+}
 
 /** `thumbs`, `head_max` and `word_max` out of `attention` `[L, H, n, n]`. */
 export function survey(
@@ -12,7 +17,7 @@ export function survey(
   special: readonly boolean[],
 ): Map<string, NdArray> {
   const n = special.length;
-  const side = Math.min(n, THUMB_SIDE);
+  const side = thumbSide(n, layers * heads);
   const cell = new Int32Array(n);
   for (let band = 0; band < side; band++) cell.fill(band, Math.floor((band * n) / side));
   const thumbs = new Uint8Array(layers * heads * side * side);
