@@ -54,7 +54,8 @@ def shown(browser: Browser) -> Iterator[tuple[Page, aw.AttentionWidget]]:
 @pytest.fixture
 def page(shown: tuple[Page, aw.AttentionWidget]) -> Page:
     opened, widget = shown
-    widget.token, widget.pair = None, None
+    widget.token = None
+    widget.set_trait("pair", None)
     opened.locator(".aw-long-map").focus()
     opened.keyboard.press("0")
     opened.wait_for_timeout(200)

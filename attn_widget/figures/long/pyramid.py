@@ -198,7 +198,7 @@ class BlockPart(NamedTuple):
     area : Area
     most : float32 [r, c]
     total : float64 [r, c]
-    count : int32 [r, c]
+    counts : int32 [r, c]
         By block of ``2**base`` tokens a side.
     received : float32 [cols]
         Sums of the columns.
@@ -208,7 +208,7 @@ class BlockPart(NamedTuple):
     area: Area
     most: Float32
     total: Float64
-    count: NDArray[np.int32]
+    counts: NDArray[np.int32]
     received: Float32
     smallest: float
     word_max: float
@@ -263,7 +263,7 @@ def assemble(parts: Iterable[BlockPart], n: int, special: Bool, *, signed: bool 
     for part in parts:
         left, top = part.area.cols.start >> base, part.area.rows.start >> base
         here = (slice(top, top + part.most.shape[0]), slice(left, left + part.most.shape[1]))
-        most[here], total[here], count[here] = part.most, part.total, part.count
+        most[here], total[here], count[here] = part.most, part.total, part.counts
         received[part.area.cols] += part.received
         smallest, word_max = min(smallest, part.smallest), max(word_max, part.word_max)
     some = count > 0
