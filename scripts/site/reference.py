@@ -55,7 +55,11 @@ GROUPS = (
         "Two texts or two models, aligned and subtracted.",
         ("compare", "Comparison", "compare_many", "ManyComparisons"),
     ),
-    Group("Many texts", "The figures of every head over a corpus.", ("profile", "Profile")),
+    Group(
+        "Many texts",
+        "The figures of every head over a corpus, and its words in context.",
+        ("profile", "Profile", "index", "WordIndex"),
+    ),
     Group(
         "Classifiers",
         "Fine-tune a classifier, score it, and look inside. Needs the extra ``tasks``.",
@@ -93,9 +97,9 @@ class Entry:
     def document(self) -> str:
         """Path of the page below the source folder, without its ending.
 
-        ``Target`` and ``target`` would be one file where a file system ignores case.
+        ``Target`` and ``target`` would be one file where a file system ignores case, and ``index`` is the first page.
         """
-        kind = "class-" if inspect.isclass(self.value) else ""
+        kind = "class-" if inspect.isclass(self.value) else "function-"
         return f"{FOLDER}/{kind}{self.full_name.removeprefix('attn_widget.').lower()}"
 
     @property
