@@ -30,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tokens", type=int, default=8192)
     parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--first", action="store_true", help="up to the first picture alone")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     reader = tokenizer()
@@ -64,7 +65,11 @@ def main() -> None:
 
     timed("plain forward pass of the encoder", forward)
     analysis = timed("analyze()", lambda: aw.analyze(text, model=encoder, progress=False))
+    timed("the first picture's data", lambda: aw.AttentionWidget(analysis))
     timed("one head's matrix", lambda: analysis.attention(0, 3))
+    if arguments.first:
+        print(table(["step", "processor seconds", "x forward", "peak, GB"], rows))
+        return
     timed("figures and thumbnails of all heads", lambda: survey(analysis))
     timed("predictions", lambda: analysis.predictions(top_k=5))
     timed("the rest of the first paint", lambda: first_paint(analysis, 0, 0))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 import attn_widget as aw
 from attn_widget.figures.long import walk_heads
@@ -13,7 +15,7 @@ from attn_widget.figures.marginals import layer_marginals
 from attn_widget.figures.metrics import KEYS, layer_metrics
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.survey import survey
-from attn_widget.trace import Trace, WeightsTrace
+from attn_widget.trace import LayerQKV, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.base import BLOCK_ROWS, LONG_TOKENS
 from attn_widget.trace.capture import capture
 from tests.unit import tiny_models
@@ -69,6 +71,27 @@ def test_blocks_give_the_figures_of_whole_layers(make: object) -> None:
                 getattr(marginals, name)[layer], getattr(expected, name), rtol=2e-6, atol=1e-6
             )
     assert set(metrics.values) == set(KEYS)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_the_walk_works_where_the_tensors_are(family: str) -> None:
+    trace = trace_of(family, 110)
+    assert isinstance(trace, QKVTrace)
+    moved = [
+        LayerQKV(
+            **{
+                field.name: value.cuda() if isinstance(value, torch.Tensor) else value
+                for field in fields(LayerQKV)
+                for value in [getattr(layer, field.name)]
+            }
+        )
+        for layer in trace._layers  # pyright: ignore[reportPrivateUsage]
+    ]
+    there = QKVTrace(trace.tokens, moved)
+    one, other = walk_heads(there)[0], walk_heads(trace)[0]
+    for key in KEYS:
+        np.testing.assert_allclose(one.values[key], other.values[key], rtol=1e-3, atol=1e-5)
 
 
 def test_a_windowed_layer_is_computed_inside_its_window() -> None:
