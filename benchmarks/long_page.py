@@ -25,6 +25,7 @@ from scripts.page import mount
 FRAMES = 60
 SHARP = 0.06  # standard deviation of the weights: attention about as sharp as a trained model's
 SETTLE_MS = 1500
+FILL_MS = 600_000
 
 # A wheel event a frame, with Ctrl: in for the first half, out for the second; or a drag around.
 MOVE = """([kind, frames]) => new Promise(done => {
@@ -129,6 +130,8 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
         page = browser.new_page(viewport={"width": 1200, "height": 1100})
         mount(page, widget, width=1200)
         page.locator(".aw-long-map").wait_for()
+        # All heads of the grid are there: nothing is computed besides.
+        page.locator('[data-aw-part="filling"]').wait_for(state="hidden", timeout=FILL_MS)
         page.wait_for_timeout(SETTLE_MS)
         nodes = page.evaluate("document.querySelectorAll('*').length")
         clicks = [page.evaluate(CLICK, token) for token in range(20, 40)]

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
 import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
@@ -22,10 +22,13 @@ import {
 } from "../src/figures/long/levels";
 import { coarsestOf, pooledTile, strongestLinks } from "../src/figures/long/local";
 import { linkOf, strongestOf } from "../src/figures/long/pair";
-import { type LongMatrix, topAt } from "../src/figures/long/store";
-import type { TokenColumns } from "../src/protocol/types";
+import { type LongMatrix, longStore, topAt } from "../src/figures/long/store";
+import { SliceFailure } from "../src/protocol/failure";
+import type { NdArray, Slice, TokenColumns } from "../src/protocol/types";
 import { moveBlock, nextStrongest } from "../src/views/attention/long/keys";
 import { matrixOf, reach } from "../src/views/tree/long";
+import { fakeRun } from "./fake";
+import { metaOf } from "./runs";
 
 /** Words apart by what stands before them; `[...]` is special. */
 function tokensOfText(parts: readonly (readonly [before: string, text: string])[]): TokenColumns {
@@ -438,6 +441,95 @@ describe("the tree of a long text", () => {
       return row(token);
     });
     expect(asked).toBe(20);
+  });
+});
+
+describe("the store of a long text", () => {
+  const n = 1100;
+  const meta = metaOf(Array.from({ length: n }, (_, i) => `t${i}`));
+  const f32 = (data: Float32Array, ...shape: number[]) => ({ data, shape });
+  const pyramid = (layer: number): Slice => ({
+    data: {
+      coarsest: 3,
+      largest: 0.9,
+      smallest: 0,
+      word_max: 0.5,
+      masked: true,
+      mean_largest: { 3: 0.1 },
+    },
+    arrays: new Map([
+      ["max", f32(new Float32Array(138 * 138).fill(layer), 138, 138)],
+      ["mean", f32(new Float32Array(138 * 138), 138, 138)],
+      ["received", f32(new Float32Array(n), n)],
+    ]),
+  });
+  const made = () => {
+    const fake = fakeRun(meta, (request) => {
+      if (request.kind === "pyramid") {
+        if (request.quantity === "rollout") throw new SliceFailure("Rollout is N/A.");
+        return pyramid(request.layer);
+      }
+      if (request.kind === "weights") {
+        const allowed = new Uint8Array(n).fill(1);
+        allowed[7] = 0;
+        return {
+          data: {},
+          arrays: new Map<string, NdArray>([
+            ["weights", f32(new Float32Array(n).fill(0.25), 1, n)],
+            ["allowed", { data: allowed, shape: [1, n] }],
+          ]),
+        };
+      }
+      return { data: {}, arrays: new Map([["tile", f32(new Float32Array(4), 2, 2)]]) };
+    });
+    return { fake, store: longStore(fake.source, fake.state, fake.context) };
+  };
+
+  test("never asks for more of a head than a tile or a row", async () => {
+    const { fake, store } = made();
+    await vi.waitFor(() => expect(store.get()).not.toBe(null));
+    const matrix = store.get()!;
+    const { signal } = fake.context;
+    const row = await store.row(matrix, 5, signal);
+    expect(row.values[7]).toBeNaN();
+    expect(row.values[8]).toBe(0.25);
+    await store.tile(matrix, { level: 3, row: 0, col: 0 }, "mean", signal);
+    await store.tile(matrix, { level: 0, row: 1, col: 2 }, "mean", signal);
+    expect(fake.asked).toEqual([
+      { kind: "pyramid", quantity: "weights", layer: 0, head: 0 },
+      { kind: "weights", layer: 0, head: 0, rows: [5, 6] },
+      {
+        kind: "tile",
+        quantity: "weights",
+        layer: 0,
+        head: 0,
+        level: 0,
+        row: 1,
+        col: 2,
+        pooling: "max",
+      },
+    ]);
+    fake.stop();
+  });
+
+  test("a quantity that is refused leaves the last picture, and the selection says so", async () => {
+    const { fake, store } = made();
+    await vi.waitFor(() => expect(store.get()).not.toBe(null));
+    fake.state.set({ quantity: "rollout" });
+    await vi.waitFor(() => expect(fake.reports).toEqual(["Rollout is N/A."]));
+    expect(fake.state.get().quantity).toBe("weights");
+    expect(store.get()!.quantity).toBe("weights");
+    fake.stop();
+  });
+
+  test("another layer is told to all that listen", async () => {
+    const { fake, store } = made();
+    const seen: number[] = [];
+    store.on(({ layer }) => seen.push(layer));
+    await vi.waitFor(() => expect(seen).toEqual([0]));
+    fake.state.set({ layer: 1 });
+    await vi.waitFor(() => expect(seen).toEqual([0, 1]));
+    fake.stop();
   });
 });
 

@@ -49,9 +49,11 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     [
       ["arrows", "cells"],
       ["Enter", "pin a pair"],
-      ["m", "strongest key of the row"],
+      ["m", "strongest key of the row; of a long text the next one each time"],
+      ["/", "find, in a long text"],
       ["+  −  0", "zoom in, out, show all"],
       ["Ctrl wheel", "zoom at the pointer"],
+      ["Shift arrows", "move the window of a long text"],
     ],
   ],
   [

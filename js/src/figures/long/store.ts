@@ -203,6 +203,10 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
       asked = "";
       const { message, hint } = explain(error);
       report(message, hint);
+      // The last good picture stays, and the selection says what it is.
+      if (current !== null && current.quantity !== wanted.quantity) {
+        state.set({ quantity: current.quantity });
+      }
     }
   }
 
