@@ -132,7 +132,13 @@ class Profile(ProfileFigures):
         texts: Sequence[str] | None = None,
         model: Any = None,
     ) -> list[tuple[dict[str, Any], Any]]:
-        """The rows of `examples`, each with the `Analysis` of its text."""
+        """The rows of `examples`, each with the `Analysis` of its text.
+
+        Parameters
+        ----------
+        layer, head, by, k, lowest, texts, model
+            As in `examples`.
+        """
         layer, head = index_in(layer, self.n_layers, "layer"), index_in(head, self.n_heads, "head")
         by = check_choice(by, "by", self.example_names)
         k = check_count(k, "k", 1)
@@ -149,6 +155,10 @@ class Profile(ProfileFigures):
 
     def analysis_of(self, index: Any) -> Analysis:
         """The `Analysis` of one of the texts that are at hand, by its place.
+
+        Parameters
+        ----------
+        index : int
 
         Raises
         ------

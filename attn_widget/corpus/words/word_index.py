@@ -201,7 +201,13 @@ class WordIndex:
     def neighbors(
         self, analysis: Any, token: int, k: int, layer: int | None = None, *, exact: bool = False
     ) -> list[dict[str, Any]]:
-        """The rows of `near`."""
+        """The rows of `near`.
+
+        Parameters
+        ----------
+        analysis, token, k, layer, exact
+            As in `near`.
+        """
         from attn_widget.analysis import Analysis
 
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
@@ -247,6 +253,13 @@ class WordIndex:
 
     def recall(self, k: int = 10, queries: int = 100, seed: int = 0) -> float:
         """Share of the ``k`` nearest that the approximate index finds, over tokens of the index drawn alike.
+
+        Parameters
+        ----------
+        k : int
+        queries : int
+            Tokens that are drawn.
+        seed : int
 
         Raises
         ------
