@@ -49,10 +49,12 @@ LONG_SHOTS = (
 
 def document(tokens: int, reader: Any) -> str:
     """The prose of the documentation, cut to a number of tokens, the special ones included."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = sorted((ROOT / "docs").glob("*.md"))
     text = "\n\n".join(page.read_text(encoding="utf-8") for page in pages)
     text = re.sub(r"\n{3,}", "\n\n", TABLE.sub("", CODE.sub("", text)))
     text = re.sub(r"(?<!\n)\n(?![\n#-])", " ", text)  # lines of a paragraph
+    # Eight characters a token are more than enough.
+    text = text[: 8 * tokens]
     offsets = reader(text, return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"]
     return text[: offsets[min(tokens - 2, len(offsets)) - 1][1]]
 
