@@ -135,6 +135,57 @@ class Comparison(ComparisonBase):
         found = np.divide(dots, norms, out=np.full(dots.shape, np.nan), where=norms > 0)
         return found.astype(np.float32)
 
+    def heads(self) -> list[tuple[int, int]]:
+        """Heads of A as (layer, head), the one farthest from its partner first.
+
+        Raises
+        ------
+        NotAvailableError
+            No token is matched.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> c = compare("he sat", "she sat", tagger=None, progress=False)
+        >>> len(c.heads())
+        72
+        """
+        distances = np.nan_to_num(self.distances().distances, nan=-1)
+        order = np.argsort(-distances, axis=None, kind="stable")
+        return [divmod(int(k), distances.shape[1]) for k in order]
+
+    def summary(self, top: int = 3) -> str:
+        """One line: the heads that differ most, their distances, and the median of all.
+
+        Parameters
+        ----------
+        top : int
+            Heads that are named.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            ``top`` is no positive int.
+        NotAvailableError
+            No token is matched.
+
+        Examples
+        --------
+        >>> from attn_widget import compare
+        >>> compare("he sat", "he sat", tagger=None, progress=False).summary(1)
+        'heads that differ most: L0 H0 0.000; median of 72 heads 0.000 (Jensen-Shannon, at most 0.833)'
+        """
+        top = check_count(top, "top", 1, self.a.n_layers * self.a.n_heads)
+        distances = self.distances().distances
+        named = ", ".join(
+            f"L{layer} H{head} {distances[layer, head]:.3f}" for layer, head in self.heads()[:top]
+        )
+        median = float(np.nanmedian(distances))
+        return (
+            f"heads that differ most: {named}; median of {distances.size} heads {median:.3f} "
+            "(Jensen-Shannon, at most 0.833)"
+        )
+
     def patch(self, sites: Iterable[Any], *, progress: Progress | None = None) -> Analysis:
         """B run again with parts of A's run in place of its own.
 

@@ -119,6 +119,23 @@ class ManyComparisons:
             for layer, head in self.heads()
         )
 
+    def plot(self) -> Any:
+        """Head grid: mean distance of every head, and half the width of its interval.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Drawn by itself as the last line of a cell; transparent, for light and dark pages.
+
+        Raises
+        ------
+        NotAvailableError
+            matplotlib is not installed.
+        """
+        from attn_widget.comparison.plots import head_grid
+
+        return head_grid(self.mean, self.interval)
+
     def __repr__(self) -> str:
         layer, head = self.heads()[0]
         return (

@@ -57,6 +57,7 @@ class ComparisonWidget(AttentionWidget):
         *,
         engine: Engine = False,
         assets: Assets = "inside",
+        max_bytes: int | None = None,
     ) -> Path:
         """Save both runs and their difference as one page.
 
@@ -64,8 +65,8 @@ class ComparisonWidget(AttentionWidget):
         ----------
         path, layers, heads, views, title, why
             As in `AttentionWidget.to_html`.
-        engine, assets
-            As they are by default: the engine runs one text.
+        engine, assets, max_bytes
+            As they are by default: those are for pages of one text.
 
         Returns
         -------
@@ -76,8 +77,10 @@ class ComparisonWidget(AttentionWidget):
         InputError
             As in `AttentionWidget.to_html`, and for ``engine=True``.
         """
-        if engine or assets != "inside":
-            raise InputError("A page of two runs cannot hold the engine.", "Leave engine out.")
+        if engine or assets != "inside" or max_bytes is not None:
+            raise InputError(
+                "A page of two runs takes no engine, assets or max_bytes.", "Leave them out."
+            )
         return save_compared(path, self.comparison, ExportOptions(layers, heads, views, title, why))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -50,6 +50,40 @@ def test_distances_are_those_of_scipy(c: Any) -> None:
     assert repr(found).startswith("<HeadDistances")
 
 
+def test_the_line_about_heads_names_those_that_differ_most(c: Any) -> None:
+    distances = c.distances().distances
+    layer, head = c.heads()[0]
+    assert distances[layer, head] == distances.max()
+    assert [distances[place] for place in c.heads()] == sorted(distances.ravel(), reverse=True)
+    line = c.summary(1)
+    assert line.startswith(f"heads that differ most: L{layer} H{head} {distances.max():.3f};")
+    assert f"{np.median(distances):.3f}" in line
+    with pytest.raises(InputError):
+        c.summary(0)
+
+
+def test_proposals_are_the_targets_that_move_most(c: Any) -> None:
+    target = c.proposals()[0]
+    gaps = []
+    for record in c.predictions(5, "masked"):
+        gaps.append((abs(record["log_odds"]), record["position_b"]))
+    assert target.masked and target.position in {position for _, position in gaps}
+    found = c.recovery(target, "states")
+    assert found.source > found.value  # A's word against B's
+    assert c.recoveries == (found,) and c.recovery(target, "states") is found
+
+
+def test_masked_predictions_are_those_of_a_masked_run(c: Any) -> None:
+    record = c.predictions(1, "masked")[2]
+    run = c.b.mask([record["position_b"]])
+    entry = c.b.run.encoder.tokenizer.convert_tokens_to_ids(record["token"])
+    logits = run.trace.logits[record["position_b"]].astype(np.float64)
+    p = np.exp(logits - logits.max())
+    assert record["after"] == pytest.approx(p[entry] / p.sum(), rel=1e-4)
+    with pytest.raises(InputError, match="mode"):
+        c.predictions(1, "wrong")
+
+
 def test_identical_texts_have_no_distance_and_say_so(tiny: Any) -> None:
     c = aw.compare(A, A, model=tiny, tagger=None, progress=False)
     np.testing.assert_allclose(c.distances().distances, 0, atol=1e-7)
@@ -224,6 +258,7 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
     assert (low <= many.mean).all() and (many.mean <= high).all()
     assert many.heads()[0] == divmod(int(np.mean(each, axis=0).argmax()), 4)
     table = many.to_dataframe()
+    assert "layer" in many.plot().axes[0].get_ylabel()
     assert table["distance"].is_monotonic_decreasing and table["count"].tolist() == [3] * 12
 
     class StopError(Exception):

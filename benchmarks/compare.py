@@ -1,0 +1,106 @@
+"""Cost of a comparison: against a forward pass, and of switching A, B and the difference in a page.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.compare`` (the shape of bert-base with random weights, 128 tokens; the
+embedded model for the page). Every number is a ratio or a median within one run, with the least and the most beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import attn_widget as aw
+from attn_widget.analysis.texts import analyze
+from benchmarks.shapes import bert_base
+from scripts.lab import chromium
+from scripts.probe import SENTENCES
+
+TOKENS = 128
+PAGES = (128, 500)
+WORDS = " ".join(sentence for some in SENTENCES.values() for sentence in some).split()
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):8.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return 1000 * (time.perf_counter() - start)
+
+
+def text_of(tokens: int, model: object) -> str:
+    """As many words of the probe as give at most this many tokens."""
+    words = (WORDS * 20)[:tokens]
+    while len(words) > 1:
+        text = " ".join(words)
+        if (
+            analyze(text, model=model, tagger=None, progress=False, truncation=True).n_tokens
+            <= tokens
+        ):
+            found = analyze(text, model=model, tagger=None, progress=False, truncation=True)
+            if found.truncated is None:
+                return text
+        words = words[: int(0.95 * len(words))]
+    raise ValueError(f"no text of {tokens} tokens")
+
+
+def measure_pass(rounds: int) -> None:
+    model = bert_base()
+    text = text_of(TOKENS, model)
+    other = text.replace("the", "a", 1)
+    passes, comparisons = [], []
+    for _ in range(rounds):
+        a, b = (analyze(one, model=model, tagger=None, progress=False) for one in (text, other))
+        passes.append(timed(lambda: analyze(text, model=model, tagger=None, progress=False)))
+        comparisons.append(timed(lambda a=a, b=b: aw.compare(a, b).distances()))
+    ratios = [c / p for c, p in zip(comparisons, passes, strict=True)]
+    print(f"{a.n_tokens} tokens, {a.n_layers} layers of {a.n_heads} heads")
+    print(f"a forward pass and its analysis, ms  {spread(passes)}")
+    print(f"compare, distances of all heads, ms  {spread(comparisons)}")
+    print(
+        f"ratio                                {statistics.median(ratios):8.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    )
+
+
+SWITCH = """() => {
+    const all = name => performance.getEntriesByName(name).map(one => one.startTime);
+    const [from, to] = [all('aw:switch'), all('aw:switched')];
+    return to.map((time, i) => time - from[i]);
+}"""
+
+
+def measure_switch(rounds: int) -> None:
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        for tokens in PAGES:
+            text = text_of(tokens, None)
+            c = aw.compare(text, text.replace("the", "a", 1), tagger=None, progress=False)
+            page = browser.new_page(viewport={"width": 1200, "height": 900})
+            page.goto(aw.to_html(c, Path(folder) / f"{tokens}.html").as_uri())
+            page.locator('[data-aw-part="difference"]').wait_for()
+            page.wait_for_timeout(2000)
+            for _ in range(3 * (rounds + 1)):
+                page.keyboard.press("c")
+                page.wait_for_timeout(300)
+            times = page.evaluate(SWITCH)[4:]
+            print(
+                f"switch A, B, difference at {c.a.n_tokens} tokens, ms of script  {spread(times)}"
+            )
+            page.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    measure_pass(asked.rounds)
+    measure_switch(asked.rounds)
+
+
+if __name__ == "__main__":
+    main()
