@@ -244,7 +244,7 @@ class Worker:
 def _sum_up(
     folder: Folder, parts: list[tuple[str, int]], shape: tuple[int, int, int], seed: int
 ) -> Totals:
-    """The sums of some parts, each with the place where its source begins."""
+    """The sums of some parts, each with the place where its chunk begins."""
     _, n_layers, n_heads = shape
     totals = Totals(shape, seed, Heaps((len(example_names(KEYS)), n_layers, n_heads)))
     for name, begins in parts:
@@ -301,7 +301,7 @@ class _Run:
         for part in parts:
             if part["source"] != source:
                 source, begins = part["source"], total
-            part["begins"] = begins
+            part["begins"] = begins + part["first"]
             total += part["texts"]
             failed += part["failed"]
             for one in part["bad"]:
