@@ -1,4 +1,4 @@
-"""What a corpus leaves behind: bytes of a part and of a sum, and the time of summing up and merging.
+"""Bytes of a part and of a sum, and the time of summing up and merging, of a small corpus.
 
 Run: ``python -m benchmarks.corpus_sums [texts]`` (the embedded model, sentences of Python's own documentation
 strings, without a tagger). The last lines are a model of the cost on 64 machines, from these numbers.

@@ -13,7 +13,7 @@ from attn_widget.errors import InputError
 
 WAIT_S = 5.0  # for a port to answer, before Ray itself waits for a minute
 
-STARTS = 3
+STARTS = 5
 
 
 @contextmanager
