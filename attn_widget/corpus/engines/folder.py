@@ -68,7 +68,7 @@ class Folder:
                 before = json.loads(file.read())
         except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(
-                f"folder={shown} cannot be used: {_reason(error)}.",
+                f"folder={shown} cannot be made: {_reason(error)}.",
                 "Give a folder that you may write to.",
             ) from error
         other = [key for key, value in self.identity.items() if before.get(key) != value]

@@ -85,7 +85,7 @@ def index(
     ...     a = analyze("A boat on the river.", progress=False)
     ...     near = found.near(a, token=5, k=2)
     >>> found
-    <WordIndex of attn_widget/mini, layer 5: 16 tokens of 3 texts, exact>
+    <WordIndex of attn_widget/mini, layer 5: 18 tokens of 3 texts, exact>
     >>> near["token"].tolist()
     ['river', 'river']
     """
