@@ -108,7 +108,7 @@ def compare(texts: list[str], folder: Path) -> Differences:
             )
             worst = np.maximum(worst, apart)
             tokens, order = tokens + other_tokens, order + other_order
-    return Differences(*map(float, worst), tokens, order)
+    return Differences._make([*map(float, worst), tokens, order])
 
 
 def one_text(text: str, answer: Any, path: Path) -> tuple[list[float], int, int]:
