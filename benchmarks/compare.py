@@ -15,13 +15,11 @@ from pathlib import Path
 
 import attn_widget as aw
 from attn_widget.analysis.texts import analyze
-from benchmarks.shapes import bert_base
+from benchmarks.shapes import bert_base, text_of, tokenizer
 from scripts.lab import chromium
-from scripts.probe import SENTENCES
 
 TOKENS = 128
 PAGES = (128, 500)
-WORDS = " ".join(sentence for some in SENTENCES.values() for sentence in some).split()
 
 
 def spread(values: list[float]) -> str:
@@ -34,26 +32,10 @@ def timed(call: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def text_of(tokens: int, model: object) -> str:
-    """As many words of the probe as give at most this many tokens."""
-    words = (WORDS * 20)[:tokens]
-    while len(words) > 1:
-        text = " ".join(words)
-        if (
-            analyze(text, model=model, tagger=None, progress=False, truncation=True).n_tokens
-            <= tokens
-        ):
-            found = analyze(text, model=model, tagger=None, progress=False, truncation=True)
-            if found.truncated is None:
-                return text
-        words = words[: int(0.95 * len(words))]
-    raise ValueError(f"no text of {tokens} tokens")
-
-
 def measure_pass(rounds: int) -> None:
-    model = bert_base()
-    text = text_of(TOKENS, model)
-    other = text.replace("the", "a", 1)
+    model = (bert_base(), tokenizer())
+    text = text_of(TOKENS)
+    other = f"yes {text.split(' ', 1)[1]}"
     passes, comparisons = [], []
     for _ in range(rounds):
         a, b = (analyze(one, model=model, tagger=None, progress=False) for one in (text, other))
@@ -78,8 +60,9 @@ SWITCH = """() => {
 def measure_switch(rounds: int) -> None:
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
         for tokens in PAGES:
-            text = text_of(tokens, None)
-            c = aw.compare(text, text.replace("the", "a", 1), tagger=None, progress=False)
+            text = text_of(tokens)
+            other = f"yes {text.split(' ', 1)[1]}"
+            c = aw.compare(text, other, tagger=None, progress=False)
             page = browser.new_page(viewport={"width": 1200, "height": 900})
             page.goto(aw.to_html(c, Path(folder) / f"{tokens}.html").as_uri())
             page.locator('[data-aw-part="difference"]').wait_for()
@@ -87,7 +70,11 @@ def measure_switch(rounds: int) -> None:
             for _ in range(3 * (rounds + 1)):
                 page.keyboard.press("c")
                 page.wait_for_timeout(300)
-            times = page.evaluate(SWITCH)[4:]
+            every = page.evaluate(SWITCH)
+            times = every[4:]
+            print(
+                f"first showing of the difference, A, B at {c.a.n_tokens} tokens  {spread(every[:3])}"
+            )
             print(
                 f"switch A, B, difference at {c.a.n_tokens} tokens, ms of script  {spread(times)}"
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tempfile
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -56,6 +57,10 @@ LONG = " ".join(
         "Scientists have measured how the glacier above it moves: in summer it loses more ice than in "
         "winter it gains, and the river carries the difference down to the sea.",
     ]
+)
+COMPARED = (
+    "The keys to the cabinet are here. They are old.",
+    "The key to the cabinet is here. It is old.",
 )
 CHINESE = "猫坐在垫子上。小狗在花园里睡觉。"
 HEBREW = "החתול ישב על המחצלת. הכלב ישן בגן."
@@ -157,6 +162,28 @@ def take_in(browser: Browser, lab: Lab, shot: Shot, host: str) -> None:
     opened.close()
 
 
+def take_compared(browser: Browser, theme: str) -> None:
+    """The pictures of two runs in difference mode, a panel each."""
+    comparison = aw.compare(*COMPARED, progress=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = aw.to_html(comparison, Path(folder) / "compared.html")
+        page = browser.new_page(
+            viewport={"width": 1200, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+        )
+        page.goto(path.as_uri())
+        tabs = page.locator('.aw-difference [role="tab"]')
+        tabs.first.wait_for()
+        for tab in tabs.all():
+            tab.click()
+            expect(page.locator("[data-panel] [aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
+            page.wait_for_timeout(2 * SETTLE_MS)
+            picture = OUT / f"compared-{tab.get_attribute('data-view')}-{theme}.png"
+            shrink(page.screenshot(full_page=True, animations="disabled"), picture)
+            print(f"[gallery] {picture.relative_to(ROOT)}", flush=True)
+        page.close()
+
+
 def index(names: list[str]) -> str:
     """The page of the gallery, in Markdown."""
     lines = [
@@ -179,6 +206,9 @@ def index(names: list[str]) -> str:
     if long:
         lines += ["## Long texts", "", "By random weights of ModernBERT's kind of layers.", ""]
         lines += [f"![{name}]({name}.png)\n" for name in long]
+    compared = sorted(name for name in names if name.startswith("compared-"))
+    if compared:
+        lines += ["## Two runs, B − A", "", *(f"![{name}]({name}.png)\n" for name in compared)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -201,6 +231,8 @@ def main(arguments: list[str]) -> None:
             take(browser, shot, [view for view in shot.views if view != "task"], None)
             if "task" in shot.views:
                 take(browser, shot, ["task"], sentiment())
+        for theme in ("light", "dark") if not asked.shots or "compared" in asked.shots else ():
+            take_compared(browser, theme)
         for long in LONG_SHOTS:
             if not asked.shots or long.name in asked.shots:
                 take_long(browser, long, OUT, write)
