@@ -27,7 +27,7 @@ export const signedNumber = (value: number): string =>
 export const markOf =
   (top: number) =>
   (value: number, width: number): string | null => {
-    if (width >= NUMBERED) return value === 0 ? null : signed(value);
+    if (width >= NUMBERED) return value === 0 ? null : signed(value, top < 0.1 ? 3 : 2);
     return Math.abs(value) < MARKED * top || value === 0 ? null : value > 0 ? "+" : "−";
   };
 
