@@ -90,9 +90,16 @@ class Surveyor:
         self._word_max = np.zeros(shape, dtype=np.float32)
         self._links = np.zeros(shape)
         self._special = np.array([token.special for token in tokens])
-        self._pairs = word_pairs(tokens)
-        self._count = int(self._pairs.sum())
+        self._found_pairs: tuple[NDArray[np.bool_], int] | None = None
+        self._alone = False
         self.walk = walk(analysis, self._visit, self._begin)
+
+    def _pairs(self) -> tuple[NDArray[np.bool_], int]:
+        """Links between words, [n, n], and how many: of a long text not before its first picture."""
+        if self._found_pairs is None:
+            pairs = word_pairs(self._trace.tokens)
+            self._found_pairs = pairs, int(pairs.sum())
+        return self._found_pairs
 
     def result(self, progress: Progress | None = None) -> Survey:
         """The survey of all layers; ``progress`` is called with ``(layers done, n_layers)``, and may raise."""
@@ -113,6 +120,7 @@ class Surveyor:
     def of_head(self, layer: int, head: int) -> Survey:
         """The survey of one head, [1, 1, ...], whatever is done of the others."""
         trace, alone = self._trace, copy(self)
+        alone._alone = True
         alone._pooled = np.zeros_like(self._pooled)  # the walk may be at this very layer
         alone._word_max, alone._links = np.zeros_like(self._word_max), np.zeros_like(self._links)
         heads = slice(head, head + 1)
@@ -131,7 +139,7 @@ class Surveyor:
             pooled = pool_max(weights, starts, starts) if self.side < n else weights
             self._pooled[layer, heads] = pooled
             self._word_max[layer, heads] = largest_between_words(weights, special)
-            self._links[layer, heads] = links_beyond_chance(weights, self._pairs)
+            self._links[layer, heads] = links_beyond_chance(weights, self._pairs()[0])
             return
         rows, cells = edges(starts, area.rows), edges(starts, area.cols)
         most = pool_max(weights, rows - area.rows.start, cells - area.cols.start)
@@ -143,12 +151,13 @@ class Surveyor:
             columns = (weights if words.all() else weights[:, words]).max(axis=1)
             largest = self._word_max[layer, heads]
             np.maximum(largest, columns[:, ~special[area.cols]].max(axis=1), out=largest)
+        if self._alone:  # one head for the first picture, whose links are not asked for
+            return
+        pairs, count = self._pairs()
         # Weights that the mask forbids are below chance, and count nothing.
         beyond = np.maximum(weights - np.float32(1 / n), 0)
-        counted = self._pairs[area].ravel().astype(np.float32)
-        self._links[layer, heads] += (
-            beyond.reshape(len(weights), -1) @ counted / max(self._count, 1)
-        )
+        counted = pairs[area].ravel().astype(np.float32)
+        self._links[layer, heads] += beyond.reshape(len(weights), -1) @ counted / max(count, 1)
 
 
 def edges(starts: NDArray[np.int_], part: slice) -> NDArray[np.int_]:
