@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from attn_widget.analysis.texts import analyze
 from attn_widget.corpus import Profile, ProfileError, profile, storage
 from attn_widget.corpus.engines import local
+from attn_widget.corpus.engines.folder import Folder
 from attn_widget.corpus.reading import chunks
 from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
@@ -136,6 +138,26 @@ def test_a_part_that_is_damaged_is_read_again(done: Profile, tmp_path: Path) -> 
     found = profile(TEXTS, progress=False, folder=tmp_path)
     assert np.array_equal(found.figures, done.figures, equal_nan=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [part.name, "settings.json"]
+
+
+def test_a_full_disk_keeps_what_was_finished(
+    done: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_TEXTS", 2)
+    real = Folder._write
+
+    def full(self: Folder, name: str, data: bytes) -> None:
+        if len(list(tmp_path.glob("part-*"))) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, name, data)
+
+    monkeypatch.setattr(Folder, "_write", full)
+    with pytest.raises(InputError, match=r"No space left on device.*make room"):
+        profile(TEXTS, progress=False, folder=tmp_path)
+    assert len(list(tmp_path.glob("part-*"))) == 1
+    monkeypatch.setattr(Folder, "_write", real)
+    found = profile(TEXTS, progress=False, folder=tmp_path)
+    assert found.n_texts == len(TEXTS) and len(list(tmp_path.glob("part-*"))) == 3
 
 
 def test_failed_texts_are_listed_and_tried_again(tmp_path: Path) -> None:
