@@ -17,8 +17,8 @@ import attn_widget as aw
 from scripts.lab import ROOT, chromium
 
 OUT = ROOT / "docs" / "images"
-SENTENCE = "The keys to the cabinet are here."
-PARTS = ("The keys", " to", " the", " cabinet", " are here.")  # a picture after each
+SENTENCE = "The keys to the car are here."
+PARTS = ("The keys", " to", " the", " car", " are here.")  # a picture after each
 SIDE = 24  # CSS px around a picture
 WIDTH, HEIGHT = 390, 820  # of the page, CSS px: that of a phone
 SCALE = 0.8  # pixels of a picture to a CSS pixel
