@@ -442,6 +442,9 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "target": one_of(aw.target(position=2, token=17), aw.target(label=1)),
     "why": one_of(None, [aw.target(position=2, token=17)]),
     "to_html.engine": one_of(False),  # with one: tests/unit/test_live_page.py
+    "assets": one_of("inside"),
+    "max_bytes": one_of(None, 10**7),
+    "summary.top": one_of(1, 3),
     "written": one_of("2=the", "class=1", "next"),
     "target.position": one_of(None, 2),
     "Target.position": one_of(None, 2),
