@@ -45,7 +45,7 @@ def profile(
 ) -> Profile:
     """The figures of every head over many texts: mean, spread and 95% interval of each.
 
-    Texts of one length are read together. The figures of each are those of `analyze` up to rounding (1e-6
+    Texts of one length are read together. The figures of each are those of `analyze` up to rounding (2e-6
     of a figure up to 1). Neither the order in which work is done nor the engine changes a bit of the result
     (docs/corpora.md).
 
