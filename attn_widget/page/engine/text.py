@@ -34,7 +34,7 @@ def base85(data: bytes) -> bytes:
     Examples
     --------
     >>> base85(bytes([255, 255, 255, 255, 1]))
-    b'{>YJ(+P5;('
+    b'z?^4((CC1)'
     """
     words = np.frombuffer(data + bytes(-len(data) % 4), dtype=">u4").astype(np.uint32)
     digits = np.empty((len(words), 5), dtype=np.uint8)
