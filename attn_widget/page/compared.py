@@ -9,13 +9,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.comparison.comparison import Comparison
-from attn_widget.comparison.patching import Recovery, check_patching
 from attn_widget.comparison.proposals import LISTED, mode_of
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.page.page import page_parts, write_page
@@ -25,6 +24,9 @@ from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import described, plain
+
+if TYPE_CHECKING:
+    from attn_widget.comparison.patching import Recovery
 
 CHUNK = "compare"
 RECORDED_TOKENS = 20_000  # that the patched passes of a page read, unless the user asked for them
@@ -103,6 +105,8 @@ def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]
 
 
 def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
+    from attn_widget.comparison.patching import check_patching
+
     check_patching(c)
     proposed = c.proposals()
     if not proposed and not c.recoveries:

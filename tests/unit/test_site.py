@@ -69,9 +69,11 @@ def test_links_of_the_documents_lead_to_files() -> None:
 
 
 def test_a_picture_with_a_dark_twin_follows_the_site() -> None:
-    text = documents.page("README.md", (ROOT / "README.md").read_text(encoding="utf-8"), None)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = documents.page("README.md", readme, None)
     assert "<picture>" not in text
-    assert text.count(":class: only-dark") == text.count(":class: only-light") == 2
+    pictures = readme.count("<picture>")
+    assert text.count(":class: only-dark") == text.count(":class: only-light") == pictures > 0
     assert text.startswith("# ")
 
 

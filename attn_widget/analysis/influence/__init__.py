@@ -136,9 +136,9 @@ class InfluenceFigures(AttentionFigures):
         InputError, NotAvailableError
             As in `mixing`.
         """
-        from attn_widget.influence.mixing import ratio_of
-
         run = self._require_model("mixing ratios", of_tokens=True)
+        from attn_widget.influence.mixing import ratio_of  # needs torch, as the model does
+
         layer = index_in(layer, self.n_layers, "layer")
         return self._once(("mixing_ratio", layer), lambda: ratio_of(run, layer))
 
@@ -150,9 +150,9 @@ class InfluenceFigures(AttentionFigures):
         InputError, NotAvailableError
             As in `mixing`; or heads are off.
         """
-        from attn_widget.influence.mixing import lengths_of
-
         run = self._require_model("values", of_tokens=True)
+        from attn_widget.influence.mixing import lengths_of  # needs torch, as the model does
+
         return lengths_of(run, index_in(layer, self.n_layers, "layer"))
 
     def mixing_rollout(

@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from attn_widget.model.families import layer_modules
-from attn_widget.trace.capture import capturing, plain_attention
-from attn_widget.trace.forward import on_device
 
 if TYPE_CHECKING:
+    import torch
+
     from attn_widget.model.encoder import Encoder
 
 # Called with the number of a layer and its weights, float32 [texts, H, n, n].
@@ -35,6 +34,8 @@ def batchable(encoder: Encoder) -> bool:
 @contextmanager
 def one_thread() -> Generator[None]:
     """Products of matrices on one thread: on more their last bits depend on how many there are."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -61,6 +62,11 @@ def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitB
     NotBatchedError
         A layer forbids or biases some of the links, or gave numbers that are not finite.
     """
+    import torch
+
+    from attn_widget.trace.capture import capturing, plain_attention
+    from attn_widget.trace.forward import on_device
+
     n = inputs["input_ids"].shape[1]
     seen = 0
 

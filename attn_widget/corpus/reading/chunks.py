@@ -16,7 +16,6 @@ from attn_widget.corpus.reading.observed import Observed
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import AttnWidgetError
 from attn_widget.figures.metrics import usable_cores
-from attn_widget.trace.forward import inference_mode
 
 if TYPE_CHECKING:
     from attn_widget.language.taggers import TaggerLike
@@ -141,6 +140,8 @@ def _together(
     encoder: Encoder, blocks: list[list[Any]], tagger: TaggerLike, threads: int | None
 ) -> list[tuple[Any, Observed] | None]:
     """Results of `read_together` for each block."""
+    from attn_widget.trace.forward import inference_mode
+
     if not batchable(encoder):
         return [None] * len(blocks)
     with (

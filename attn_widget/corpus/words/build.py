@@ -28,7 +28,6 @@ from attn_widget.corpus.words.word_index import (
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.families import layer_modules
-from attn_widget.trace.forward import inference_mode, on_device
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -233,6 +232,8 @@ class _Builder:
     def _states(self, encodings: list[Any]) -> Any:
         """Output of the layer, float32 [texts, n, d]."""
         import torch
+
+        from attn_widget.trace.forward import inference_mode, on_device
 
         inputs = {
             name: torch.cat([encoding.inputs[name] for encoding in encodings])

@@ -93,14 +93,14 @@ class WindowedRun(Run):
         whole = replace(self.encoding, inputs=inputs.whole)
         return run_windows(encoder, whole, self._windowed.plan, progress=progress)
 
-    def _masked_logits(self, positions: list[int]) -> torch.Tensor:
+    def masked_logits(self, positions: list[int]) -> torch.Tensor:
         import torch
 
         of, local = self._windowed.plan.of, self._windowed.local
         found: dict[int, torch.Tensor] = {}
         for number in np.unique(of[positions]).tolist():
             mine = [i for i in positions if of[i] == number]
-            logits = self._runs[number]._masked_logits([int(local[i]) for i in mine])
+            logits = self._runs[number].masked_logits([int(local[i]) for i in mine])
             found.update(zip(mine, logits, strict=True))
         return torch.stack([found[i] for i in positions])
 
