@@ -131,13 +131,18 @@ def train(run: Path, settings: Settings, begin: Path | None = None) -> None:
     Raises
     ------
     ValueError
-        If ``train.rest_weight`` and ``train.keep_share`` exclude one another.
+        If ``train.rest_weight`` excludes ``train.keep_share`` or ``train.compile``.
     """
     options = settings["train"]
     if options["rest_weight"] and options["keep_share"] < 1:
         raise ValueError(
             "train.rest_weight reads the weights of all words, and train.keep_share "
             f"= {options['keep_share']} drops some: set one of them, keep_share=1 or rest_weight=0"
+        )
+    if options["rest_weight"] and options["compile"]:
+        raise ValueError(
+            "train.rest_weight reads the weights by a hook, which compiled layers pass over: "
+            "set one of them, compile=false or rest_weight=0"
         )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     bf16 = has_bfloat16(device)

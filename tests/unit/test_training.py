@@ -366,6 +366,15 @@ def test_a_setting_of_the_wrong_kind_is_refused(override: str, expected: str) ->
         read_settings(overrides=[override])
 
 
+@pytest.mark.parametrize("other", ["train.keep_share=0.5", "train.compile=true"])
+def test_what_hides_the_weights_excludes_a_penalty_that_reads_them(
+    other: str, tmp_path: Path
+) -> None:
+    settings = read_settings(overrides=["train.rest_weight=0.5", other])
+    with pytest.raises(ValueError, match="set one of them"):
+        train(tmp_path, settings)
+
+
 @pytest.mark.parametrize("schedule", ["trapezoid", "linear", "cosine"])
 def test_every_schedule_warms_up_and_ends_at_zero(schedule: str) -> None:
     options: Settings = read_settings(overrides=[f'train.schedule="{schedule}"'])
