@@ -24,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--file", metavar="FILE", help="texts, one a line (- reads standard input)")
     parser.add_argument(
+        "--pairs", metavar="FILE", help="two texts a line with a tab between: compares them"
+    )
+    parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
     )
     parser.add_argument("--title", help="of the page")
@@ -51,8 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
-    if (options.text is None) == (options.file is None):
-        parser.error("give a text, or --file with texts")
+    if [options.text, options.file, options.pairs].count(None) != 2:
+        parser.error("give a text, or --file with texts, or --pairs with pairs of texts")
+    if options.pairs is not None:
+        if options.output is None:
+            parser.error("--pairs needs -o PAGE")
+        one_text = (options.pair, options.against, options.why, options.engine, options.light)
+        if any(one_text) or options.masked:
+            parser.error(
+                "--pairs does not go with --pair, --against, --why, --engine, --light or --masked"
+            )
     if options.file is not None and options.output is None:
         parser.error("--file needs -o PAGE")
     if options.file is not None and options.pair is not None:
@@ -118,6 +129,11 @@ def write_pages(options: argparse.Namespace) -> None:
         from attn_widget.page.compared import save_compared
 
         path = save_compared(target, compare(options.text, options.against, **run), kept)
+    elif options.pairs is not None:
+        from attn_widget.comparison.inputs import compare
+
+        pairs = [compare(*pair, **run) for pair in read_pairs(options.pairs)]
+        path = report(pairs, target, title=options.title)
     elif options.file is None:
         analysis = analyze(options.text, options.pair, **run)
         if options.masked:
@@ -163,6 +179,26 @@ def read_lines(name: str) -> list[str]:
     if not lines:
         raise InputError(f"{called} holds no text.", "Give one text a line.")
     return lines
+
+
+def read_pairs(name: str) -> list[tuple[str, str]]:
+    """The two texts of each line of a file, with a tab between.
+
+    Raises
+    ------
+    InputError
+        As `read_lines`; a line that holds no two texts.
+    """
+    pairs: list[tuple[str, str]] = []
+    for number, line in enumerate(read_lines(name), 1):
+        texts = [text.strip() for text in line.split("\t")]
+        if len(texts) != 2 or not all(texts):
+            raise InputError(
+                f"Line {number} of {name!r} that is not blank has {len(texts)} texts, expected 2.",
+                "Give two texts a line, with a tab between.",
+            )
+        pairs.append((texts[0], texts[1]))
+    return pairs
 
 
 def print_analysis(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""report(): many texts in one page, with a list to pick from."""
+"""report(): many texts, analyses and comparisons in one page, with a list to pick from."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attn_widget.checks import check_flag, check_keywords, check_title, is_iterable, listed
+from attn_widget.analysis import Analysis
+from attn_widget.checks import (
+    check_flag,
+    check_keywords,
+    check_title,
+    is_iterable,
+    listed,
+    shown,
+)
+from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.host.files import destination
+from attn_widget.page.compared import compared_runs
 from attn_widget.page.engine.live import page_model, shown_by_engine
 from attn_widget.page.engine.options import Assets, Engine, check_engine, check_views_of
 from attn_widget.page.page import TITLE, PageModel, write_page
-from attn_widget.page.saved_run import ExportOptions, SavedRun, check_views, saved_run
+from attn_widget.page.saved_run import (
+    ExportOptions,
+    SavedRun,
+    check_options_of,
+    check_views,
+    saved_run,
+)
 from attn_widget.page.size_budget import Share, SizeBudget
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import NAMES, Selection
@@ -23,13 +39,15 @@ from attn_widget.protocol.selection import NAMES, Selection
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
 
+Given: TypeAlias = "str | tuple[str, str] | Analysis | Comparison"
+
 RUN_OPTIONS = ("model", "tagger", "truncation")
 OF_ONE_TEXT = ("token", "pair", "group")
 OF_ALL_TEXTS = tuple(name for name in NAMES if name not in OF_ONE_TEXT)
 
 
 def report(
-    texts: Iterable[str | tuple[str, str]],
+    texts: Iterable[Given],
     path: str | os.PathLike[str],
     *,
     layers: Sequence[int] | None = None,
@@ -41,15 +59,17 @@ def report(
     assets: Assets = "inside",
     **options: Any,
 ) -> Path:
-    """Run a model on many texts and write them to one page, alive without a kernel and a network.
+    """Write many texts, analyses and comparisons to one page, alive without a kernel and a network.
 
-    The page has a list to pick from; a run is decompressed when it is picked. One text is in memory
-    at a time. All texts share the room that one would have for the tensors of the view Inside, and
-    very many texts get a coarser code of their attention (the page states the error).
+    The page has a list to pick from; a run is decompressed when it is picked. Texts are run by a model,
+    and one is in memory at a time. A comparison is one entry of the list: both runs and their difference.
+    All share the room that one text would have for the tensors of the view Inside, and very many get a
+    coarser code of their attention (the page states the error).
 
     Parameters
     ----------
-    texts : iterable of str, or of (text, text_pair)
+    texts : iterable of str, (text, text_pair), Analysis or Comparison
+        In any mixture.
     path : str or path
         Replaced in one step.
     layers, heads, views, title
@@ -81,9 +101,11 @@ def report(
 
     Examples
     --------
+    >>> from attn_widget import compare
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = report(["the cat sat", "it slept"], pathlib.Path(folder) / "cats.html", progress=False)
+    ...     cats = compare("the cat sat", "the dog sat", progress=False)
+    ...     page = report(["it slept", cats], pathlib.Path(folder) / "cats.html", progress=False)
     ...     page.name
     'cats.html'
     """
@@ -96,6 +118,10 @@ def report(
             f"texts is one {type(texts).__name__}.",
             "Give a list of texts, or use to_html(show(text)).",
         )
+    if isinstance(texts, (Analysis, Comparison)):
+        raise InputTypeError(
+            f"texts is one {type(texts).__name__}.", "Give a list, or use to_html() for its page."
+        )
     if not is_iterable(texts):
         raise InputTypeError(
             f"texts is a {type(texts).__name__}, expected several texts.",
@@ -105,7 +131,8 @@ def report(
     if not every:
         raise InputError("There is no text to report on.")
     selection = {name: options.pop(name) for name in OF_ALL_TEXTS if name in options}
-    chosen = Selection(**{name: value for name, value in selection.items() if value is not None})
+    selection = {name: value for name, value in selection.items() if value is not None}
+    chosen = Selection(**selection)
     for name in options:
         if name in OF_ONE_TEXT:
             raise InputTypeError(
@@ -125,23 +152,48 @@ def report(
     if live is not None:
         kept = replace(kept, views=check_views_of(kept))
         chosen = shown_by_engine(chosen, kept)
+        for number, given in enumerate(every):
+            if isinstance(given, (Analysis, Comparison)):
+                raise InputError(
+                    f"Entry {number} is {shown(given)}, and a report with an engine runs texts.",
+                    "Give texts, or leave engine out.",
+                )
         options["model"] = load(options.get("model"), progress=progress)
         measured = [pair_of(*one) for one in enumerate(every)]
         model = page_model(options["model"], target, live, measured)
 
     def runs() -> Iterator[SavedRun]:
-        encoder = load(options.get("model"), progress=progress)
-        kept.check(encoder.n_layers, encoder.n_heads)
-        chosen.check(encoder.n_layers, encoder.n_heads)
-        tokens = [count_tokens(encoder, *one, options) for one in enumerate(every)]
-        known = {**options, "model": encoder}
-        room = SizeBudget(tokens)
+        known = dict(options)
+        if not all(isinstance(given, (Analysis, Comparison)) for given in every):
+            encoder = known["model"] = load(options.get("model"), progress=progress)
+            kept.check(encoder.n_layers, encoder.n_heads)
+            chosen.check(encoder.n_layers, encoder.n_heads)
+        lengths = [tokens_of(number, one, known, kept, chosen) for number, one in enumerate(every)]
+        room = SizeBudget([count for every_run in lengths for count in every_run])
         for number, given in enumerate(tqdm(every, desc="report", disable=not progress)):
+            if isinstance(given, Comparison):
+                with numbered(number):
+                    yield from compared_runs(given, kept, room, selection)
+                continue
             run = run_of(number, given, chosen, known, kept, room.of_one)
             room.take(run)
             yield run
 
     return write_page(target, runs(), title or TITLE, "report", model)
+
+
+def tokens_of(
+    number: int, given: object, options: dict[str, Any], kept: ExportOptions, chosen: Selection
+) -> list[int]:
+    """Tokens of each run of an entry; raises what running and saving it would raise."""
+    if not isinstance(given, (Analysis, Comparison)):
+        return [count_tokens(options["model"], number, given, options)]
+    runs = [given.a, given.b] if isinstance(given, Comparison) else [given]
+    with numbered(number):
+        for run in runs:
+            check_options_of(RunSource(run), kept)
+            chosen.check(run.n_layers, run.n_heads)
+    return [run.n_tokens for run in runs]
 
 
 def pair_of(number: int, given: object) -> tuple[Any, Any]:
@@ -172,6 +224,8 @@ def run_of(
     from attn_widget.analysis.texts import analyze
 
     with numbered(number):
+        if isinstance(given, Analysis):
+            return saved_run(RunSource(given), selection, kept, masked=False, **room)
         analysis = analyze(*pair_of(number, given), progress=False, **options)
         # Thousands of texts: masked predictions would take longer than all the rest.
         return saved_run(RunSource(analysis), selection, kept, masked=False, **room)

@@ -6,9 +6,10 @@ The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/compare/`
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,19 +172,34 @@ def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | Non
     return plain(replace(target, position=position)), plain(target)
 
 
-def compared_runs(comparison: Comparison, kept: ExportOptions) -> Iterator[SavedRun]:
-    """A with the comparison's own chunk, then B."""
+def compared_runs(
+    comparison: Comparison,
+    kept: ExportOptions,
+    room: SizeBudget | None = None,
+    chosen: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[SavedRun]:
+    """A with the comparison's own chunk, then B.
+
+    Parameters
+    ----------
+    room : SizeBudget, optional
+        Of the page where these are not its only runs; by default their own.
+    chosen : mapping
+        Fields of `Selection`, instead of what the comparison opens on.
+    """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:
         check_options_of(source, kept)
-    room = SizeBudget([source.size for source in sources], "runs")
-    for side, (source, chosen) in enumerate(zip(sources, selections(comparison), strict=True)):
-        run = saved_run(source, chosen, kept, **room.of_one)
-        room.take(run)
+    budget = room or SizeBudget([source.size for source in sources], "runs")
+    for side, (source, opened) in enumerate(zip(sources, selections(comparison), strict=True)):
+        # A page of many texts has no masked predictions: those would take longer than all the rest.
+        given = replace(opened, **chosen)
+        run = saved_run(source, given, kept, masked=room is None, **budget.of_one)
         if side == 0:
             chunks = {**run.snapshot.chunks, CHUNK: pack(*compared_parts(comparison))}
             run = replace(run, snapshot=replace(run.snapshot, chunks=chunks))
-        yield replace(run, title=source.title)
+        budget.take(run)
+        yield replace(run, title=source.title, second=side == 1)
 
 
 def save_compared(

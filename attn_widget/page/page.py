@@ -185,7 +185,8 @@ def page_parts(
     yield head.encode()
     listed: list[dict[str, Any]] = []
     for number, run in enumerate(runs):
-        listed.append({"title": run.title, "tokens": run.tokens})
+        entry = {"title": run.title, "tokens": run.tokens}
+        listed.append({**entry, "second": True} if run.second else entry)
         for name, chunk in run.snapshot.chunks.items():
             opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
             yield opening.encode() + deflate(chunk) + b"</script>\n"

@@ -98,11 +98,21 @@ def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A run as a page carries it: its name in lists, its length, its chunks."""
+    """A run as a page carries it: its name in lists, its length, its chunks.
+
+    Attributes
+    ----------
+    title : str
+    tokens : int
+    snapshot : Snapshot
+    second : bool
+        B of a comparison, whose A is the run before.
+    """
 
     title: str
     tokens: int
     snapshot: Snapshot
+    second: bool = False
 
 
 def saved_run(

@@ -17,8 +17,31 @@ import { provide } from "./views/lazy-views";
 interface Index {
   /** All runs below each other, one at a time behind a list, or two with their difference. */
   readonly layout: "stack" | "report" | "compare";
-  readonly runs: readonly { readonly title: string; readonly tokens: number }[];
+  readonly runs: readonly Listed[];
 }
+
+interface Listed {
+  readonly title: string;
+  readonly tokens: number;
+  /** B of a comparison, whose A is the run before. */
+  readonly second?: boolean;
+}
+
+/** An entry of a list: a run, or a comparison of it with the next one. */
+interface Entry {
+  readonly run: number;
+  readonly a: Listed;
+  readonly b: Listed | null;
+}
+
+/** The entries of a list of runs, and their titles. */
+export const entriesOf = (runs: readonly Listed[]): Entry[] =>
+  runs.flatMap((a, run) => {
+    const next = runs[run + 1];
+    return a.second === true ? [] : [{ run, a, b: next?.second === true ? next : null }];
+  });
+
+const titleOf = ({ a, b }: Entry): string => (b === null ? a.title : `${a.title} | ${b.title}`);
 
 /** A run of the page that has been drawn. */
 export interface OpenedRun {
@@ -76,6 +99,27 @@ async function open(
   }
 }
 
+/** The same for an entry of a list; of a comparison both runs and their difference. */
+async function openEntry(
+  { run, b }: Entry,
+  parent: HTMLElement,
+  wanted?: () => boolean,
+  view?: string,
+  live = enliven,
+): Promise<(() => void) | null> {
+  if (b === null) return open(run, parent, wanted, view, live);
+  try {
+    return await openComparison(parent, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
+  } catch (error) {
+    if (wanted?.() === false) return null;
+    const { message, hint } = explain(error);
+    parent.replaceChildren(
+      h("p", { role: "alert" }, `This comparison cannot be opened: ${message} ${hint}`),
+    );
+    return null;
+  }
+}
+
 async function stack(main: HTMLElement, index: Index): Promise<void> {
   for (const [run, { title }] of index.runs.entries()) {
     const place = h("section", { class: "aw-page-run", "aria-label": title });
@@ -92,15 +136,21 @@ function report(main: HTMLElement, index: Index): void {
     placeholder: "Filter texts",
     "aria-label": "Filter texts",
   });
-  const links = index.runs.map(({ title, tokens }, run) =>
+  const entries = entriesOf(index.runs);
+  const links = entries.map(({ run, a, b }) =>
     h(
       "li",
       {},
       h(
         "a",
         { href: `#run=${run}` },
-        h("bdi", { class: "aw-page-title" }, title),
-        h("span", { class: "aw-page-count" }, `${tokens} tokens`),
+        h("bdi", { class: "aw-page-title" }, a.title),
+        b === null ? null : h("bdi", { class: "aw-page-title" }, b.title),
+        h(
+          "span",
+          { class: "aw-page-count" },
+          b === null ? `${a.tokens} tokens` : `compared, ${a.tokens} and ${b.tokens} tokens`,
+        ),
       ),
     ),
   );
@@ -109,8 +159,8 @@ function report(main: HTMLElement, index: Index): void {
   const narrow = () => {
     const wanted = filter.value.trim().toLocaleLowerCase();
     let shown = 0;
-    links.forEach((item, run) => {
-      item.hidden = !itemAt(index.runs, run).title.toLocaleLowerCase().includes(wanted);
+    links.forEach((item, i) => {
+      item.hidden = !titleOf(itemAt(entries, i)).toLocaleLowerCase().includes(wanted);
       if (!item.hidden) shown++;
     });
     count.textContent = `${shown} of ${links.length} texts`;
@@ -120,18 +170,22 @@ function report(main: HTMLElement, index: Index): void {
   let turn = 0;
   const follow = async () => {
     const wanted = Number(/^#run=(\d+)$/.exec(location.hash)?.[1] ?? 0);
-    const run = wanted < links.length ? wanted : 0;
+    const chosen = Math.max(
+      0,
+      entries.findIndex(({ run }) => run === wanted),
+    );
+    const entry = itemAt(entries, chosen);
     const mine = ++turn;
     links.forEach((item, i) => {
       const link = item.firstElementChild;
-      if (i === run) link?.setAttribute("aria-current", "page");
+      if (i === chosen) link?.setAttribute("aria-current", "page");
       else link?.removeAttribute("aria-current");
     });
     close?.();
     close = null;
-    place.setAttribute("aria-label", itemAt(index.runs, run).title);
+    place.setAttribute("aria-label", titleOf(entry));
     const current = () => mine === turn;
-    const opened = await open(run, place, current);
+    const opened = await openEntry(entry, place, current);
     if (current()) close = opened;
   };
   window.addEventListener("hashchange", () => void follow());
@@ -157,10 +211,10 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
   const opened: ((() => void) | null)[] = [];
   main.append(all);
   try {
-    for (const [run, { title }] of index.runs.entries()) {
-      const place = h("section", { class: "aw-page-run", "aria-label": title });
+    for (const entry of entriesOf(index.runs)) {
+      const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
       all.append(place);
-      opened.push(await open(run, place, undefined, view, null));
+      opened.push(await openEntry(entry, place, undefined, view, null));
       const panel = place.querySelector(".aw-view");
       if (panel !== null) await whenSettled(panel);
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +183,36 @@ def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("c")
     page.keyboard.press("c")
     assert page.evaluate("window.hit") is None
+
+
+def test_a_report_opens_each_comparison_from_its_list(page: Page, tmp_path: Path) -> None:
+    first = aw.compare(A, B, progress=False)
+    second = aw.compare("he sat on it", "she sat on it", progress=False)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    path = aw.report(["it rained", first, second], tmp_path / "report.html", progress=False)
+    page.goto(path.as_uri())
+    links = page.locator("nav a")
+    expect(links).to_have_count(3)
+    expect(page.locator("nav [role=status]")).to_have_text("3 of 3 texts")
+    expect(page.locator(".aw-page-run .attn-widget").first).to_contain_text("rained")
+    for place, c, changed in ((1, first, "“keys” → “key”"), (2, second, "“he” → “she”")):
+        links.nth(place).click()
+        expect(links.nth(place)).to_have_attribute("aria-current", "page")
+        expect(part(page, "difference")).to_contain_text(f"Changed: {changed}.")
+        distances = c.distances().distances
+        layer, head = divmod(int(distances.argmax()), 12)
+        expect(part(page, "reading")).to_have_attribute("data-aw-value", re.compile(r"\d"))
+        value = part(page, "reading").get_attribute("data-aw-value")
+        change = c.difference(layer, head).difference
+        assert float(str(value)) == pytest.approx(change.flat[np.abs(change).argmax()], abs=1e-3)
+        expect(part(page, "compare")).to_have_count(1)
+    page.keyboard.press("c")
+    expect(part(page, "difference")).to_be_hidden()
+    expect(part(page, "ribbon").first).to_be_visible()
+    links.first.click()
+    expect(part(page, "compare")).to_have_count(0)
+    expect(page.locator(".aw-page-run .attn-widget").first).to_contain_text("rained")
+    page.locator("nav input").fill("she")
+    expect(page.locator("nav li:visible")).to_have_count(1)
+    assert errors == []

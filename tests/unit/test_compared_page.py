@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from pathlib import Path
 
 import nbformat
@@ -11,8 +15,9 @@ from nbclient import NotebookClient
 
 import attn_widget as aw
 from attn_widget.__main__ import main
-from attn_widget.errors import InputTypeError
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.compared import compared_parts, selections
+from attn_widget.protocol.pack import unpack
 from attn_widget.widget.compared import frame_of
 from scripts.probe import SENTENCES
 
@@ -104,6 +109,59 @@ def test_the_command_line_refuses_an_empty_text_and_writes_nothing(tmp_path: Pat
     path.write_text("the last good page", encoding="utf-8")
     assert main([A, "--against", "", "-o", str(path)]) == 2
     assert path.read_text(encoding="utf-8") == "the last good page"
+
+
+def test_a_report_holds_comparisons_among_texts_and_analyses(tmp_path: Path) -> None:
+    c, analysis = compared(A, B), aw.analyze("it rained", progress=False)
+    chosen = {"layers": [4], "layer": 4, "head": 2, "views": ["attention"]}
+    path = aw.report(["it sat", c, analysis], tmp_path / "r.html", progress=False, **chosen)
+    text = path.read_text(encoding="utf-8")
+    (index,) = re.findall(r'id="aw-index">(.*?)</script>', text)
+    runs = json.loads(index)["runs"]
+    assert [(run["title"], run.get("second", False)) for run in runs] == [
+        ("it sat", False),
+        (A, False),
+        (B, True),
+        ("it rained", False),
+    ]
+    assert [run["tokens"] for run in runs] == [4, c.a.n_tokens, c.b.n_tokens, 4]
+    assert re.findall(r'data-run="(\d)" data-chunk="compare"', text) == ["1"]
+    for run in range(4):
+        (chunk,) = re.findall(rf'data-run="{run}" data-chunk="paint">(.*?)</script>', text)
+        meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -15))
+        opened = meta["snapshot"]["selection"]
+        assert (opened["layer"], opened["head"]) == (4, 2)
+
+
+def test_a_report_refuses_what_does_not_go_with_a_comparison(tmp_path: Path) -> None:
+    c = compared(A, B)
+    path = tmp_path / "r.html"
+    path.write_text("the last good page", encoding="utf-8")
+    with pytest.raises(InputError, match=r"Text 0: an entry of layers is 6"):
+        aw.report([c, c], path, layers=[6], progress=False)
+    with pytest.raises(InputError, match=r"Entry 1 is .*an engine runs texts"):
+        aw.report(["it rained", c], path, engine=True, progress=False)
+    with pytest.raises(InputTypeError, match="texts is one Comparison"):
+        aw.report(c, path)  # pyright: ignore[reportArgumentType]
+    assert path.read_text(encoding="utf-8") == "the last good page"
+
+
+def test_the_command_line_writes_a_report_of_pairs(tmp_path: Path) -> None:
+    path, pairs = tmp_path / "r.html", tmp_path / "pairs.tsv"
+    pairs.write_text("he sat\tshe sat\n\n", encoding="utf-8")
+    assert main(["--pairs", str(pairs), "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").count('data-chunk="compare"') == 1
+    written = path.read_bytes()
+    pairs.write_text("he sat\tshe sat\nhe sat\n", encoding="utf-8")
+    assert main(["--pairs", str(pairs), "-o", str(path)]) == 2
+    assert path.read_bytes() == written
+    for wrong in (
+        ["--pairs", "x"],
+        ["--pairs", "x", "-o", "p", A],
+        ["--pairs", "x", "-o", "p", "--engine"],
+    ):
+        with pytest.raises(SystemExit):
+            main(wrong)
 
 
 @pytest.mark.parametrize(

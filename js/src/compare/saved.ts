@@ -1,7 +1,7 @@
 /** Entry of the page of two runs: both lie in the page, and nothing is asked of anybody. */
 
 import { h } from "../draw/dom";
-import { createFrame } from "../frame/frame";
+import { createFrame, type Frame } from "../frame/frame";
 import { type Chunks, SnapshotSource } from "../protocol/snapshot";
 import { acceptSelection } from "../state/binding";
 import { withSaved } from "../state/saved";
@@ -10,33 +10,46 @@ import { openCompared } from "./data";
 import { mount, type Run } from "./mount";
 
 /** One run: its frame is drawn by the same code as a run that stands alone. */
-async function openRun(chunks: Chunks): Promise<Run> {
+async function openRun(
+  chunks: Chunks,
+  view: string | undefined,
+): Promise<Run & { dispose(): void }> {
   const source = await SnapshotSource.open(chunks);
   const plain = createState(acceptSelection(source.meta.snapshot.selection));
   plain.set(fit(plain.get(), source.meta));
+  if (view !== undefined) plain.set({ view });
   const state = withSaved(plain, source.meta.snapshot);
   const place = h("section", { class: "aw-page-run", hidden: true });
-  let drawn = false;
+  let frame: Frame | null = null;
   return {
     source,
     state,
     place,
     draw() {
-      if (drawn) return;
-      drawn = true;
-      const frame = createFrame(state);
+      if (frame !== null) return;
+      frame = createFrame(state);
       place.append(frame.element);
       frame.show(source, null);
     },
+    dispose: () => frame?.dispose(),
   };
 }
 
+/**
+ * Open two runs in `place`, unless they are no longer `wanted` by then; the result closes them. They hear the keys of
+ * the whole page, which shows one comparison at a time.
+ */
 export async function openComparison(
-  main: HTMLElement,
+  place: HTMLElement,
   chunks: readonly [a: Chunks, b: Chunks],
-): Promise<void> {
+  {
+    wanted = () => true,
+    view,
+  }: { wanted?: (() => boolean) | undefined; view?: string | undefined } = {},
+): Promise<(() => void) | null> {
   const compared = await openCompared(chunks[0]);
-  const [a, b] = [await openRun(chunks[0]), await openRun(chunks[1])];
+  const [a, b] = [await openRun(chunks[0], view), await openRun(chunks[1], view)];
+  if (!wanted()) return null;
   const mounted = mount(document.documentElement, {
     compared,
     a,
@@ -47,6 +60,12 @@ export async function openComparison(
     tools: [],
   });
   const [bar, panel] = mounted.elements;
-  main.replaceChildren(bar, a.place, b.place, panel);
+  place.replaceChildren(bar, a.place, b.place, panel);
   mounted.start();
+  return () => {
+    mounted.dispose();
+    a.dispose();
+    b.dispose();
+    place.replaceChildren();
+  };
 }
