@@ -405,6 +405,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "report.texts": one_of(["Cats purr.", ("a b", "c d")]),
     "model": lambda w: [w.tiny, w.encoder],
     "FittedClassifier.model": lambda w: [w.fitted.model],
+    "FittedClassifier.moved": one_of(None, [[0.1, 0.2]]),
     "encoder": lambda w: [w.tiny, w.encoder],
     "unload.encoder": lambda w: [w.encoder],
     "tokenizer": lambda w: [None, w.tiny[1]],

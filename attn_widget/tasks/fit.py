@@ -116,7 +116,7 @@ def fit_classifier(
     resume : bool
         False begins again in a folder that holds a checkpoint.
     progress : bool
-        Show a progress bar with the loss.
+        Show a progress bar with the loss, and after it one line about the heads that moved most.
 
     Returns
     -------
@@ -222,8 +222,14 @@ def fit_classifier(
     state = Training(model, fresh, train, checked, settings, store).run(progress)
 
     from attn_widget.tasks.fitted import FittedClassifier
+    from attn_widget.tasks.moved import heads_moved, line_of
 
-    return FittedClassifier(model, tokenizer, state.history, asdict(settings))
+    fitted = FittedClassifier(model, tokenizer, state.history, asdict(settings))
+    seen = given if validation is None else list(validation[0])
+    fitted.moved = heads_moved(found, fitted.encoder, seen, truncation)
+    if progress and fitted.moved is not None:
+        print(line_of(fitted.moved))
+    return fitted
 
 
 def usual_rate(hidden_size: int) -> float:

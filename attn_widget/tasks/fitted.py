@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_flag, check_kind, check_path, check_several
+from attn_widget.checks import as_array, check_flag, check_kind, check_path, check_several
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
 from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.tasks.metrics import rank
+from attn_widget.tasks.moved import line_of
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -37,6 +38,10 @@ class FittedClassifier:
         with dropout, each before its own update.
     settings : dict
         Arguments of `fit_classifier`.
+    moved : float32 ndarray [L, H] or None
+        Mean Jensen-Shannon distance of every head from that of the encoder that the training began from, over
+        up to 4 of the validation texts (of the training texts, without validation): which heads the training
+        moved. ``aw.compare(text, models=[base, fitted])`` shows them on a text.
     """
 
     def __init__(
@@ -45,6 +50,7 @@ class FittedClassifier:
         tokenizer: Any,
         history: Sequence[dict[str, Any]] = (),
         settings: dict[str, Any] | None = None,
+        moved: Any = None,
     ) -> None:
         from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -60,6 +66,13 @@ class FittedClassifier:
         self.classes: tuple[str, ...] = tuple(str(labels[i]) for i in range(len(labels)))
         self.history: tuple[dict[str, Any], ...] = tuple(records)
         self.settings: dict[str, Any] = dict(settings or {})
+        self.moved: NDArray[np.float32] | None = None
+        if moved is not None:
+            self.moved = as_array(moved, "moved").astype(np.float32)
+            if self.moved.ndim != 2 or self.moved.size == 0:
+                raise InputError(
+                    f"moved has shape {self.moved.shape}, expected [layers, heads].", hint
+                )
 
     @property
     def encoder(self) -> Encoder:
@@ -151,7 +164,8 @@ class FittedClassifier:
         """
         from attn_widget.tasks.checkpoint import write_model
 
-        record = {"history": self.history, "settings": self.settings}
+        moved = None if self.moved is None else self.moved.tolist()
+        record = {"history": self.history, "settings": self.settings, "moved": moved}
         return write_model(check_path(folder, "folder"), self.model, self.tokenizer, record)
 
     def curves(self) -> Any:
@@ -182,7 +196,8 @@ class FittedClassifier:
                 f", epoch {self.best_epoch} of {len(self.history)}: {part} loss "
                 f"{figures['loss']:.3f}"
             )
-        return f"<FittedClassifier {type(self.model).__name__}: {shown}{trained}>"
+        moved = "" if self.moved is None else f"\n{line_of(self.moved)}"
+        return f"<FittedClassifier {type(self.model).__name__}: {shown}{trained}>{moved}"
 
 
 def load_classifier(folder: str | Path) -> FittedClassifier:
@@ -231,5 +246,5 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
             "Fine-tune it: fit_classifier(folder, texts, labels).",
         )
     record = read_json(path / RECORD) if (path / RECORD).is_file() else {}
-    history, settings = record.get("history", ()), record.get("settings")
-    return FittedClassifier(checkpoint.model, checkpoint.tokenizer, history, settings)
+    kept = record.get("history", ()), record.get("settings"), record.get("moved")
+    return FittedClassifier(checkpoint.model, checkpoint.tokenizer, *kept)

@@ -200,6 +200,7 @@ def test_a_saved_classifier_is_found_again_whole(fitted: FittedClassifier, tmp_p
     assert found.classes == ANIMALS and type(found.model) is type(fitted.model)
     assert list(found.history) == list(fitted.history)
     assert found.settings == fitted.settings and repr(found) == repr(fitted)
+    np.testing.assert_array_equal(found.moved, fitted.moved)  # pyright: ignore[reportArgumentType]
     auto = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
     assert auto.config.id2label == dict(enumerate(ANIMALS))
     assert fitted.save(folder) == folder  # replaces what it wrote
@@ -473,10 +474,30 @@ def test_a_loss_that_is_no_number_ends_the_training_in_words() -> None:
         fit_classifier((broken, tokenizer), TEXTS, LABELS, progress=False)
 
 
+def test_one_line_names_the_heads_that_moved(fitted: FittedClassifier) -> None:
+    """Mean over four validation texts of what `compare` says of each."""
+    texts, _ = texts_and_labels(12, 150)
+    each = [
+        aw.compare(texts[i], models=[tiny(), fitted], tagger=None, progress=False).distances()
+        for i in (0, 3, 7, 11)
+    ]
+    expected = np.mean([found.distances for found in each], axis=0)
+    assert fitted.moved is not None and expected.max() > 0.01
+    np.testing.assert_allclose(fitted.moved, expected, atol=1e-6)
+    layer, head = np.unravel_index(expected.argmax(), expected.shape)
+    line = repr(fitted).splitlines()[1]
+    assert f"heads that moved most: L{layer} H{head} {expected.max():.3f}, " in line
+    assert f"median of 12 heads {np.median(expected):.3f}" in line
+    assert "aw.compare(text, models=[base, fitted])" in line
+    with pytest.raises(InputError, match="moved has shape"):
+        FittedClassifier(fitted.model, fitted.tokenizer, moved=[0.1])
+
+
 def test_progress_shows_the_loss(capsys: pytest.CaptureFixture[str]) -> None:
     fit_classifier(tiny(), TEXTS, LABELS, validation=HELD, epochs=2)
-    shown = capsys.readouterr().err
+    printed, shown = capsys.readouterr()
     assert "loss=" in shown and "validation loss=" in shown and "2/2" in shown
+    assert printed.startswith("heads that moved most: L") and printed.count("\n") == 1
     fit_classifier(tiny(), TEXTS, LABELS, epochs=1, progress=False)
     assert capsys.readouterr() == ("", "")
 
@@ -494,4 +515,5 @@ def test_curves_have_a_panel_for_each_metric(fitted: FittedClassifier) -> None:
 def test_the_repr_tells_what_it_is(fitted: FittedClassifier) -> None:
     kind = type(fitted.model).__name__
     assert repr(fitted).startswith(f"<FittedClassifier {kind}: cat, dog, fox, epoch ")
-    assert len(repr(fitted)) < 120
+    first, line = repr(fitted).splitlines()
+    assert len(first) < 120 and line.startswith("heads that moved most: ")
