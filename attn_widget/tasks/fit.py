@@ -228,7 +228,7 @@ def fit_classifier(
     seen = given if validation is None else list(validation[0])
     fitted.moved = heads_moved(found, fitted.encoder, seen, truncation)
     if progress and fitted.moved is not None:
-        print(line_of(fitted.moved))
+        print(line_of(fitted.moved))  # noqa: T201
     return fitted
 
 

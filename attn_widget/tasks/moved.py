@@ -27,15 +27,20 @@ def heads_moved(
     from attn_widget.comparison.inputs import compare
 
     places = np.unique(np.linspace(0, len(texts) - 1, min(TEXTS, len(texts))).astype(int))
-    options = {"tagger": None, "truncation": truncation, "progress": False}
     try:
         found = [
-            compare(texts[i], models=[base, fitted], **options).distances().distances
+            compare(
+                str(texts[i]),
+                models=[base, fitted],
+                tagger=None,
+                truncation=truncation,
+                progress=False,
+            ).distances()
             for i in places
         ]
     except AttnWidgetError:
         return None
-    return np.mean(found, axis=0).astype(np.float32)
+    return np.mean([one.distances for one in found], axis=0).astype(np.float32)
 
 
 def line_of(moved: Float32) -> str:
