@@ -3,7 +3,7 @@
 Run ``npm run build && python -m benchmarks.engine WHAT``, WHAT being one or several of
 
 passes   ms a pass with all weights of all heads, in Node, one thread
-parity   largest differences from the kernel over 300 texts
+parity   largest differences from the kernel, and of both from float64, over 300 texts
 light    (``light FILE``: words of a text file, a paragraph a line) share of 2,000 masked words with the same first answer by 8-bit weights, and differences of their attention
 typing   sizes of pages, time until they can be typed into, and from a key to the drawn matrix, in Chromium
 memory   growth of the page's heap over ten minutes of random typing (``memory 2``: two minutes)
@@ -209,18 +209,30 @@ def prompts() -> list[str]:
 
 def passes() -> None:
     with tempfile.TemporaryDirectory() as name:
-        print("tokens  median ms  fastest ms")
-        for answer in run_engine(Path(name), lengths=LENGTHS):
-            times = answer["times"]
-            print(f"{answer['length']:6}  {statistics.median(times):9.1f}  {times[0]:10.1f}")
+        print("instructions  tokens  median ms  fastest ms")
+        for relaxed in (True, False):
+            for answer in run_engine(Path(name), relaxed, lengths=LENGTHS):
+                times = answer["times"]
+                print(f"{'relaxed' if relaxed else 'plain':12}  {answer['length']:6}  {statistics.median(times):9.1f}  {times[0]:10.1f}")  # fmt: skip
 
 
 def parity(count: int = 300) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        found = compare(parity_texts(count), Path(name))
-    print(f"largest differences from the kernel, {count} texts of 3 to 512 tokens")
-    for name, value in found._asdict().items():
-        print(f"  {name:14} {value:.2g}")
+    texts = parity_texts(count)
+    for relaxed in (True, False):
+        with tempfile.TemporaryDirectory() as name:
+            found = compare(texts, Path(name), relaxed=relaxed)
+        print(f"{'relaxed' if relaxed else 'plain'} SIMD, largest differences from the kernel, {count} texts of 3 to 512 tokens")  # fmt: skip
+        for name, value in found.kernel._asdict().items():
+            print(f"  {name:14} {value:.2g}")
+        worst = sorted(texts, key=lambda text: -max(one.hidden_states for one in found.rounding[text]))[:4]  # fmt: skip
+        for which, title in enumerate(("engine", "kernel")):
+            print(f"  {title} from float64: all texts {shown(found.worst(which))}; without {worst[:3]} {shown(found.worst(which, worst[:3]))}")  # fmt: skip
+        for text in worst:
+            print(f"    {text[:40]!r}: engine {shown(found.rounding[text][0])}; kernel {shown(found.rounding[text][1])}")  # fmt: skip
+
+
+def shown(differences: Any) -> str:
+    return ", ".join(f"{name} {value:.1e}" for name, value in differences._asdict().items())
 
 
 def main() -> None:

@@ -126,10 +126,12 @@ const core = await text({
   format: "iife",
   globalName: "core",
 });
+const kernels = async (options) =>
+  JSON.stringify(Buffer.from(await compileKernels(options)).toString("base64"));
 const client = await text({
   entryPoints: [join(root, "src", "engine", "index.ts")],
   format: "iife",
-  define: { KERNELS: JSON.stringify(Buffer.from(await compileKernels()).toString("base64")) },
+  define: { KERNELS: await kernels(), RELAXED: await kernels({ relaxed: true }) },
 });
 const engine = `(()=>{const CORE=()=>{${core.trim()}return core};\n${client}})();\n`;
 /** Weighs as much as a rule with an id, whatever the host's classes: see src/style/isolate.css. */

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +37,7 @@ LENGTHS = (1, 2, 3, 5, 6, 7, 13, 30, 61, 62, 126, 254, 510)  # words, each one t
 
 
 BATCH = 20  # texts whose figures lie on the disk at once: 100 MB for the longest
+RELAXED = "--experimental-wasm-relaxed-simd"  # Node 20 has it behind this flag, browsers have it without
 CLOSER = 1e-4  # logits whose order may differ
 
 
@@ -43,6 +46,8 @@ class Differences(NamedTuple):
 
     Attributes
     ----------
+    relative : float
+        The largest of ``||difference|| / ||hidden state||`` of a token.
     tokens : int
         Texts whose ids or offsets differ.
     order : int
@@ -51,11 +56,32 @@ class Differences(NamedTuple):
 
     attention: float
     hidden_states: float
-    projections: float
+    relative: float
     logits: float
+    projections: float
     next_sentence: float
     tokens: int
     order: int
+
+
+class Rounding(NamedTuple):
+    """Largest absolute differences of one text from the same weights in float64."""
+
+    attention: float
+    hidden_states: float
+    logits: float
+
+
+class Compared(NamedTuple):
+    """The engine against the kernel, and both against float64: the latter a pair for each text."""
+
+    kernel: Differences
+    rounding: dict[str, tuple[Rounding, Rounding]]
+
+    def worst(self, which: int, without: Sequence[str] = ()) -> Rounding:
+        """Largest differences of the engine (0) or the kernel (1) over all texts but some."""
+        every = [pair[which] for text, pair in self.rounding.items() if text not in without]
+        return Rounding._make(map(max, zip(*every, strict=True)))
 
 
 def parity_texts(count: int = 60) -> list[str]:
@@ -69,15 +95,23 @@ def parity_texts(count: int = 60) -> list[str]:
     return [*texts, *hard][:count]
 
 
-def run_engine(folder: Path, **job: Any) -> list[Any]:
-    """What js/dev/engine.mjs answers to a job; ``folder`` receives its files."""
+def run_engine(folder: Path, relaxed: bool = False, **job: Any) -> list[Any]:
+    """What js/dev/engine.mjs answers to a job; ``folder`` receives its files.
+
+    ``relaxed``: by the kernels that browsers with relaxed SIMD choose.
+    """
     model = folder / "model.bin"
     if not model.exists():
         model.write_bytes(pack_model(MINI))
     path = folder / "job.json"
     path.write_text(json.dumps({"model": str(model), "folder": str(folder), **job}))
+    flags = [RELAXED] if relaxed else []
     done = subprocess.run(
-        ["node", str(SCRIPT), str(path)], cwd=ROOT, capture_output=True, text=True, timeout=900
+        ["node", *flags, str(SCRIPT), str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
@@ -96,22 +130,55 @@ def others_in_order(found: np.ndarray, expected: np.ndarray) -> int:
     return count
 
 
-def compare(texts: list[str], folder: Path) -> Differences:
-    """The engine against `analyze`, for every text."""
-    worst = np.zeros(5)
+def compare(texts: list[str], folder: Path, *, relaxed: bool = False) -> Compared:
+    """The engine against `analyze` and against float64, for every text."""
+    exact = in_float64()
+    worst = np.zeros(6)
     tokens = order = 0
+    rounding: dict[str, tuple[Rounding, Rounding]] = {}
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
-        for index, answer in enumerate(run_engine(folder, texts=batch)):
-            apart, other_tokens, other_order = one_text(
-                batch[index], answer, folder / f"{index}.bin"
-            )
+        for index, answer in enumerate(run_engine(folder, relaxed, texts=batch)):
+            text = batch[index]
+            apart, others, rounding[text] = one_text(text, answer, folder / f"{index}.bin", exact)
             worst = np.maximum(worst, apart)
-            tokens, order = tokens + other_tokens, order + other_order
-    return Differences._make([*map(float, worst), tokens, order])
+            tokens, order = tokens + others[0], order + others[1]
+    return Compared(Differences._make([*map(float, worst), tokens, order]), rounding)
 
 
-def one_text(text: str, answer: Any, path: Path) -> tuple[list[float], int, int]:
+def in_float64() -> Any:
+    """A function of ids that gives attention, hidden states and logits of three positions in float64."""
+    import torch
+    from torch.nn import functional
+
+    encoder = aw.load(progress=False)
+    model = copy.deepcopy(encoder.model).double()
+
+    @torch.inference_mode()
+    def run(ids: list[int]) -> list[np.ndarray]:
+        n = len(ids)
+        state = model.bert.embeddings(torch.tensor([ids]), None)[0]
+        weights, states = [], [state]
+        for layer in model.bert.encoder.layer:
+            own = layer.attention.self
+            query, key, value = (
+                part(state).reshape(n, encoder.n_heads, -1).transpose(0, 1)
+                for part in (own.query, own.key, own.value)
+            )
+            weights.append(functional.softmax(query @ key.transpose(1, 2) * own.scaling, dim=-1))
+            context = (weights[-1] @ value).transpose(0, 1).reshape(state.shape)
+            attended = layer.attention.output(context, state)
+            state = layer.output(layer.intermediate(attended), attended)
+            states.append(state)
+        logits = model.cls.predictions(state[[0, n // 2, n - 1]])
+        return [torch.stack(weights).numpy(), torch.stack(states).numpy(), logits.numpy()]
+
+    return run
+
+
+def one_text(
+    text: str, answer: Any, path: Path, exact: Any
+) -> tuple[list[float], tuple[int, int], tuple[Rounding, Rounding]]:
     """Differences of one text, whose figures by the engine lie in ``path``."""
     run = aw.analyze(text, tagger=None, progress=False)
     n = run.n_tokens
@@ -131,12 +198,20 @@ def one_text(text: str, answer: Any, path: Path) -> tuple[list[float], int, int]
         for part in (run.queries, run.keys, run.values)
     ]
     rows = np.stack([run.trace.logits_tensor([i])[0].numpy() for i in (0, n // 2, n - 1)])
+    lengths = np.linalg.norm(states, axis=-1)
     apart = [
         most(attention, weights),
         most(hidden, states),
-        most(parts, np.stack(qkv)),
+        float((np.linalg.norm(hidden.reshape(states.shape) - states, axis=-1) / lengths).max()),
         most(logits, rows),
+        most(parts, np.stack(qkv)),
         most(next_sentence, run.trace.nsp_logits),
     ]
     same = (answer["ids"], answer["offsets"]) == (ids, offsets)
-    return apart, int(not same), others_in_order(logits.reshape(rows.shape), rows)
+    others = int(not same), others_in_order(logits.reshape(rows.shape), rows)
+    true = exact(ids)
+    engine, kernel = (
+        Rounding._make(map(most, found, true))
+        for found in ((attention, hidden, logits), (weights, states, rows))
+    )
+    return apart, others, (engine, kernel)

@@ -1,2 +1,4 @@
 /** Bytes of the compiled kernels. */
-export function compileKernels(): Promise<Uint8Array<ArrayBuffer>>;
+export function compileKernels(options?: {
+  readonly relaxed?: boolean;
+}): Promise<Uint8Array<ArrayBuffer>>;

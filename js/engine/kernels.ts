@@ -10,8 +10,10 @@
 const ROWS = 4;
 const COLUMNS = 8;
 const F32 = 4;
-/** Products that are summed before they join the total: short sums round less. */
-const BLOCK = 128;
+/** Products that are summed before they join the total: short sums round less, the more so without fused ones. */
+const BLOCK = ASC_FEATURE_RELAXED_SIMD ? 128 : 64;
+/** Rows up to which products are summed in float64: see wideTile. */
+const SHORT = 8;
 /** Bytes of one input's weights in a panel: float16, and decoded. */
 const HALF_STEP = 16;
 const STEP = 32;
@@ -39,6 +41,35 @@ function high(halves: v128): v128 {
 function widen(bits: v128): v128 {
   const moved = v128.and(i32x4.shl(bits, 13), i32x4.splat(0x8fffe000));
   return f32x4.mul(moved, f32x4.splat(5.192296858534828e33)); // 2^112
+}
+
+/** sum + v w, rounded once where the relaxed instructions are compiled and the machine has a fused one. */
+// @ts-ignore: decorator
+@inline
+function fused(sum: v128, v: v128, w: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return v128.relaxed_madd<f32>(v, w, sum);
+  return f32x4.add(sum, f32x4.mul(v, w));
+}
+
+// @ts-ignore: decorator
+@inline
+function fused64(sum: v128, v: v128, w: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) return v128.relaxed_madd<f64>(v, w, sum);
+  return f64x2.add(sum, f64x2.mul(v, w));
+}
+
+/** Two float32 of memory as float64. */
+// @ts-ignore: decorator
+@inline
+function pair(from: usize): v128 {
+  return f64x2.promote_low_f32x4(v128.load64_zero(from));
+}
+
+/** Store two float64 as float32. */
+// @ts-ignore: decorator
+@inline
+function storePair(to: usize, v: v128): void {
+  v128.store64_lane(to, f32x4.demote_f64x2_zero(v), 0);
 }
 
 /** Decode groups of eight float16. */
@@ -105,62 +136,62 @@ function tile(
     let w0 = v128.load(panel);
     let w1 = v128.load(panel, 16);
     let v = v128.load32_splat(x);
-    a0 = f32x4.add(a0, f32x4.mul(v, w0));
-    a1 = f32x4.add(a1, f32x4.mul(v, w1));
+    a0 = fused(a0, v, w0);
+    a1 = fused(a1, v, w1);
     v = v128.load32_splat(x1);
-    b0 = f32x4.add(b0, f32x4.mul(v, w0));
-    b1 = f32x4.add(b1, f32x4.mul(v, w1));
+    b0 = fused(b0, v, w0);
+    b1 = fused(b1, v, w1);
     v = v128.load32_splat(x2);
-    c0 = f32x4.add(c0, f32x4.mul(v, w0));
-    c1 = f32x4.add(c1, f32x4.mul(v, w1));
+    c0 = fused(c0, v, w0);
+    c1 = fused(c1, v, w1);
     v = v128.load32_splat(x3);
-    d0 = f32x4.add(d0, f32x4.mul(v, w0));
-    d1 = f32x4.add(d1, f32x4.mul(v, w1));
+    d0 = fused(d0, v, w0);
+    d1 = fused(d1, v, w1);
 
     w0 = v128.load(panel, 32);
     w1 = v128.load(panel, 48);
     v = v128.load32_splat(x, 4);
-    a0 = f32x4.add(a0, f32x4.mul(v, w0));
-    a1 = f32x4.add(a1, f32x4.mul(v, w1));
+    a0 = fused(a0, v, w0);
+    a1 = fused(a1, v, w1);
     v = v128.load32_splat(x1, 4);
-    b0 = f32x4.add(b0, f32x4.mul(v, w0));
-    b1 = f32x4.add(b1, f32x4.mul(v, w1));
+    b0 = fused(b0, v, w0);
+    b1 = fused(b1, v, w1);
     v = v128.load32_splat(x2, 4);
-    c0 = f32x4.add(c0, f32x4.mul(v, w0));
-    c1 = f32x4.add(c1, f32x4.mul(v, w1));
+    c0 = fused(c0, v, w0);
+    c1 = fused(c1, v, w1);
     v = v128.load32_splat(x3, 4);
-    d0 = f32x4.add(d0, f32x4.mul(v, w0));
-    d1 = f32x4.add(d1, f32x4.mul(v, w1));
+    d0 = fused(d0, v, w0);
+    d1 = fused(d1, v, w1);
 
     w0 = v128.load(panel, 64);
     w1 = v128.load(panel, 80);
     v = v128.load32_splat(x, 8);
-    a0 = f32x4.add(a0, f32x4.mul(v, w0));
-    a1 = f32x4.add(a1, f32x4.mul(v, w1));
+    a0 = fused(a0, v, w0);
+    a1 = fused(a1, v, w1);
     v = v128.load32_splat(x1, 8);
-    b0 = f32x4.add(b0, f32x4.mul(v, w0));
-    b1 = f32x4.add(b1, f32x4.mul(v, w1));
+    b0 = fused(b0, v, w0);
+    b1 = fused(b1, v, w1);
     v = v128.load32_splat(x2, 8);
-    c0 = f32x4.add(c0, f32x4.mul(v, w0));
-    c1 = f32x4.add(c1, f32x4.mul(v, w1));
+    c0 = fused(c0, v, w0);
+    c1 = fused(c1, v, w1);
     v = v128.load32_splat(x3, 8);
-    d0 = f32x4.add(d0, f32x4.mul(v, w0));
-    d1 = f32x4.add(d1, f32x4.mul(v, w1));
+    d0 = fused(d0, v, w0);
+    d1 = fused(d1, v, w1);
 
     w0 = v128.load(panel, 96);
     w1 = v128.load(panel, 112);
     v = v128.load32_splat(x, 12);
-    a0 = f32x4.add(a0, f32x4.mul(v, w0));
-    a1 = f32x4.add(a1, f32x4.mul(v, w1));
+    a0 = fused(a0, v, w0);
+    a1 = fused(a1, v, w1);
     v = v128.load32_splat(x1, 12);
-    b0 = f32x4.add(b0, f32x4.mul(v, w0));
-    b1 = f32x4.add(b1, f32x4.mul(v, w1));
+    b0 = fused(b0, v, w0);
+    b1 = fused(b1, v, w1);
     v = v128.load32_splat(x2, 12);
-    c0 = f32x4.add(c0, f32x4.mul(v, w0));
-    c1 = f32x4.add(c1, f32x4.mul(v, w1));
+    c0 = fused(c0, v, w0);
+    c1 = fused(c1, v, w1);
     v = v128.load32_splat(x3, 12);
-    d0 = f32x4.add(d0, f32x4.mul(v, w0));
-    d1 = f32x4.add(d1, f32x4.mul(v, w1));
+    d0 = fused(d0, v, w0);
+    d1 = fused(d1, v, w1);
 
     panel += 4 * STEP;
     x += 16;
@@ -218,6 +249,85 @@ function longTile(
   }
 }
 
+/**
+ * Two rows of x times one decoded panel, plus bias, times scale, all in float64 and rounded once. For texts of few
+ * tokens, some of which amplify the rounding of float32 a hundredfold.
+ */
+function wideTile(
+  x: usize,
+  stride: usize,
+  panel: usize,
+  n: i32,
+  scale: f64,
+  bias: usize,
+  out: usize,
+  outStride: usize,
+): void {
+  let x1 = x + stride;
+  let a0 = f64x2.splat(0);
+  let a1 = a0;
+  let a2 = a0;
+  let a3 = a0;
+  let b0 = a0;
+  let b1 = a0;
+  let b2 = a0;
+  let b3 = a0;
+  if (bias) {
+    b0 = a0 = pair(bias);
+    b1 = a1 = pair(bias + 8);
+    b2 = a2 = pair(bias + 16);
+    b3 = a3 = pair(bias + 24);
+  }
+  const end = panel + <usize>n * STEP;
+  for (; panel < end; panel += STEP) {
+    const w0 = pair(panel);
+    const w1 = pair(panel + 8);
+    const w2 = pair(panel + 16);
+    const w3 = pair(panel + 24);
+    let v = f64x2.splat(<f64>f32.load(x));
+    a0 = fused64(a0, v, w0);
+    a1 = fused64(a1, v, w1);
+    a2 = fused64(a2, v, w2);
+    a3 = fused64(a3, v, w3);
+    v = f64x2.splat(<f64>f32.load(x1));
+    b0 = fused64(b0, v, w0);
+    b1 = fused64(b1, v, w1);
+    b2 = fused64(b2, v, w2);
+    b3 = fused64(b3, v, w3);
+    x += F32;
+    x1 += F32;
+  }
+  const s = f64x2.splat(scale);
+  storePair(out, f64x2.mul(a0, s));
+  storePair(out + 8, f64x2.mul(a1, s));
+  storePair(out + 16, f64x2.mul(a2, s));
+  storePair(out + 24, f64x2.mul(a3, s));
+  out += outStride;
+  storePair(out, f64x2.mul(b0, s));
+  storePair(out + 8, f64x2.mul(b1, s));
+  storePair(out + 16, f64x2.mul(b2, s));
+  storePair(out + 24, f64x2.mul(b3, s));
+}
+
+/** All rows of a short text times one decoded panel. */
+function wideProduct(
+  x: usize,
+  stride: usize,
+  rows: i32,
+  panel: usize,
+  n: i32,
+  scale: f64,
+  bias: usize,
+  out: usize,
+  outStride: usize,
+): void {
+  for (let row = 0; row < rows; row += 2) {
+    wideTile(x, stride, panel, n, scale, bias, out, outStride);
+    x += 2 * stride;
+    out += 2 * outStride;
+  }
+}
+
 /** All rows times one decoded panel. */
 function product(
   x: usize,
@@ -225,13 +335,17 @@ function product(
   rows: i32,
   panel: usize,
   n: i32,
-  scale: f32,
+  scale: f64,
   bias: usize,
   out: usize,
   outStride: usize,
 ): void {
+  if (rows <= SHORT) {
+    wideProduct(x, stride, rows, panel, n, scale, bias, out, outStride);
+    return;
+  }
   for (let row = 0; row < rows; row += ROWS) {
-    tile(x, stride, panel, n, scale, bias, out, outStride);
+    tile(x, stride, panel, n, <f32>scale, bias, out, outStride);
     x += ROWS * stride;
     out += ROWS * outStride;
   }
@@ -254,7 +368,8 @@ export function linear(
     if (bits == 8) decodeBytes(matrix, n, scratch);
     else decode(matrix, n, scratch);
     const sums = scratch + <usize>n * STEP;
-    for (let row = 0; row < rows; row += ROWS) {
+    if (rows <= SHORT) wideProduct(x, n * F32, rows, scratch, n, 1, bias, out, outStride);
+    else for (let row = 0; row < rows; row += ROWS) {
       const from = x + <usize>row * n * F32;
       longTile(from, n * F32, scratch, n, bias, out + <usize>row * outStride, outStride, sums);
     }
@@ -345,7 +460,18 @@ function sum(v: v128): f32 {
   );
 }
 
-/** out = LayerNorm(x + residual); without a residual where it is 0. n is a multiple of 4. */
+// @ts-ignore: decorator
+@inline
+function sum64(a: v128, b: v128): f64 {
+  const both = f64x2.add(a, b);
+  return f64x2.extract_lane(both, 0) + f64x2.extract_lane(both, 1);
+}
+
+/**
+ * out = LayerNorm(x + residual); without a residual where it is 0. n is a multiple of 4.
+ *
+ * In float64, rounded once: rounding here is what some short texts amplify most. `scratch` has room for a row of float64.
+ */
 export function norm(
   x: usize,
   residual: usize,
@@ -353,28 +479,40 @@ export function norm(
   n: i32,
   weight: usize,
   bias: usize,
-  eps: f32,
+  eps: f64,
   out: usize,
+  scratch: usize,
 ): void {
   const bytes: usize = n * F32;
   for (let row = 0; row < rows; row++) {
-    let total = f32x4.splat(0);
+    let t0 = f64x2.splat(0);
+    let t1 = t0;
     for (let i: usize = 0; i < bytes; i += 16) {
-      let v = v128.load(x + i);
-      if (residual) v = f32x4.add(v, v128.load(residual + i));
-      v128.store(out + i, v);
-      total = f32x4.add(total, v);
+      let v0 = pair(x + i);
+      let v1 = pair(x + i + 8);
+      if (residual) {
+        v0 = f64x2.add(v0, pair(residual + i));
+        v1 = f64x2.add(v1, pair(residual + i + 8));
+      }
+      v128.store(scratch + 2 * i, v0);
+      v128.store(scratch + 2 * i, v1, 16);
+      t0 = f64x2.add(t0, v0);
+      t1 = f64x2.add(t1, v1);
     }
-    const mean = f32x4.splat(sum(total) / <f32>n);
-    let squares = f32x4.splat(0);
-    for (let i: usize = 0; i < bytes; i += 16) {
-      const v = f32x4.sub(v128.load(out + i), mean);
-      squares = f32x4.add(squares, f32x4.mul(v, v));
+    const mean = f64x2.splat(sum64(t0, t1) / n);
+    t0 = f64x2.splat(0);
+    t1 = t0;
+    for (let i: usize = 0; i < 2 * bytes; i += 32) {
+      const v0 = f64x2.sub(v128.load(scratch + i), mean);
+      const v1 = f64x2.sub(v128.load(scratch + i, 16), mean);
+      t0 = f64x2.add(t0, f64x2.mul(v0, v0));
+      t1 = f64x2.add(t1, f64x2.mul(v1, v1));
     }
-    const factor = f32x4.splat(<f32>1 / sqrt<f32>(sum(squares) / <f32>n + eps));
-    for (let i: usize = 0; i < bytes; i += 16) {
-      const v = f32x4.mul(f32x4.sub(v128.load(out + i), mean), factor);
-      v128.store(out + i, f32x4.add(f32x4.mul(v, v128.load(weight + i)), v128.load(bias + i)));
+    const factor = f64x2.splat(1 / sqrt<f64>(sum64(t0, t1) / n + eps));
+    for (let i: usize = 0; i < bytes; i += 8) {
+      const v = f64x2.mul(f64x2.sub(v128.load(scratch + 2 * i), mean), factor);
+      const y = f64x2.add(f64x2.mul(v, pair(weight + i)), pair(bias + i));
+      storePair(out + i, y);
     }
     x += bytes;
     out += bytes;
@@ -424,7 +562,7 @@ export function head(
   stride: usize,
   length: i32,
   size: i32,
-  scale: f32,
+  scale: f64,
   mask: usize,
   scores: usize,
   panel: usize,

@@ -20,6 +20,7 @@ import attn_widget as aw
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.selection import MIXINGS
 from attn_widget.protocol.slices.inside import EMBEDDINGS, LAYER
 from tests.golden.make_engine import numbers, write_model
 
@@ -74,6 +75,15 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"kind": "language"},
     {"kind": "specialization"},
     {"kind": "roles"},
+    {"kind": "flow", "token": 1},
+    *({"kind": "mixing", "quantity": kind, "layer": 1} for kind in MIXINGS),
+    {"kind": "mixing", "quantity": "norms", "layer": 1, "head": 0},
+    {"kind": "mixing", "quantity": "mixing", "layer": 0, "rows": [1, 3]},
+    *({"kind": "mixing_rollout", "quantity": kind, "layer": 1} for kind in MIXINGS),
+    {"kind": "mixing_rollout", "quantity": "alti", "layer": 0, "rows": [0, 2]},
+    {"kind": "mixing_pair", "layer": 0, "query": 2, "key": 1},
+    {"kind": "mixing_pair", "layer": 1, "query": 1, "key": 1},
+    {"kind": "value_lengths", "layer": 0},
     {"kind": "sentences", "aggregation": "mass"},
     {"kind": "sentences", "aggregation": "mass", "layer": 1},
     {"kind": "sentences", "aggregation": "mass", "layer": 1, "head": 0},

@@ -14,15 +14,39 @@ from tests.engine_parity import compare, parity_texts, run_engine
 from tests.golden import make_engine, make_engine_source
 
 
-def test_sixty_texts_give_the_kernels_figures(tmp_path: Path) -> None:
-    found = compare(parity_texts(), tmp_path)
-    assert found.tokens == 0
-    assert found.order == 0
-    assert found.attention <= 1e-5
-    assert found.hidden_states <= 1e-5
-    assert found.projections <= 1e-4
-    assert found.logits <= 1e-4
-    assert found.next_sentence <= 1e-4
+# [CLS], one mark or a word and a mark, [SEP]: the model amplifies rounding there a hundredfold. Float32 activations
+# between exact operations are off by as much; the kernel's own figures of "never ?" are 4e-5 from float64.
+AMPLIFIED = (".", "b !", "never ?")
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_sixty_texts_give_the_kernels_figures(tmp_path: Path, relaxed: bool) -> None:
+    count = 20 if relaxed else 60
+    found = compare(parity_texts(count), tmp_path, relaxed=relaxed)
+    kernel = found.kernel
+    assert kernel.tokens == 0
+    assert kernel.order == 0
+    assert kernel.attention <= 1e-5
+    assert kernel.hidden_states <= 1e-5
+    assert kernel.projections <= 1e-4
+    assert kernel.logits <= 1e-4
+    assert kernel.next_sentence <= 1e-4
+    engine, own = found.worst(0), found.worst(1)
+    assert engine.attention <= min(3e-6, own.attention)
+    assert engine.hidden_states <= min(5e-6, own.hidden_states)
+    assert engine.logits <= min(2e-5, own.logits)
+
+
+def test_texts_that_amplify_rounding_are_as_exact_as_float32_allows(tmp_path: Path) -> None:
+    found = compare(list(AMPLIFIED), tmp_path)
+    assert found.worst(0).attention <= 1e-5
+    without = found.worst(0, ["."])
+    assert without.attention <= 1e-6
+    assert without.hidden_states <= 1e-6
+    assert without.logits <= 1e-5
+    assert found.worst(0).hidden_states <= 1e-4
+    assert found.kernel.relative <= 1e-4
+    assert found.kernel.order == 0
 
 
 def test_two_thousand_hard_lines_give_the_tokenizers_ids_and_offsets(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ export interface Kernels {
     bias: number,
     eps: number,
     out: number,
+    scratch: number,
   ): void;
   head(
     q: number,

@@ -4,33 +4,12 @@ import { EngineError } from "./errors";
 import { at, type Header, type ModelFile } from "./file";
 import { checkInput, type LayerPart, type ModelInput, type Projection, within } from "./input";
 import type { Kernels } from "./kernels";
+import { COLUMNS, F32, layOut, type Places, ROWS, upTo } from "./places";
 
 const PAGE = 65_536;
-const F32 = 4;
-/** Rows of a tile and columns of a panel: see js/engine/kernels.ts. */
-const ROWS = 4;
-const COLUMNS = 8;
 
-const upTo = (value: number, step: number): number => Math.ceil(value / step) * step;
-
-/** Addresses of what one run leaves in memory. */
-interface Places {
-  readonly length: number;
-  readonly rows: number;
-  readonly hidden: number;
-  readonly query: number;
-  readonly key: number;
-  readonly value: number;
-  readonly weights: number;
-  /** First free byte behind what the run keeps: the buffers below are used for other things as well. */
-  readonly end: number;
-  readonly context: number;
-  readonly between: number;
-  readonly inner: number;
-  readonly scores: number;
-  readonly mask: number;
-  readonly input: ModelInput;
-}
+const isOff = ({ off }: ModelInput, layer: number, head: number): boolean =>
+  off?.some((one) => one[0] === layer && one[1] === head) ?? false;
 
 /** Every array is a view of the engine's memory, valid until the next run, logits or next-sentence call. */
 export class Model {
@@ -63,32 +42,11 @@ export class Model {
 
   /** Run a text. */
   run(input: ModelInput): void {
-    const { layers, heads, hidden, intermediate, eps } = this.header;
-    const { ids } = input;
+    const { layers, hidden, eps } = this.header;
     checkInput(input, this.header);
-    const length = ids.length;
-    const rows = upTo(length, ROWS);
-    const columns = upTo(length, COLUMNS);
-    const wide = rows * hidden * F32;
-    let free = this.#heap;
-    const take = (size: number): number => {
-      const place = free;
-      free = upTo(free + size, 16);
-      return place;
-    };
-    const states = take((layers + 1) * wide);
-    const queries = take(layers * wide);
-    const keys = take(layers * wide);
-    const values = take(layers * wide);
-    const weights = take(layers * heads * length * length * F32);
-    const end = free;
-    const places: Places = {
-      ...{ length, rows, end, weights },
-      ...{ hidden: states, query: queries, key: keys, value: values },
-      ...{ context: take(wide), between: take(wide), inner: take(rows * intermediate * F32) },
-      ...{ scores: take(rows * columns * F32), mask: take(columns * F32), input },
-    };
-    this.#reserve(free);
+    const places = layOut(this.header, this.#heap, input);
+    const { length, rows, hidden: states } = places;
+    this.#reserve(places.free);
     this.#places = null;
     // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
     this.#floats(states, rows * hidden).fill(0);
@@ -119,11 +77,9 @@ export class Model {
     places: Places,
     tell: (name: LayerPart, place: number) => void = () => undefined,
   ): void {
-    const { heads, hidden, intermediate, eps } = this.header;
-    const { length, rows, context, between, inner } = places;
-    const kernels = this.#kernels;
+    const { hidden } = this.header;
+    const { rows } = places;
     const wide = rows * hidden * F32;
-    const size = hidden / heads;
     const x = places.hidden + layer * wide;
     const [q, k, v] = [places.query, places.key, places.value].map(
       (start) => start + layer * wide,
@@ -131,12 +87,22 @@ export class Model {
     this.#linear(`${layer}.query`, x, rows, hidden, hidden, q);
     this.#linear(`${layer}.key`, x, rows, hidden, hidden, k);
     this.#linear(`${layer}.value`, x, rows, hidden, hidden, v);
+    this.#attend(layer, places);
+    this.#finish(layer, places, x + wide, tell);
+  }
+
+  /** Weights and context of a layer's heads. */
+  #attend(layer: number, { length, rows, context, input, ...places }: Places): void {
+    const { heads, hidden } = this.header;
+    const kernels = this.#kernels;
+    const start = layer * rows * hidden * F32;
+    const size = hidden / heads;
     for (let head = 0; head < heads; head++) {
       const column = head * size * F32;
       kernels.head(
-        q + column,
-        k + column,
-        v + column,
+        places.query + start + column,
+        places.key + start + column,
+        places.value + start + column,
         context + column,
         hidden * F32,
         length,
@@ -147,19 +113,78 @@ export class Model {
         this.#scratch,
         places.weights + (layer * heads + head) * length * length * F32,
       );
-      if (places.input.off?.some((one) => one[0] === layer && one[1] === head))
-        this.#silence(context + column, rows, hidden, size);
+      if (isOff(input, layer, head)) this.#silence(context + column, rows, hidden, size);
     }
+  }
+
+  /** The layer's output from the context of its heads. */
+  #finish(
+    layer: number,
+    places: Places,
+    out: number,
+    tell: (name: LayerPart, place: number) => void = () => undefined,
+  ): void {
+    const { hidden, intermediate, eps } = this.header;
+    const { rows, context, between, inner } = places;
+    const x = places.hidden + layer * rows * hidden * F32;
     this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
     tell("attention_output", between);
     this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
     tell("attention_norm", context);
     this.#linear(`${layer}.intermediate`, context, rows, hidden, intermediate, inner);
-    kernels.gelu(inner, rows * intermediate);
+    this.#kernels.gelu(inner, rows * intermediate);
     tell("ffn_activation", inner);
     this.#linear(`${layer}.output`, inner, rows, intermediate, hidden, between);
     tell("ffn_output", between);
-    this.#norm(`${layer}.output_norm`, between, context, rows, x + wide, eps);
+    this.#norm(`${layer}.output_norm`, between, context, rows, out, eps);
+  }
+
+  /** Output `[token][hidden]` of a layer whose input is the run's, while all heads see zeros as one token's values. */
+  withoutToken(layer: number, token: number): Float32Array {
+    const { heads, hidden, layers } = this.header;
+    const places = this.#ran;
+    const { length, context } = places;
+    within("layer", layer, layers);
+    within("token", token, length);
+    this.#fillMask(places); // predictions were computed in its place
+    this.#attend(layer, places);
+    const size = hidden / heads;
+    const values = this.projection("value", layer).subarray(token * hidden, (token + 1) * hidden);
+    const rows = this.#floats(context, length * hidden);
+    for (let head = 0; head < heads; head++) {
+      if (isOff(places.input, layer, head)) continue;
+      const weights = this.attention(layer, head);
+      for (let i = 0; i < length; i++) {
+        const weight = weights[i * length + token] as number;
+        for (let d = head * size; d < (head + 1) * size; d++)
+          rows[i * hidden + d] = (rows[i * hidden + d] as number) - weight * (values[d] as number);
+      }
+    }
+    this.#finish(layer, places, places.spare);
+    return this.#floats(places.spare, length * hidden);
+  }
+
+  /** `W_O` of a layer as `[input][output]`, then its bias, and gain and shift of the norm behind it. */
+  attentionParameters(layer: number): Float32Array<ArrayBuffer> {
+    const { hidden, layers } = this.header;
+    const { end } = this.#ran;
+    within("layer", layer, layers);
+    const size = hidden * hidden;
+    const [zeros, out] = [end + size * F32, end + (size + hidden) * F32];
+    this.#reserve(out + size * F32);
+    const identity = this.#floats(end, size + hidden).fill(0);
+    for (let i = 0; i < size; i += hidden + 1) identity[i] = 1;
+    const name = `${layer}.attention`;
+    const matrix = this.#at(`${name}.weight`);
+    const panels = hidden / COLUMNS;
+    const bits = this.#bits;
+    this.#kernels.linear(end, hidden, hidden, matrix, panels, zeros, out, this.#scratch, bits);
+    const found = new Float32Array(size + 3 * hidden);
+    found.set(this.#floats(out, size));
+    [`${name}.bias`, `${name}_norm.weight`, `${name}_norm.bias`].forEach((vector, i) => {
+      found.set(this.#floats(this.#at(vector), hidden), size + i * hidden);
+    });
+    return found;
   }
 
   /** Parts of a layer in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
@@ -335,7 +360,8 @@ export class Model {
   #norm(name: string, x: number, residual: number, rows: number, out: number, eps: number): void {
     const weight = this.#at(`${name}.weight`);
     const bias = this.#at(`${name}.bias`);
-    this.#kernels.norm(x, residual, rows, this.header.hidden, weight, bias, eps, out);
+    const { hidden } = this.header;
+    this.#kernels.norm(x, residual, rows, hidden, weight, bias, eps, out, this.#scratch);
   }
 
   /** Grow the memory to at least so many bytes; views of it are empty after it grew. */

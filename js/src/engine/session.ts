@@ -59,6 +59,16 @@ export class Session {
     return this.#model.layerParts(layer);
   }
 
+  /** Parameters of a layer's attention output: see `Model.attentionParameters`. */
+  attentionParameters(layer: number): Float32Array<ArrayBuffer> {
+    return this.#model.attentionParameters(layer);
+  }
+
+  /** Output `[token][hidden]` of a layer in which one token's values are zeros. */
+  withoutToken(layer: number, token: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#model.withoutToken(layer, token));
+  }
+
   /** Embeddings of tokens, positions and segments, each `[token][hidden]`. */
   embeddings(): Float32Array<ArrayBuffer> {
     return this.#model.embeddings();
@@ -95,4 +105,6 @@ export const CALLS = [
   "layerParts",
   "embeddings",
   "positionTable",
+  "attentionParameters",
+  "withoutToken",
 ] as const satisfies readonly (keyof Calls)[];

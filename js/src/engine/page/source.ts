@@ -14,6 +14,8 @@ import type {
 } from "../../protocol/types";
 import { type About, precisionOf, type Text } from "./about";
 import { AIMS } from "./answers/aims";
+import { FLOW } from "./answers/carried/flow";
+import { CARRIED } from "./answers/carried/mixing";
 import { CLASSES } from "./answers/classes";
 import { type Answer, type Answers, canceled, refused } from "./answers/contract";
 import { HEADS } from "./answers/heads";
@@ -26,7 +28,10 @@ import type { Turns } from "./turns";
 
 const CACHE_BYTES = 64e6;
 
-const ANSWERS: Answers = { ...HEADS, ...AIMS, ...READING, ...WORDS, ...INSIDE, ...CLASSES };
+const ANSWERS: Answers = {
+  ...{ ...HEADS, ...AIMS, ...READING, ...WORDS },
+  ...{ ...INSIDE, ...CLASSES, ...FLOW, ...CARRIED },
+};
 
 export class EngineSource implements Source {
   readonly live = true;
