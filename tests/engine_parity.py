@@ -37,7 +37,9 @@ LENGTHS = (1, 2, 3, 5, 6, 7, 13, 30, 61, 62, 126, 254, 510)  # words, each one t
 
 
 BATCH = 20  # texts whose figures lie on the disk at once: 100 MB for the longest
-RELAXED = "--experimental-wasm-relaxed-simd"  # Node 20 has it behind this flag, browsers have it without
+RELAXED = (
+    "--experimental-wasm-relaxed-simd"  # Node 20 has it behind this flag, browsers have it without
+)
 CLOSER = 1e-4  # logits whose order may differ
 
 

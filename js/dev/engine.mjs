@@ -1,7 +1,7 @@
 /**
  * Run static/engine.js in Node: `node js/dev/engine.mjs JOB.json`.
  *
- * The job names the model's file and a folder, and holds either `texts` (ids and offsets of each text, and its figures
+ * The job names the model's file and a folder, and holds either `texts` (ids and offsets of each text or pair, and its figures
  * as one file of float32), `lines` (ids and offsets alone), `masks` (ids and a position each: the id of the first
  * answer there), or `lengths` to time. Prints one JSON value.
  */
@@ -12,16 +12,17 @@ import "../../attn_widget/static/engine.js";
 
 const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const engine = await globalThis.attnWidgetEngine.open(new Uint8Array(readFileSync(job.model)));
-const { layers } = await engine.header();
+const { layers, tensors } = await engine.header();
 
 async function figures(text, index) {
-  const { ids, typeIds, offsets } = await engine.encode(text);
+  const { ids, typeIds, offsets } = await engine.encode(...[text].flat());
   await engine.run({ ids, typeIds });
   const all = [await engine.attention()];
   for (let layer = 0; layer <= layers; layer++) all.push(await engine.hidden(layer));
   for (const which of ["query", "key", "value"]) all.push(await engine.projection(which, 1));
   const positions = [0, Math.floor(ids.length / 2), ids.length - 1];
-  all.push(await engine.logits(positions), await engine.nextSentence());
+  all.push(await engine.logits(positions));
+  if ("next_sentence.weight" in tensors) all.push(await engine.nextSentence());
   const parts = all.map((values) => new Uint8Array(values.buffer));
   writeFileSync(join(job.folder, `${index}.bin`), Buffer.concat(parts));
   return { ids, offsets };

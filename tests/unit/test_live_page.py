@@ -149,9 +149,14 @@ def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_distilbert_has_a_page_too(tmp_path: Path) -> None:
+    path = aw.to_html(shown("distilbert"), tmp_path / "p.html", engine=True)
+    assert facts_of(path)["architecture"]["sizes"]["hidden"] == 32
+
+
 def test_models_and_runs_that_an_engine_cannot_run_are_named(tmp_path: Path) -> None:
     path = tmp_path / "p.html"
-    for family in ("roberta", "distilbert", "albert"):
+    for family in ("roberta", "albert"):
         with pytest.raises(NotAvailableError, match="cannot run"):
             aw.to_html(shown(family), path, engine=True)
     with pytest.raises(NotAvailableError, match="no head like BertForTokenClassification"):

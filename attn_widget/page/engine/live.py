@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.model.encoder import Encoder
 
-QUANTITIES = ("weights", "scores", "rollout")
 MOST_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
 SUFFIX = ".engine.js"
 MOST_TEXTS = 8  # of a page that the rounding is measured on
@@ -82,13 +81,9 @@ def save_live(
 
 
 def shown_by_engine(selection: Selection, kept: ExportOptions) -> Selection:
-    """``selection`` with a view and a quantity that the engine computes."""
+    """``selection`` with a view that the engine computes."""
     views = check_views_of(kept)
-    if selection.view not in views:
-        selection = replace(selection, view=views[0])
-    if selection.quantity not in QUANTITIES:
-        selection = replace(selection, quantity="weights")
-    return selection
+    return selection if selection.view in views else replace(selection, view=views[0])
 
 
 def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Texts) -> PageModel:
@@ -185,9 +180,9 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
     inside = f"{model.base_model_prefix}."
     weights: dict[str, Any] = {}
     for name, tensor in model.state_dict().items():
-        if name.startswith("cls.") and not encoder.has_mlm:
+        if name.startswith(("cls.", "vocab_")) and not encoder.has_mlm:
             continue  # it was not trained
-        known = name.startswith(("cls.", inside)) or model is not model.base_model
+        known = name.startswith(("cls.", "vocab_", inside)) or model is not model.base_model
         full = f"bert.{name.removeprefix(inside)}" if name.startswith(inside) else name
         weights[full if known else f"bert.{name}"] = tensor.detach().float().cpu().numpy()
     return pack(encoder.name, settings, tokenizer, weights, light=light)

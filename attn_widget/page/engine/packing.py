@@ -1,4 +1,4 @@
-"""Packs the weights and the vocabulary of a BERT folder for the engine of a page.
+"""Packs the weights and the vocabulary of a BERT or DistilBERT folder for the engine of a page.
 
 The file is ``MAGIC``, the length of the header (uint32, little-endian), the header (JSON, padded with
 spaces to a multiple of 16 bytes with what stands before it), and the payload. The header names the
@@ -24,10 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.page.engine.layouts import settings_as_bert, weights_as_bert
 
 MAGIC = b"attnwgt1"
 PANEL = 8  # outputs of a panel: COLUMNS of js/engine/kernels.ts
 ALIGNMENT = 16  # bytes of a SIMD vector
+KINDS = ("bert", "distilbert")
 SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
 Array = NDArray[Any]
@@ -159,11 +161,11 @@ def check_layout(name: str, settings: Mapping[str, Any], tokenizer: Mapping[str,
     """
     kind, activation = settings["model_type"], settings.get("hidden_act") or "another activation"
     reader = tokenizer["model"]
-    if (kind, activation, reader["type"]) != ("bert", "gelu", "WordPiece"):
+    if kind not in KINDS or (activation, reader["type"]) != ("gelu", "WordPiece"):
         raise NotAvailableError(
             f"{name} is {kind} with {activation} and {reader['type']}, which the engine of a "
             "page cannot run.",
-            "It runs BERT with GELU and WordPiece.",
+            "It runs BERT and DistilBERT with GELU and WordPiece.",
         )
     normalizer = tokenizer.get("normalizer") or {}
     added = {token["content"] for token in tokenizer.get("added_tokens", ())}
@@ -208,7 +210,7 @@ def pack(
     settings, tokenizer : mapping
         ``config.json`` and ``tokenizer.json``.
     weights : mapping of str to array
-        BERT with or without the heads of masked words and of the next sentence. Matrices of more than float16
+        BERT or DistilBERT with or without the heads of masked words and of the next sentence. Matrices of more than float16
         are rounded.
     light : bool
         Matrices in int8 by row: half the size.
@@ -218,6 +220,7 @@ def pack(
     NotAvailableError
         The model has another layout, another activation, or weights that float16 cannot hold.
     """
+    settings, weights = settings_as_bert(settings), weights_as_bert(settings, weights)
     check_layout(name, settings, tokenizer)
     with np.errstate(over="ignore"):
         unfit = [key for key, one in weights.items() if not np.isfinite(one.astype("<f2")).all()]
@@ -248,7 +251,8 @@ def pack(
         "heads": settings["num_attention_heads"],
         "hidden": settings["hidden_size"],
         "intermediate": settings["intermediate_size"],
-        "vocabulary": len(vocabulary),
+        # Rows beyond the tokenizer's tokens take part in the softmax.
+        "vocabulary": len(weights["bert.embeddings.word_embeddings.weight"]),
         "vocabularyBytes": len(text),
         "positions": settings["max_position_embeddings"],
         "types": settings["type_vocab_size"],

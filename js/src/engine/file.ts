@@ -10,7 +10,7 @@ export interface Header {
   readonly heads: number;
   readonly hidden: number;
   readonly intermediate: number;
-  /** Number of tokens in the vocabulary. */
+  /** Rows of the embeddings: tokens, and those that some models have beyond their tokenizer's. */
   readonly vocabulary: number;
   readonly vocabularyBytes: number;
   /** Number of tokens that one run can have. */

@@ -45,7 +45,7 @@ export function checkInput(
       throw new EngineError("input", `${name} has ${other.length} entries for ${length} tokens.`);
   for (let i = 0; i < length; i++) {
     within("id", ids[i] ?? -1, vocabulary);
-    within("type id", typeIds?.[i] ?? 0, types);
+    within("type id", typeIds?.[i] ?? 0, Math.max(types, 2)); // DistilBERT reads both texts alike
   }
   for (const [layer, head] of off) {
     within("layer", layer, layers);

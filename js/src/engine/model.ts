@@ -62,8 +62,13 @@ export class Model {
     const { hidden } = this.header;
     const kernels = this.#kernels;
     kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits);
-    kernels.addRow(this.#at("token_type") + (input.typeIds?.[i] ?? 0) * hidden * 2, hidden, to);
+    kernels.addRow(this.#at("token_type") + this.#typeOf(input, i) * hidden * 2, hidden, to);
     kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
+  }
+
+  /** Segment of a token; 0 in a model that knows none. */
+  #typeOf({ typeIds }: ModelInput, i: number): number {
+    return this.header.types > 1 ? (typeIds?.[i] ?? 0) : 0;
   }
 
   #fillMask({ mask, length, input }: Places): void {
@@ -217,8 +222,11 @@ export class Model {
       (i, to) => this.#kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits),
       (i, to) => this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to),
       (i, to) => {
-        const segment = input.typeIds?.[i] ?? 0;
-        this.#kernels.addRow(this.#at("token_type") + segment * hidden * 2, hidden, to);
+        this.#kernels.addRow(
+          this.#at("token_type") + this.#typeOf(input, i) * hidden * 2,
+          hidden,
+          to,
+        );
       },
     ];
     sums.forEach((add, part) => {

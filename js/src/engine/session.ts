@@ -25,7 +25,7 @@ export class Session {
 
   /** Tokens of some ids. */
   tokens(ids: readonly number[]): string[] {
-    return ids.map((id) => this.#tokenizer.vocabulary[id] ?? "[UNK]");
+    return ids.map((id) => this.#tokenizer.vocabulary[id] ?? `[${id}]`);
   }
 
   /** Run a text; all figures below are those of the last run. */

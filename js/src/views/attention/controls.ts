@@ -122,7 +122,6 @@ export function attentionControls(
     of("Rollout of mixing", true),
   );
   act(carried, "change", () => state.set({ quantity: carried.value as Quantity }));
-  // A page with an engine runs texts, and cannot say what attention carries.
   if (!isBeyond(source, { kind: "mixing", quantity: "norms", layer: 0 })) quantity.append(carried);
 
   function showQuantity(): void {
