@@ -59,8 +59,8 @@ beforeAll(async () => {
 }, 60_000);
 
 /**
- * Logits may differ by 1e-4, thumbnails by one of 255 levels, all else by 1e-5, relative above 1. A z-score divides a
- * rounding error by the spread of the heads, which is small in a tiny model.
+ * Logits may differ by 1e-4, thumbnails by one of 255 levels, all else by 1e-5, relative above 1. A z-score, and the
+ * layout of the heads by such, divide a rounding error by the spread of the heads, which is small in a tiny model.
  */
 function limit(name: string): number {
   if (name === "thumbs") return 1;

@@ -11,7 +11,7 @@ function decode(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-/** The kernels with relaxed SIMD where the browser has it (Chrome 114, Firefox 145), else those with SIMD. */
+/** The kernels with relaxed SIMD where the browser has it, else those with SIMD. */
 function kernels(): Uint8Array<ArrayBuffer> {
   const relaxed = decode(RELAXED);
   return typeof WebAssembly === "object" && WebAssembly.validate(relaxed)

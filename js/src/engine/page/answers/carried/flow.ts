@@ -56,7 +56,7 @@ export class LayeredFlow {
     return total;
   }
 
-  /** What arc `a` of a node can still carry. */
+  /** Room that arc `a` of a node has left. */
   #room(node: number, a: number): number {
     const n = this.#n;
     const [k, i] = [(node / n) | 0, node % n];
@@ -114,7 +114,7 @@ export class LayeredFlow {
   }
 }
 
-/** What leaves each token in each layer, residual included, in units; of the last layer `token` alone. */
+/** Capacities of each layer's edges, residual included, in units; of the last layer those of `token` alone. */
 export function capacitiesOf(means: readonly Float32Array[], token: number, n: number) {
   return means.map((mean, layer) => {
     const step = rolloutStep(mean, null, n).map((value) => Math.round(value * UNIT));
