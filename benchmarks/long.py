@@ -16,6 +16,7 @@ import torch
 from transformers import ModernBertConfig, ModernBertForMaskedLM
 
 import attn_widget as aw
+from attn_widget.analysis.long.detail import Matrix, levels_of_detail
 from attn_widget.protocol.paint import first_paint
 from attn_widget.protocol.survey import survey
 from benchmarks.shapes import table, text_of, tokenizer
@@ -56,6 +57,7 @@ def main() -> None:
         found = action()
         seconds = time.process_time() - start
         plain = plain or seconds
+        print(f"{name}: {seconds:.1f} s, peak {peak_gb():.1f} GB", flush=True)
         rows.append([name, f"{seconds:.1f}", f"{seconds / plain:.2f}", f"{peak_gb():.1f}"])
         return found
 
@@ -65,7 +67,10 @@ def main() -> None:
 
     timed("plain forward pass of the encoder", forward)
     analysis = timed("analyze()", lambda: aw.analyze(text, model=encoder, progress=False))
-    timed("the first picture's data", lambda: aw.AttentionWidget(analysis))
+    widget = timed("the first picture's data", lambda: aw.AttentionWidget(analysis))
+    shown = Matrix("weights", widget.layer, widget.head)
+    print(f"opens on layer {shown.layer}, head {shown.head}")
+    timed("its levels of detail", lambda: levels_of_detail(analysis).pyramid(shown))
     timed("one head's matrix", lambda: analysis.attention(0, 3))
     if arguments.first:
         print(table(["step", "processor seconds", "x forward", "peak, GB"], rows))

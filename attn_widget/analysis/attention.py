@@ -158,7 +158,7 @@ class AttentionFigures(AnalysisBase):
         """Mean weight of every head on the previous and the next token; see `positional_patterns`."""
 
         def find() -> Patterns:
-            allowed = [self.trace.allowed(layer) for layer in range(self.n_layers)]
+            allowed = [self.trace.mask(layer) for layer in range(self.n_layers)]
             return positional_patterns(self.marginals, allowed)
 
         return self._once("patterns", find)
@@ -230,7 +230,7 @@ class AttentionFigures(AnalysisBase):
         special = check_flag(special, "special")
         if isinstance(head, str) and head == "rollout":
             weights = self.rollout(layer)
-            masked = any(self.trace.allowed(i) is not None for i in range(self.n_layers))
+            masked = any(self.trace.mask(i) is not None for i in range(self.n_layers))
             allowed = weights > 0 if masked else None
         else:
             weights = self.attention(layer, head)

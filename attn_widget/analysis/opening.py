@@ -6,16 +6,16 @@ the word itself and its neighbors (heads that look a place or two back say littl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.language.keys import is_punctuation
-from attn_widget.trace.base import LONG_TOKENS
+from attn_widget.trace.base import Area
 
 if TYPE_CHECKING:
     from attn_widget.analysis.analysis import Analysis
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
 
 NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
+FIRST_ROWS = 4  # of a block, which tell how strong its links are
 ROWS_AT_ONCE = 256  # of pairs of words: of 8,192 tokens 8 MB
 MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
@@ -85,24 +86,51 @@ def word_pairs(tokens: Sequence[Token], rows: NDArray[np.intp] | None = None) ->
     rows : int [r], optional
         These queries alone.
     """
+    n = len(tokens)
+    chosen = np.arange(n) if rows is None else rows
+    rule = link_rule(tokens)
+    if rule is None:
+        return np.zeros((len(chosen), n), dtype=np.bool_)
+    found = np.empty((len(chosen), n), dtype=np.bool_)
+    for start in range(0, len(chosen), ROWS_AT_ONCE):
+        some = chosen[start : start + ROWS_AT_ONCE, None]
+        found[start : start + ROWS_AT_ONCE] = rule.counts(some, np.arange(n))
+    return found
+
+
+class LinkRule(NamedTuple):
+    """Which links count as links between words.
+
+    Attributes
+    ----------
+    ids, kinds, places : int32 [n]
+        Word of each token (-1: none), number of its spelling, and its place in words or tokens.
+    nearest : int
+        Places that lie no farther apart do not count.
+    """
+
+    ids: NDArray[np.int32]
+    kinds: NDArray[np.int32]
+    places: NDArray[np.int32]
+    nearest: int
+
+    def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the links of these queries to these keys count, in the shape of both together."""
+        found = (self.ids[key] >= 0) & (self.ids[query] >= 0)
+        found &= self.kinds[query] != self.kinds[key]
+        found &= np.abs(self.places[query] - self.places[key]) > self.nearest
+        return found
+
+
+def link_rule(tokens: Sequence[Token]) -> LinkRule | None:
+    """The strictest rule that some link of a text obeys; None where no link counts."""
     ids = word_ids(tokens)
     numbers: dict[str, int] = {}
     spelled = [token.surface.casefold() for token in tokens]
     kinds = np.array([numbers.setdefault(name, len(numbers)) for name in spelled], dtype=np.int32)
     places = (ids, np.arange(len(ids), dtype=np.int32))
-    chosen = np.arange(len(ids)) if rows is None else rows
     rule = apart_by(ids, kinds, places)
-    if rule is None:
-        return np.zeros((len(chosen), len(ids)), dtype=np.bool_)
-    counted, nearest = places[rule[0]], rule[1]
-    found = np.empty((len(chosen), len(ids)), dtype=np.bool_)
-    for start in range(0, len(chosen), ROWS_AT_ONCE):
-        some = chosen[start : start + ROWS_AT_ONCE, None]
-        part = (ids >= 0) & (ids[some] >= 0)
-        part &= kinds[some] != kinds
-        part &= np.abs(counted[some] - counted) > nearest
-        found[start : start + ROWS_AT_ONCE] = part
-    return found
+    return None if rule is None else LinkRule(ids, kinds, places[rule[0]], rule[1])
 
 
 def apart_by(
@@ -172,8 +200,8 @@ def beyond_the_others(links: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def choose_opening(
-    analysis: Analysis,
     links: NDArray[np.float64],
+    word_of: Callable[[int, int], int | None],
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
@@ -184,23 +212,53 @@ def choose_opening(
     ----------
     links : float64 [L, H]
         `links_beyond_chance` of every layer.
+    word_of : callable
+        `strongest_word` of a layer and head.
     """
-    rows = np.arange(analysis.n_layers) if layers is None else np.asarray(layers)
-    columns = np.arange(analysis.n_heads) if heads is None else np.asarray(heads)
+    rows = np.arange(links.shape[0]) if layers is None else np.asarray(layers)
+    columns = np.arange(links.shape[1]) if heads is None else np.asarray(heads)
     told = beyond_the_others(links)[rows[:, None], columns]
     at, beside = np.unravel_index(int(told.argmax()), told.shape)
-    layer, head = int(rows[at]), cast("Head", int(columns[beside]))
-    return Opening(layer, head, strongest_word(analysis, layer, head))
+    layer, head = int(rows[at]), int(columns[beside])
+    return Opening(layer, head, word_of(layer, head))
 
 
-def strongest_word(analysis: Analysis, layer: int, head: Head) -> int | None:
+def strongest_word(analysis: Analysis, layer: int, head: int) -> int | None:
     """The query of the strongest link between words in one head; None where it has none."""
-    n, most, found = analysis.n_tokens, 0.0, None
-    step = n if n <= LONG_TOKENS else ROWS_AT_ONCE
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        pairs = word_pairs(analysis.trace.tokens, np.arange(n)[rows])
-        weights = np.where(pairs, np.nan_to_num(analysis.attention(layer, head, rows=rows)), 0)
-        if weights.max() > most:
-            most, found = float(weights.max()), start + int(weights.argmax()) // n
-    return found
+    found, every = StrongestWord(analysis.trace.tokens), slice(0, analysis.n_tokens)
+    found.see(Area(every, every), analysis.attention(layer, head))
+    return found.token
+
+
+class StrongestWord:
+    """Query of the strongest link between words of a matrix that comes in blocks, in any order.
+
+    Attributes
+    ----------
+    token : int or None
+        The first of those that are equal; None as long as no link above 0 was seen.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._rule = link_rule(tokens)
+        self._most = np.float32(0)
+        self.token: int | None = None
+
+    def see(self, area: Area, weights: Float32) -> None:
+        """Look at a block, float32 [rows, cols]."""
+        # The rule is asked only about cells that would be the strongest: after a few rows, of hardly any.
+        for rows in (slice(0, FIRST_ROWS), slice(FIRST_ROWS, None)):
+            if self._rule is None:
+                return
+            part = weights[rows]
+            first = area.rows.start + (rows.start or 0)
+            earlier = self.token is not None and first < self.token
+            at = np.flatnonzero(part >= self._most if earlier else part > self._most)
+            query, key = np.divmod(at, weights.shape[1])
+            counted = self._rule.counts(query + first, key + area.cols.start)
+            some = part.reshape(-1)[at[counted]]
+            if some.size:
+                best = int(some.argmax())
+                found = int(query[counted][best]) + first
+                if some[best] > self._most or (self.token is not None and found < self.token):
+                    self._most, self.token = some[best], found

@@ -18,6 +18,7 @@ from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import Counts
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
+from attn_widget.trace.windows.masks import Mask, keys_per_query
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace
@@ -146,9 +147,9 @@ def usable_cores() -> int:
     return min(cores, MOST_WORKERS)
 
 
-def largest_entropy(allowed: Bool) -> float:
+def largest_entropy(allowed: Mask) -> float:
     """Entropy of attention that is uniform over the possible keys of each query."""
-    possible = allowed.sum(axis=1)
+    possible = keys_per_query(allowed)
     return float(np.log(possible[possible > 0]).sum())
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.figures.arrays import Bool, Float32, Float64
+from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.aims import PATTERNS
 from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
+from attn_widget.trace.windows.masks import Mask, allowed_on_diagonal
 
 KEYS = tuple(aim.key for aim in PATTERNS)
 OFFSETS = {"previous": -1, "next": 1}
@@ -51,7 +52,7 @@ class Patterns:
         return f"Patterns({layers} layers, {heads} heads)"
 
 
-def positional_patterns(marginals: Marginals, allowed: Sequence[Bool | None]) -> Patterns:
+def positional_patterns(marginals: Marginals, allowed: Sequence[Mask | None]) -> Patterns:
     """Mean weight on the previous and on the next token, over the queries that have one.
 
     ``previous`` is the mean of ``A[i, i - 1]`` over ``i >= 1``, ``next`` that of ``A[i, i + 1]`` over
@@ -61,7 +62,7 @@ def positional_patterns(marginals: Marginals, allowed: Sequence[Bool | None]) ->
     ----------
     marginals : Marginals
         With arrays [L, H, n] and [L, H].
-    allowed : sequence of (bool [n, n] or None), one a layer
+    allowed : sequence of (bool [n, n], a rule, or None), one a layer
         False where the model's mask makes a weight impossible: such queries are not counted.
 
     Returns
@@ -89,10 +90,10 @@ def positional_patterns(marginals: Marginals, allowed: Sequence[Bool | None]) ->
 
 
 def _mean_over_queries(
-    total: Float64, allowed: Sequence[Bool | None], offset: int, n: int
+    total: Float64, allowed: Sequence[Mask | None], offset: int, n: int
 ) -> Float32:
     """``total`` [L, H] over the cells of a diagonal that each layer's mask leaves possible."""
-    possible = [n - 1 if mask is None else int(np.trace(mask, offset)) for mask in allowed]
+    possible = [n - 1 if mask is None else allowed_on_diagonal(mask, offset) for mask in allowed]
     counts = np.array(possible, dtype=np.float64)[:, None]
     ratio = np.full(total.shape, np.nan)
     return np.divide(total, counts, out=ratio, where=counts > 0).astype(np.float32)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Tau
 from attn_widget.figures.metrics import KEYS, metric_scale
+from attn_widget.trace.windows.masks import keys_per_query
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 def possible_keys(trace: Trace) -> list[NDArray[np.int_]]:
     """How many keys each query may attend to, int [n] for each layer."""
     n = trace.n_tokens
-    masks = [trace.allowed(layer) for layer in range(trace.n_layers)]
+    masks = [trace.mask(layer) for layer in range(trace.n_layers)]
     counts: dict[int, NDArray[np.int_]] = {}  # layers of a kind share their mask
     for mask in masks:
         if id(mask) not in counts:
-            counts[id(mask)] = np.full(n, n) if mask is None else mask.sum(axis=1)
+            counts[id(mask)] = np.full(n, n) if mask is None else keys_per_query(mask)
     return [counts[id(mask)] for mask in masks]
 
 

@@ -19,13 +19,15 @@ from attn_widget.analysis.long.sample import sampled_links
 from attn_widget.analysis.opening import (
     Opening,
     choose_opening,
+    strongest_word,
 )
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
-from attn_widget.protocol.heads import heads_so_far
+from attn_widget.protocol.heads import first_look, heads_so_far
 from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.survey import survey, surveyor
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -72,7 +74,7 @@ def first_paint(
         allowed = trace.allowed(layer)
         if allowed is not None:
             arrays["allowed"] = allowed.astype(np.uint8)
-    if any(trace.allowed(index) is not None for index in range(analysis.n_layers)):
+    if any(trace.mask(index) is not None for index in range(analysis.n_layers)):
         arrays["possible"] = np.stack(possible_keys(trace)).astype(np.int32)
     # A long text's predictions take as long as its forward pass: the view asks for them.
     predictions = None if streamed else predictions_or_none(analysis)
@@ -118,7 +120,13 @@ def opening(
         links = once(analysis, "sampled_links", lambda: sampled_links(analysis))
     else:
         links = survey(analysis, progress).links
-    return choose_opening(analysis, links, layers=layers, heads=heads)
+
+    def word_of(layer: int, head: int) -> int | None:
+        if analysis.n_tokens <= LONG_TOKENS:
+            return strongest_word(analysis, layer, head)
+        return first_look(analysis, layer, head).token
+
+    return choose_opening(links, word_of, layers=layers, heads=heads)
 
 
 def opening_of(

@@ -92,7 +92,7 @@ class Surveyor:
         self._special = np.array([token.special for token in tokens])
         self._found_pairs: tuple[NDArray[np.bool_], int] | None = None
         self._alone = False
-        self.walk = walk(analysis, self._visit, self._begin)
+        self.walk = walk(analysis, self.visit, self._begin)
 
     def _pairs(self) -> tuple[NDArray[np.bool_], int]:
         """Links between words, [n, n], and how many: of a long text not before its first picture."""
@@ -119,21 +119,25 @@ class Surveyor:
 
     def of_head(self, layer: int, head: int) -> Survey:
         """The survey of one head, [1, 1, ...], whatever is done of the others."""
-        trace, alone = self._trace, copy(self)
-        alone._alone = True
-        alone._pooled = np.zeros_like(self._pooled)  # the walk may be at this very layer
-        alone._word_max, alone._links = np.zeros_like(self._word_max), np.zeros_like(self._links)
-        heads = slice(head, head + 1)
+        trace, alone = self._trace, OneHead(self, layer, head)
         for area, weights in trace.head_blocks(layer, head, trace.row_blocks(layer)):
-            alone._visit(layer, heads, area, weights[None])
-        part = alone.of([layer])
-        return Survey(*(getattr(part, field.name)[:, heads] for field in fields(Survey)))
+            alone.see(area, weights)
+        return alone.result()
+
+    def alone(self) -> Surveyor:
+        """A copy with results of its own: the walk may be at the very layer that is asked for."""
+        alone = copy(self)
+        alone._alone = True
+        alone._pooled = np.zeros_like(self._pooled)
+        alone._word_max, alone._links = np.zeros_like(self._word_max), np.zeros_like(self._links)
+        return alone
 
     def _begin(self, layer: int) -> None:
         for found in (self._pooled, self._word_max, self._links):
             found[layer] = 0
 
-    def _visit(self, layer: int, heads: slice, area: Area, weights: Float32) -> None:
+    def visit(self, layer: int, heads: slice, area: Area, weights: Float32) -> None:
+        """Look at a block of some heads, float32 [heads, rows, cols]."""
         n, starts, special = self._n, self._starts, self._special
         if weights.shape[1:] == (n, n):
             pooled = pool_max(weights, starts, starts) if self.side < n else weights
@@ -158,6 +162,22 @@ class Surveyor:
         beyond = np.maximum(weights - np.float32(1 / n), 0)
         counted = pairs[area].ravel().astype(np.float32)
         self._links[layer, heads] += beyond.reshape(len(weights), -1) @ counted / max(count, 1)
+
+
+class OneHead:
+    """The survey of one head whose blocks come from elsewhere, whatever is done of the others."""
+
+    def __init__(self, of: Surveyor, layer: int, head: int) -> None:
+        self._surveyor, self._layer, self._heads = of.alone(), layer, slice(head, head + 1)
+
+    def see(self, area: Area, weights: Float32) -> None:
+        """Look at a block, float32 [rows, cols]."""
+        self._surveyor.visit(self._layer, self._heads, area, weights[None])
+
+    def result(self) -> Survey:
+        """The survey, [1, 1, ...], once all blocks were seen."""
+        part = self._surveyor.of([self._layer])
+        return Survey(*(getattr(part, field.name)[:, self._heads] for field in fields(Survey)))
 
 
 def edges(starts: NDArray[np.int_], part: slice) -> NDArray[np.int_]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import index_in, is_mean
 from attn_widget.errors import NotAvailableError
+from attn_widget.trace.windows.masks import Mask, reach_of
 
 if TYPE_CHECKING:
     from attn_widget.model.tokens import Token
@@ -107,6 +108,10 @@ class Trace(ABC):
     def allowed(self, layer: int) -> Bools | None:
         """Which cells the model's mask allows, bool [n, n]; None when it allows all of them."""
 
+    def mask(self, layer: int) -> Mask | None:
+        """`allowed` by rule where the trace has one: of a long text no matrix [n, n]."""
+        return self.allowed(layer)
+
     @abstractmethod
     def scaling(self, layer: int) -> float:
         """Factor of ``Q K^T``: ``1 / sqrt(d_k)`` in most models."""
@@ -123,15 +128,12 @@ class Trace(ABC):
 
         A layer with a sliding window has few keys a block: the others need not be computed.
         """
-        n, mask = self.n_tokens, self.allowed(layer)
+        n, mask = self.n_tokens, self.mask(layer)
         found: list[Area] = []
         for start in range(0, n, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, n))
-            possible = None if mask is None else np.flatnonzero(mask[rows].any(axis=0))
-            if possible is None or possible.size == 0:
-                found.append(Area(rows, slice(0, n)))
-            else:
-                found.append(Area(rows, slice(int(possible[0]), int(possible[-1]) + 1)))
+            reach = None if mask is None else reach_of(mask, rows)
+            found.append(Area(rows, slice(*(reach or (0, n)))))
         return found
 
     def head_blocks(

@@ -24,6 +24,7 @@ from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.finite import check_scores
 from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 from attn_widget.trace.softmax_tap import capture_softmax
+from attn_widget.trace.windows.masks import RowSpans
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
@@ -226,14 +227,23 @@ def _own(tensor: Any) -> Any:
 
 def _normalized(layers: list[LayerQKV]) -> None:
     """Masks as the trace wants them; layers that share a mask go on sharing it."""
-    seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    seen: dict[tuple[Any, ...], tuple[Any, Any, RowSpans | None]] = {}
     for layer in layers:
         key = tuple(None if m is None else m.data_ptr() for m in (layer.allowed, layer.bias))
         if layer.bias is None and layer.allowed is None:
             continue
         if key not in seen:
-            seen[key] = _split(layer.allowed, layer.bias)
-        layer.allowed, layer.bias = seen[key]
+            allowed, bias = _split(layer.allowed, layer.bias)
+            spans = _rule(allowed)
+            seen[key] = (allowed if spans is None else None, bias, spans)
+        layer.allowed, layer.bias, layer.spans = seen[key]
+
+
+def _rule(allowed: Any) -> RowSpans | None:
+    """The rule of a long text's mask: the matrix itself would take n^2 bytes."""
+    if allowed is None or allowed.shape[0] > 1 or allowed.shape[-1] <= LONG_TOKENS:
+        return None
+    return RowSpans.of(allowed[0].cpu().numpy())
 
 
 def _split(allowed: Any, bias: Any) -> tuple[Any, Any]:

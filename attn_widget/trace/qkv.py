@@ -24,6 +24,7 @@ from attn_widget.trace.base import (
     frozen,
     to_numpy,
 )
+from attn_widget.trace.windows.masks import Mask, RowSpans
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,8 @@ class LayerQKV:
         False = forbidden by the mask.
     bias : float tensor [1 or H, n, n], optional
         Added to the scaled scores.
+    spans : RowSpans, optional
+        In place of ``allowed``: the rule of a long text's mask.
     """
 
     query: torch.Tensor
@@ -52,6 +55,7 @@ class LayerQKV:
     scaling: float
     allowed: torch.Tensor | None = None
     bias: torch.Tensor | None = None
+    spans: RowSpans | None = None
 
 
 class QKVTrace(Trace):
@@ -84,6 +88,9 @@ class QKVTrace(Trace):
             scores += held.bias[_shared(held.bias, heads), rows, cols]
         if held.allowed is not None:
             scores.masked_fill_(~held.allowed[_shared(held.allowed, heads), rows, cols], -torch.inf)
+        if held.spans is not None:
+            forbidden = torch.from_numpy(~held.spans[rows, cols])
+            scores.masked_fill_(forbidden.to(scores.device), -torch.inf)
         return scores
 
     def _rows(self, rows: slice | None) -> tuple[slice, slice]:
@@ -161,7 +168,14 @@ class QKVTrace(Trace):
         head = self._no_mean(head)
         return None if held is None else to_numpy(held[head if held.shape[0] > 1 else 0])
 
+    def mask(self, layer: int) -> Mask | None:
+        spans = self._layers[self._layer(layer)].spans
+        return self.allowed(layer) if spans is None else spans
+
     def allowed(self, layer: int) -> Bools | None:
+        spans = self._layers[self._layer(layer)].spans
+        if spans is not None:
+            return spans[:]
         held = self._layers[self._layer(layer)].allowed
         if held is None:
             return None
@@ -181,7 +195,8 @@ class QKVTrace(Trace):
         parts = self._outputs.parts()
         for held in self._layers:
             parts += [held.query, held.key, held.value, held.allowed, held.bias]
-        return count_bytes(parts)
+        rules = {id(held.spans): held.spans.nbytes for held in self._layers if held.spans}
+        return count_bytes(parts) + sum(rules.values())
 
 
 def _softmax(scores: torch.Tensor) -> torch.Tensor:

@@ -203,7 +203,7 @@ def test_only_what_is_saved_is_chosen_from() -> None:
     found = opening(analysis, layers=[4, 5], heads=[1, 7])
     assert found.layer in (4, 5)
     assert found.head in (1, 7)
-    assert choose_opening(analysis, survey(analysis).links, layers=[1], heads=[0]).layer == 1
+    assert choose_opening(survey(analysis).links, lambda *_: None, layers=[1], heads=[0]).layer == 1
 
 
 def test_a_report_opens_each_text_on_its_own_head(tmp_path: Path) -> None:

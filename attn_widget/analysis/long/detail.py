@@ -12,7 +12,7 @@ import numpy as np
 
 from attn_widget.analysis.base import once
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Bool, Float32, Head
+from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.long.links import Links, strongest_links
 from attn_widget.figures.long.pyramid import (
     FINEST_KEPT,
@@ -27,6 +27,7 @@ from attn_widget.figures.long.pyramid import (
 )
 from attn_widget.figures.metrics import usable_cores
 from attn_widget.trace.base import BLOCK_ROWS, Area
+from attn_widget.trace.windows.masks import Mask
 
 if TYPE_CHECKING:
     from attn_widget.analysis.attention import AttentionFigures
@@ -63,6 +64,16 @@ class LevelsOfDetail:
         """The coarse levels of a matrix, from one walk over it; kept for the last few."""
         with self._lock:
             return _kept(self._pyramids, matrix, PYRAMIDS, lambda: self._build(matrix, progress))
+
+    def walk(self, matrix: Matrix, visit: Callable[[Area, Float32], None]) -> None:
+        """Show every block of a matrix to ``visit``, one at a time in any order; its pyramid is built on the way."""
+        with self._lock:
+            known = matrix in self._pyramids
+            if not known:
+                _kept(self._pyramids, matrix, PYRAMIDS, lambda: self._build(matrix, None, visit))
+        if known:
+            for area, block in self._blocks(matrix, self._areas(matrix)):
+                visit(area, block)
 
     def tile(self, matrix: Matrix, level: int, row: int, col: int, pooling: Pooling) -> Float32:
         """A tile of any level, float32 [at most TILE, at most TILE]; NaN where the mask forbids."""
@@ -103,12 +114,21 @@ class LevelsOfDetail:
             possible, count, least=least, keep=keep, neighbors=neighbors, itself=itself
         )
 
-    def _build(self, matrix: Matrix, progress: Progress | None) -> Pyramid:
+    def _build(
+        self,
+        matrix: Matrix,
+        progress: Progress | None,
+        visit: Callable[[Area, Float32], None] | None = None,
+    ) -> Pyramid:
         n, areas, allowed = self._analysis.n_tokens, self._areas(matrix), self._allowed(matrix)
         base, signed = min(FINEST_KEPT, coarsest_level(n)), matrix.quantity == "scores"
+        visiting = threading.Lock()
 
         def part(area: Area) -> BlockPart:
             ((_, block),) = self._blocks(matrix, [area])
+            if visit is not None:
+                with visiting:
+                    visit(area, block)
             return block_part(area, block, base, allowed, self._special, signed=signed)
 
         def told(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
@@ -179,9 +199,9 @@ class LevelsOfDetail:
         else:
             yield from trace.head_blocks(layer, head, areas)
 
-    def _allowed(self, matrix: Matrix) -> Bool | None:
+    def _allowed(self, matrix: Matrix) -> Mask | None:
         trace = self._analysis.trace
-        return None if matrix.quantity == "rollout" else trace.allowed(matrix.layer)
+        return None if matrix.quantity == "rollout" else trace.mask(matrix.layer)
 
 
 def levels_of_detail(analysis: AttentionFigures) -> LevelsOfDetail:
@@ -219,7 +239,7 @@ def _cut(block: Float32, area: Area, cols: slice, empty: np.float32) -> Float32:
 
 
 def _forbidden_out(
-    blocks: Iterator[tuple[Area, Float32]], allowed: Bool
+    blocks: Iterator[tuple[Area, Float32]], allowed: Mask
 ) -> Iterator[tuple[Area, Float32]]:
     for area, block in blocks:
         yield area, np.where(allowed[area], block, np.float32(-np.inf))

@@ -33,9 +33,10 @@ def sampled_links(analysis: Analysis, layers: Sequence[int] | None = None) -> ND
     picked = words[np.unique(np.linspace(0, words.size - 1, SAMPLED_ROWS).astype(int))]
     pairs = word_pairs(trace.tokens, picked)
     count = int(pairs.sum())
+    counted = pairs.ravel().astype(np.float32)
     chance = np.float32(1 / n)
     for layer in range(analysis.n_layers) if layers is None else layers:
-        weights = np.nan_to_num(trace.picked_rows(layer, picked))
-        beyond = np.maximum(weights - chance, 0)
-        links[layer] = (beyond * pairs).sum(axis=(1, 2), dtype=np.float64) / max(count, 1)
+        beyond = trace.picked_rows(layer, picked) - chance
+        np.maximum(np.nan_to_num(beyond, copy=False), 0, out=beyond)
+        links[layer] = beyond.reshape(len(beyond), -1) @ counted / max(count, 1)
     return links

@@ -10,16 +10,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from attn_widget.figures.arrays import Bool, Float32
+from attn_widget.figures.arrays import Float32
 from attn_widget.figures.catalog.head_matrix import HeadMatrix, Rows, rows_of
 from attn_widget.figures.marginals import LONG_RANGE, Marginals
 from attn_widget.trace.base import Area
+from attn_widget.trace.windows.masks import Mask, keys_per_query
 
 
 def head_of_blocks(
     blocks: Iterable[tuple[Area, Float32]],
     n: int,
-    allowed: Bool | None,
+    allowed: Mask | None,
     tau: np.float32,
     most: float,
 ) -> tuple[HeadMatrix, Marginals]:
@@ -31,7 +32,7 @@ def head_of_blocks(
         All rows in order; the mask forbids what lies outside.
     n : int
         Number of tokens.
-    allowed : bool [n, n], optional
+    allowed : bool [n, n] or RowSpans, optional
         False where the mask forbids a cell.
     tau : float32
         The weight below which a cell counts as sparse.
@@ -54,7 +55,7 @@ def head_of_blocks(
     ([1.0, 0.75], [[1.25, 0.75]], [0.25])
     """
     rows: list[Rows] = []
-    cells = np.empty(n * n if allowed is None else np.count_nonzero(allowed), dtype=np.float32)
+    cells = np.empty(n * n if allowed is None else keys_per_query(allowed).sum(), dtype=np.float32)
     filled = 0
     total = 0.0
     received = np.zeros(n)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Bool, Float32, Float64
 from attn_widget.trace.base import BLOCK_ROWS, Area
+from attn_widget.trace.windows.masks import Mask
 
 Pooling: TypeAlias = Literal["max", "mean"]
 TILE = 256  # cells a side: 262,144 bytes of float32
@@ -155,7 +156,7 @@ def pooled(
 def build_pyramid(
     blocks: Iterable[tuple[Area, Float32]],
     n: int,
-    allowed: Bool | None,
+    allowed: Mask | None,
     special: Bool,
     *,
     signed: bool = False,
@@ -168,7 +169,7 @@ def build_pyramid(
         All rows in order, beginning at multiples of `BLOCK_ROWS`; the mask forbids what lies outside.
     n : int
         Rows and columns.
-    allowed : bool [n, n], optional
+    allowed : bool [n, n] or RowSpans, optional
     special : bool [n]
         Tokens that are no words.
     signed : bool
@@ -218,7 +219,7 @@ def block_part(
     area: Area,
     weights: Float32,
     base: int,
-    allowed: Bool | None,
+    allowed: Mask | None,
     special: Bool,
     *,
     signed: bool = False,

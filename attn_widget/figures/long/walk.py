@@ -69,7 +69,7 @@ def walk_layer(
     """
     n = trace.n_tokens
     tau32 = threshold(tau, n)
-    allowed, areas = trace.allowed(layer), trace.row_blocks(layer)
+    allowed, areas = trace.mask(layer), trace.row_blocks(layer)
     most = n * float(np.log(n)) if allowed is None else largest_entropy(allowed)
 
     def figures(head: int) -> tuple[list[float], Marginals]:

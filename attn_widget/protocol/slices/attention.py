@@ -13,7 +13,6 @@ from attn_widget.analysis.beside import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
-from attn_widget.figures.sentences import by_sentence
 from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.metrics import describe_metrics
 from attn_widget.protocol.paint import describe_predictions, prediction_arrays
@@ -46,7 +45,7 @@ def weights(analysis: Analysis, request: Request) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
     found = analysis.attention(layer, head_of(analysis, request), rows=rows)
     arrays: dict[str, NDArray[Any]] = {"weights": found}
-    allowed = analysis.trace.allowed(layer)
+    allowed = analysis.trace.mask(layer)
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)
     return {}, arrays
@@ -244,11 +243,16 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
     if analysis.n_tokens <= LONG_TOKENS:
         return None
     layers = range(analysis.n_layers) if layer is None else [layer]
-    masks = [analysis.trace.allowed(index) for index in layers]
-    if any(mask is None for mask in masks):
+    found = [analysis.trace.mask(index) for index in layers]
+    masks = list({id(mask): mask for mask in found if mask is not None}.values())
+    if any(mask is None for mask in found):
         return None
-    every = np.logical_or.reduce([mask for mask in masks if mask is not None])
-    return by_sentence(every, analysis.sentences.tokens, np.logical_or).astype(np.uint8)
+    sentences = analysis.sentences.tokens
+    possible = np.zeros((len(sentences), len(sentences)), dtype=np.uint8)
+    for a, queries in enumerate(sentences):
+        keys = np.logical_or.reduce([mask[list(queries)].any(axis=0) for mask in masks])
+        possible[a] = [keys[list(there)].any() for there in sentences]
+    return possible
 
 
 @answers("drill", needs_tagger=True)
@@ -260,7 +264,7 @@ def drill(analysis: Analysis, request: Request) -> Answer:
     opened = found.drill(a, b, kind, **of)
     weights = opened.weights
     layer = of["layer"]
-    allowed = None if layer is None else analysis.trace.allowed(layer)
+    allowed = None if layer is None else analysis.trace.mask(layer)
     if allowed is not None and analysis.n_tokens > LONG_TOKENS:
         cells = allowed[np.ix_(opened.queries, opened.keys)]
         weights = np.where(cells, weights, np.float32(np.nan))

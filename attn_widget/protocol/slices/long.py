@@ -32,7 +32,7 @@ def pyramid(analysis: Analysis, request: Request, progress: Progress | None) -> 
         "smallest": found.smallest,
         "word_max": found.word_max,
         "mean_largest": {str(level): float(np.nanmax(part)) for level, part in found.mean.items()},
-        "masked": analysis.trace.allowed(matrix.layer) is not None and matrix.quantity != "rollout",
+        "masked": analysis.trace.mask(matrix.layer) is not None and matrix.quantity != "rollout",
     }
     arrays = {
         "max": found.maximum[found.coarsest],

@@ -44,7 +44,7 @@ def mixing(analysis: Analysis, request: Request, progress: Progress | None) -> A
     kind = quantity_of(analysis, request, 1)
     head = optional(request, "head", analysis.n_heads)
     arrays: Arrays = {"weights": analysis.mixing(kind, layer, head, progress=progress)[rows]}
-    allowed = analysis.trace.allowed(layer)
+    allowed = analysis.trace.mask(layer)
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)
     if kind == "mixing":

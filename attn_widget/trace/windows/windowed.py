@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.trace.base import EVERY, Area, Bools, Floats, Head, Outputs, Trace
+from attn_widget.trace.windows.masks import Mask, RowSpans
 from attn_widget.trace.windows.plan import Windows
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class WindowedTrace(Trace):
         for number, places in enumerate(self._places):
             own = windows.of[places] == number
             self.local[places[own]] = np.flatnonzero(own)
-        self._masks: dict[int, Bools] = {}
+        self._masks: dict[int, Mask] = {}
         if token_logits:
             rows = [trace.classifier_logits for trace in traces]
             self._outputs.classifier_logits = self._gathered(rows)
@@ -140,8 +141,18 @@ class WindowedTrace(Trace):
 
     def allowed(self, layer: int) -> Bools | None:
         """Keys in the window of each query, where the model's own mask allows them too."""
+        found = self.mask(layer)
+        return found[:] if isinstance(found, RowSpans) else found
+
+    def mask(self, layer: int) -> Mask:
         masks = [trace.allowed(self._layer(layer)) for trace in self._traces]
         key = 0 if masks[0] is None else id(masks[0])
+        if key not in self._masks and all(mask is None for mask in masks):
+            # The special tokens at the ends are those of every window.
+            start, stop = np.array(self.plan.spans, dtype=np.int32)[self.plan.of].T
+            common = np.ones(self.n_tokens, dtype=np.bool_)
+            common[self.plan.spans[0][0] : self.plan.spans[-1][1]] = False
+            self._masks[key] = RowSpans(start, stop, common)
         if key not in self._masks:
             found = np.zeros((self.n_tokens, self.n_tokens), dtype=np.bool_)
             for number, places in enumerate(self._places):
