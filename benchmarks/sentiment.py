@@ -27,7 +27,7 @@ import torch
 from attn_widget import tasks
 from attn_widget.corpus.run import fingerprint
 from attn_widget.model.loading import load
-from attn_widget.tasks import training_loop
+from attn_widget.tasks import trainer
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "sentiment.json"
@@ -56,7 +56,7 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
         found = baseline.probabilities(data.test.texts)
     else:
         torch.set_num_threads(threads)
-        training_loop.SAVE_EVERY = KEEP_EVERY
+        trainer.SAVE_EVERY = KEEP_EVERY
         fitted = tasks.fit_classifier(
             None,
             data.train.texts,

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import BertForPreTraining
 
-from attn_widget.tasks.training_loop import has_bfloat16
+from attn_widget.tasks.passes import has_bfloat16
 from training.average import Average
 from training.data import Corpus, Mixture, build_batch
 from training.level import TRAINED, level_by

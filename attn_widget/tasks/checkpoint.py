@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
@@ -23,10 +23,14 @@ from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.model.checkpoint import quiet
 from attn_widget.tasks.state import State
 
-FORMAT = 2  # 1: rates that fell by steps
+if TYPE_CHECKING:
+    from transformers import TrainerState
+
+FORMAT = 3  # 1: rates that fell by steps; 2: without the state of `Trainer`
 IDENTITY = "checkpoint.json"
 STATE = "state.json"
 TENSORS = "state.safetensors"
+TRAINER = "trainer_state.json"  # by which `Trainer` finds its place
 RECORD = "fit.json"  # of a saved classifier
 TOKENIZER = "tokenizer.json"  # every fast tokenizer writes it
 PLACE = re.compile(r"epoch-(\d+)-batch-(\d+)")
@@ -95,8 +99,9 @@ class Store:
             return None
         data = read_json(self.found / STATE)
         tensors = load_file(self.found / TENSORS)
-        _load_weights(model, self.found)
+        self.restore_weights(model)
         if not data["finished"]:
+            _need(self.found, TRAINER)
             parameters = dict(model.named_parameters())
             for full_name, value in tensors.items():
                 key, _, name = full_name.partition("/")
@@ -113,6 +118,11 @@ class Store:
             finished=data["finished"],
         )
 
+    def restore_weights(self, model: Any) -> None:
+        """Load the newest checkpoint's weights, where there is one."""
+        if self.found is not None:
+            _load_weights(model, self.found)
+
     def restore_best(self, model: Any, epoch: int) -> None:
         """Load the weights that `save_best` kept."""
         _load_weights(model, self.folder / f"best-{epoch}")
@@ -121,8 +131,8 @@ class Store:
         """Keep the weights of the best epoch so far; the ones before it go with the next `save`."""
         self._write(f"best-{epoch}", lambda folder: save_model(folder, model, self.tokenizer))
 
-    def save(self, model: Any, optimizer: torch.optim.Optimizer | None, state: State) -> None:
-        """Keep where training stands; ``optimizer`` is None when it is over."""
+    def save(self, model: Any, optimizer: Any, state: State, place: TrainerState | None) -> None:
+        """Keep where training stands; ``optimizer`` and ``place`` are None when it is over."""
         tensors = {"logits": torch.from_numpy(state.logits)}
         if optimizer is not None:
             for name, parameter in model.named_parameters():
@@ -140,6 +150,8 @@ class Store:
             save_model(folder, model, self.tokenizer)
             save_file(tensors, folder / TENSORS)
             write_json(folder / STATE, data)
+            if place is not None:
+                place.save_to_json(str(folder / TRAINER))
 
         name = f"epoch-{state.epoch}-batch-{state.step}"
         self._write(name, write)

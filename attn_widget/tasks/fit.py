@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,12 @@ from attn_widget.checks import (
     check_several,
     shown,
 )
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 
 if TYPE_CHECKING:
     from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.heads import Head, Pooling
-    from attn_widget.tasks.training_loop import Labelled
+    from attn_widget.tasks.trainer import Labelled
 
 RATE = (
     2e-4  # of the encoder, up to this width; at 768 it is 5e-5, the highest of Devlin et al. (2019)
@@ -133,6 +134,8 @@ def fit_classifier(
         A text with more tokens than ``max_length``, without ``truncation``.
     ModelLoadError
         The encoder cannot be loaded; a checkpoint without its tokenizer.
+    NotAvailableError
+        accelerate is not installed, which `transformers.Trainer` needs.
 
     References
     ----------
@@ -146,6 +149,11 @@ def fit_classifier(
     >>> fitted.classes, fitted.probabilities(texts).shape
     (('no', 'yes'), (4, 2))
     """
+    if find_spec("accelerate") is None:
+        raise NotAvailableError(
+            "Fine-tuning needs accelerate, which is not installed.",
+            "Install it with: pip install 'attn-widget[tasks]'",
+        )
     from attn_widget.tasks.batches import check_texts, tokenize
     from attn_widget.tasks.heads import HEADS, POOLINGS, build, check_encoder, tokenizer_for
 
@@ -185,7 +193,7 @@ def fit_classifier(
     limit = found.max_length if max_length is None else max_length
     options: dict[str, Any] = {"max_length": limit, "truncation": truncation}
 
-    from attn_widget.tasks.training_loop import Labelled, Settings, Training
+    from attn_widget.tasks.trainer import Labelled, Settings, fine_tune
 
     train = Labelled(tokenize(found, given, **options, name="texts"), known)
     checked = None
@@ -219,7 +227,7 @@ def fit_classifier(
             **asdict(settings),
         }
         store = Store(folder, identity, tokenizer, resume=resume)
-    state = Training(model, fresh, train, checked, settings, store).run(progress)
+    state = fine_tune(model, fresh, train, checked, settings, store, progress=progress)
 
     from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.moved import heads_moved, line_of

@@ -117,7 +117,7 @@ class FittedClassifier:
             No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
         from attn_widget.tasks.batches import check_texts, tokenize
-        from attn_widget.tasks.training_loop import predict, softmax
+        from attn_widget.tasks.passes import predict, softmax
         from attn_widget.trace.forward import inference_mode
 
         encoder = self.encoder

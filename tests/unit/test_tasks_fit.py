@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from attn_widget.errors import (
     NotAvailableError,
     TooLongError,
 )
-from attn_widget.tasks import training_loop
+from attn_widget.tasks import fit, passes, trainer
 from attn_widget.tasks.fit import fit_classifier
 from attn_widget.tasks.fitted import FittedClassifier, load_classifier
 from attn_widget.tasks.heads import HEADS, POOLINGS, build
@@ -70,7 +71,7 @@ def test_probabilities_are_not_rounded_as_training_is(
     fitted: FittedClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = fitted.probabilities([REVIEW])
-    monkeypatch.setattr(training_loop, "has_bfloat16", lambda device: True)
+    monkeypatch.setattr(passes, "has_bfloat16", lambda device: True)
     np.testing.assert_array_equal(fitted.probabilities([REVIEW]), expected)
 
 
@@ -141,11 +142,20 @@ def test_the_given_model_and_the_users_random_numbers_stay_as_they_are() -> None
     model, tokenizer = tiny()
     before = copy.deepcopy(model.state_dict())
     texts, labels = texts_and_labels(9)
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
+
+    def drawn() -> list[Any]:
+        return [*torch.rand(3).tolist(), np.random.rand(), random.random()]  # noqa: NPY002
+
+    def seed() -> None:
+        torch.manual_seed(5)
+        np.random.seed(5)  # noqa: NPY002
+        random.seed(5)
+
+    seed()
+    expected = drawn()
+    seed()
     fitted = fit_classifier((model, tokenizer), texts, labels, epochs=1, **QUICK)
-    assert torch.equal(torch.rand(3), expected)
+    assert drawn() == expected
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
     assert not model.training and fitted.tokenizer is not tokenizer
 
@@ -279,14 +289,14 @@ def test_rates_rise_and_fall_by_batches_and_differ_between_encoder_and_head(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rates: list[tuple[float, float]] = []
-    step = training_loop.Training._step
+    step = trainer.ClassifierTrainer.compute_loss
 
-    def noted(self: Any, indices: Any) -> float:
+    def noted(self: Any, *batch: Any, **options: Any) -> Any:
         groups = self.optimizer.param_groups
         rates.append((groups[0]["lr"], groups[2]["lr"]))
-        return step(self, indices)
+        return step(self, *batch, **options)
 
-    monkeypatch.setattr(training_loop.Training, "_step", noted)
+    monkeypatch.setattr(trainer.ClassifierTrainer, "compute_loss", noted)
     texts, labels = texts_and_labels(15)
     fitted = fit_classifier(
         tiny(), texts, labels, epochs=2, warmup=0.2, lr_encoder=1e-3, lr_head=1e-2, batch_size=3,
@@ -296,6 +306,22 @@ def test_rates_rise_and_fall_by_batches_and_differ_between_encoder_and_head(
     np.testing.assert_allclose(rates, [(1e-3 * share, 1e-2 * share) for share in shares])
     assert [record["lr_head"] for record in fitted.history] == pytest.approx([7.5e-3, 1.25e-3])
     assert fitted.history[0]["validation"] is None and fitted.best_epoch == 2
+
+
+def test_training_writes_nothing_but_what_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts, labels = texts_and_labels(9)
+    fitted = fit_classifier(tiny(), texts, labels, epochs=1, **QUICK)
+    assert list(tmp_path.iterdir()) == [] and capsys.readouterr().out == ""
+    assert not any("forward" in vars(module) for module in fitted.model.modules())
+
+
+def test_without_accelerate_training_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit, "find_spec", lambda name: None)
+    with pytest.raises(NotAvailableError, match=r"needs accelerate.*attn-widget\[tasks\]"):
+        fit_classifier(tiny(), *texts_and_labels(9), **QUICK)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -366,7 +392,7 @@ def test_training_stops_early_and_keeps_the_best_epoch() -> None:
     found = fitted.probabilities(held)
     chosen = found[np.arange(12), (turned + 1) % 3].astype(np.float64)
     # Along the way losses are computed as training is; the answers always are float32 (bfloat16 has 8 bits).
-    off = 2**-8 if training_loop.has_bfloat16(torch.device("cpu")) else 1e-5
+    off = 2**-8 if passes.has_bfloat16(torch.device("cpu")) else 1e-5
     assert -np.log(chosen).mean() == pytest.approx(losses[best], rel=off)
     assert fitted.best_epoch == best + 1
 

@@ -17,7 +17,7 @@ import transformers
 
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.tasks import checkpoint as checkpoints
-from attn_widget.tasks import training_loop
+from attn_widget.tasks import trainer
 from attn_widget.tasks.fit import fit_classifier
 from attn_widget.tasks.fitted import load_classifier
 from tests.unit.toy_task import texts_and_labels, tiny
@@ -32,13 +32,13 @@ OPTIONS: dict[str, Any] = {
 CHILD = """
 import sys
 import torch
-from attn_widget.tasks import training_loop
+from attn_widget.tasks import trainer
 from attn_widget.tasks.fit import fit_classifier
 from tests.unit.test_tasks_fit_resume import LABELS, OPTIONS, TEXTS
 
 encoder, folder, head, threads = sys.argv[1:]
 torch.set_num_threads(int(threads))
-training_loop.SAVE_EVERY = 0.0
+trainer.SAVE_EVERY = 0.0
 fit_classifier(encoder, TEXTS, LABELS, head=head, checkpoint=folder, **OPTIONS)
 """
 
@@ -71,13 +71,13 @@ def test_a_training_that_was_killed_inside_an_epoch_ends_with_the_same_numbers(
     epoch, batch = places(folder)[-1]
 
     steps: list[int] = []
-    step = training_loop.Training._step
+    step = trainer.ClassifierTrainer.compute_loss
 
-    def counted(self: Any, indices: Any) -> float:
+    def counted(self: Any, *batch: Any, **options: Any) -> Any:
         steps.append(1)
-        return step(self, indices)
+        return step(self, *batch, **options)
 
-    monkeypatch.setattr(training_loop.Training, "_step", counted)
+    monkeypatch.setattr(trainer.ClassifierTrainer, "compute_loss", counted)
     again = fit_classifier(encoder, TEXTS, LABELS, head=head, checkpoint=folder, **OPTIONS)
     assert len(steps) == 40 - (10 * epoch + batch) < 30
     assert again.history == whole.history
@@ -89,7 +89,7 @@ def test_a_finished_training_is_not_done_again(
 ) -> None:
     options = {**OPTIONS, "epochs": 2, "checkpoint": tmp_path / "a"}
     first = fit_classifier(tiny(), TEXTS, LABELS, **options)
-    monkeypatch.setattr(training_loop.Training, "_step", None)  # calling it would fail
+    monkeypatch.setattr(trainer.ClassifierTrainer, "compute_loss", None)  # calling it would fail
     second = fit_classifier(tiny(), TEXTS, LABELS, **options)
     assert second.history == first.history
     np.testing.assert_array_equal(second.probabilities(TEXTS), first.probabilities(TEXTS))
@@ -117,16 +117,16 @@ def test_checkpoints_hold_tokenizer_and_weights_that_transformers_loads_and_no_p
 
 def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, **change: Any) -> None:
     """A training that an error ends in its second epoch."""
-    step = training_loop.Training._step
+    step = trainer.ClassifierTrainer.compute_loss
 
-    def failing(self: Any, indices: Any) -> float:
-        if (self.state.epoch, self.state.step) == (1, 6):
+    def failing(self: Any, *batch: Any, **options: Any) -> Any:
+        if (self.progress.state.epoch, self.progress.state.step) == (1, 6):
             raise MemoryError
-        return step(self, indices)
+        return step(self, *batch, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_loop, "SAVE_EVERY", 0.0)
-        patch.setattr(training_loop.Training, "_step", failing)
+        patch.setattr(trainer, "SAVE_EVERY", 0.0)
+        patch.setattr(trainer.ClassifierTrainer, "compute_loss", failing)
         with pytest.raises(MemoryError):
             fit_classifier(tiny(), TEXTS, LABELS, **{**OPTIONS, **change}, checkpoint=folder)
     assert places(folder) == [(1, 6)]
@@ -207,7 +207,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_it(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoints, "save_file", full)
-    monkeypatch.setattr(training_loop, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", 0.0)
     with pytest.raises(InputError, match=r"No space left .* The one before it is whole"):
         fit_classifier(tiny(), TEXTS, LABELS, **OPTIONS, checkpoint=tmp_path)
     assert places(tmp_path) == [(1, 6)] and not list(tmp_path.glob(".*.part"))
