@@ -104,6 +104,8 @@ def _cause(encoder: Encoder) -> str:
     """Which weight is to blame, and what to do about it."""
     found = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
     if found is None:
+        if encoder.heads_off:
+            return "Its weights are finite, so the heads that are off are to blame: switch them on again."
         wider = "" if str(encoder.dtype) == "torch.float32" else ", or load it with dtype='float32'"
         return f"Its weights are finite, so they overflow on this text: try another text{wider}."
     layers = layer_modules(encoder.family, encoder.network) or []

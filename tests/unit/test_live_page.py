@@ -135,7 +135,7 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
         ({"layers": [0]}, InputError, "computes all layers and heads"),
         ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
         ({"engine": 1}, InputTypeError, "expected True or False"),
-        ({"engine": "small"}, InputError, "light"),
+        ({"engine": "lite"}, InputError, "expected True, False or 'light'"),
         ({"assets": "there"}, InputError, "no folder"),
         ({"engine": False, "assets": "beside"}, InputError, "there is no engine"),
     ],

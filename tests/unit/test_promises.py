@@ -26,6 +26,7 @@ from attn_widget.errors import (
     NotAvailableError,
     NotFiniteError,
 )
+from attn_widget.model.encoder import HeadMeans
 from tests.unit.tiny_models import build
 
 TEXT = "the cat sat on the mat"
@@ -65,6 +66,15 @@ def test_scores_beyond_float32_are_named_though_queries_and_keys_are_finite() ->
     with pytest.raises(NotFiniteError, match=r"ayer 1 .* gave") as told:
         aw.analyze(TEXT, model=(model, tokenizer), progress=False)
     assert "Its weights are finite, so they overflow on this text" in told.value.hint
+
+
+def test_numbers_that_heads_switched_off_make_are_blamed_on_these() -> None:
+    model, tokenizer = build("bert")
+    analysis = aw.analyze(TEXT, model=(model, tokenizer), progress=False)
+    means = HeadMeans(np.full((3, 4, 8), np.nan, dtype=np.float32), 1, analysis.n_tokens)
+    with pytest.raises(NotFiniteError) as told:
+        analysis.ablate([(1, 0)], means)
+    assert told.value.hint.endswith("the heads that are off are to blame: switch them on again.")
 
 
 def test_nan_in_the_embeddings_is_theirs() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from attn_widget.checks import check_choice, check_flag, check_path
+from attn_widget.checks import check_flag, check_path, shown
 from attn_widget.errors import InputError
 from attn_widget.page.saved_run import ExportOptions
 
@@ -44,7 +44,8 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
         Another word, assets without an engine, or a folder that is not there.
     """
     if isinstance(engine, str):
-        check_choice(engine, "engine", ["light"])
+        if engine != "light":
+            raise InputError(f"engine is {shown(engine)}, expected True, False or 'light'.")
     elif not check_flag(engine, "engine"):
         if assets != "inside":
             raise InputError(

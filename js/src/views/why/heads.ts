@@ -13,7 +13,7 @@ import type { Effects } from "./data";
 
 const LISTED = 6;
 /** The plot of guesses, px. */
-const PLOT = { width: 300, height: 132, left: 30, right: 10, top: 8, bottom: 30, dot: 3 } as const;
+const PLOT = { width: 300, height: 140, left: 30, right: 10, top: 16, bottom: 30, dot: 3 } as const;
 
 /** The strongest heads as bars, each a button that chooses its head, and what shades the grid. */
 export function headList(context: ViewContext, found: Effects, mode: Mode): HTMLElement {
@@ -105,7 +105,7 @@ function guesses(
     "text-anchor": "end",
   });
   text("|gradient|: the guess", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" });
-  text("|effect|", { x: left + 5, y: top + 8 });
+  text("|effect|", { x: left, y: top - 6 }); // above the axis, clear of the dots
   plot.addEventListener(
     "click",
     (event) => {
