@@ -49,7 +49,7 @@ def main() -> None:
     shape = (len(KEYS), 6, 12)
 
     def empty() -> Totals:
-        return Totals(shape, 0, Heaps((len(example_names(KEYS)), *shape[1:])))
+        return Totals(shape, 0, Heaps(example_names(KEYS), *shape[1:]))
 
     with tempfile.TemporaryDirectory() as place:
         started = time.perf_counter()

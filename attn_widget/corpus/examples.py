@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.texts import analyze
 from attn_widget.corpus.heaps import mixed
-from attn_widget.corpus.reading.observed import SHARES, targets_of
-from attn_widget.figures.patterns import OFFSETS
+from attn_widget.corpus.reading.observed import DIAGONALS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.model.encoder import Encoder
-
-AT = {**OFFSETS, "self": 0}  # figures of one diagonal
 
 
 @dataclass(frozen=True)
@@ -68,48 +65,44 @@ def sampled(digests: NDArray[np.uint64], seed: int, k: int) -> NDArray[np.intp]:
     return np.lexsort((digests, mixed(digests, seed)))[:k]
 
 
-def link_of(analysis: Analysis, layer: int, head: int, by: str) -> dict[str, Any]:
-    """The head's largest weight between two words, on the diagonal or the pattern that ``by`` is of."""
-    weights = analysis.attention(layer, head)
-    n = analysis.n_tokens
-    words = np.array([not token.special for token in analysis.tokens])
-    counted = words[:, None] & words[None, :]
-    if by in AT:
-        counted &= np.eye(n, k=AT[by], dtype=bool)
-    if by in SHARES and analysis.run is not None:
-        counted &= targets_of(analysis.run.encoding, analysis.language)[by]
-    if not counted.any():
-        return {"query": None, "key": None, "query_token": "", "key_token": "", "weight": np.nan}
-    best = int(np.where(counted, weights, -1).argmax())
-    query, key = divmod(best, n)
+def record(
+    place: int, text: str, value: float, tokens: Sequence[str], query: int, key: int, weight: float
+) -> dict[str, Any]:
+    """A row of `Profile.examples`; a ``query`` of -1: no such link."""
+    known = query >= 0
     return {
-        "query": query,
-        "key": key,
-        "query_token": analysis.tokens[query].text,
-        "key_token": analysis.tokens[key].text,
-        "weight": float(weights[query, key]),
+        "index": place,
+        "text": text,
+        "value": value,
+        "query": query if known else None,
+        "key": key if known else None,
+        "query_token": tokens[query] if known else "",
+        "key_token": tokens[key] if known else "",
+        "weight": weight,
     }
 
 
-def linked(
-    encoder: Encoder,
-    tagger: Any,
-    texts: Sequence[tuple[int, str, float]],
-    layer: int,
-    head: int,
-    by: str,
-) -> list[tuple[dict[str, Any], Analysis]]:
-    """A record of each example, from its place, text and value, with the analysis of its text."""
-    found: list[tuple[dict[str, Any], Analysis]] = []
-    for place, text, value in texts:
-        # A text that is too long was cut for the profile, or it would not be in it.
-        analysis = analyze(
-            text,
-            model=encoder,
-            tagger=tagger if by in SHARES else None,
-            truncation=True,
-            progress=False,
-        )
-        link = link_of(analysis, layer, head, by)
-        found.append(({"index": place, "text": text, "value": value, **link}, analysis))
+def computed(
+    read: ReadTexts, texts: Sequence[tuple[int, float]], layer: int, head: int, by: str
+) -> list[dict[str, Any]]:
+    """Rows of examples from places and values, for a profile that was saved before links were kept: texts run again."""
+    found: list[dict[str, Any]] = []
+    for place, value in texts:
+        analysis = analysis_of(read.encoder, read.texts[place])
+        weights = analysis.attention(layer, head)
+        words = np.array([not token.special for token in analysis.tokens])
+        counted = words[:, None] & words[None, :]
+        if by in DIAGONALS:
+            counted &= np.eye(analysis.n_tokens, k=DIAGONALS[by], dtype=bool)
+        query = key = -1
+        if counted.any():
+            query, key = divmod(int(np.where(counted, weights, -1).argmax()), analysis.n_tokens)
+        weight = float(weights[query, key]) if query >= 0 else np.nan
+        tokens = [token.text for token in analysis.tokens]
+        found.append(record(place, read.texts[place], value, tokens, query, key, weight))
     return found
+
+
+def analysis_of(encoder: Encoder, text: str, tagger: Any = None) -> Analysis:
+    """The analysis of a text of a profile; one that is too long was cut for it, or it would not be in it."""
+    return analyze(text, model=encoder, tagger=tagger, truncation=True, progress=False)

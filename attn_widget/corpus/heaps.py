@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.corpus.reading.observed import SHARES
+from attn_widget.corpus.reading.observed import LINKS, SHARES
 from attn_widget.corpus.storage import Rows
 
 KEPT = 16  # texts of each figure and head, at each end
@@ -22,12 +23,18 @@ def example_values(rows: Rows) -> NDArray[np.float32]:
     """
     if rows.observed is None:
         return rows.figures
-    return np.concatenate([rows.figures, rows.observed.link[:, None], rows.observed.shares], axis=1)
+    observed = rows.observed
+    return np.concatenate([rows.figures, observed.weights[:, :1], observed.shares], axis=1)
 
 
 def example_names(keys: Sequence[str]) -> tuple[str, ...]:
     """Names of the figures of `example_values`."""
     return (*keys, LINK, *SHARES)
+
+
+def link_kind(by: str) -> int:
+    """Which of `LINKS` is shown for an example by this figure."""
+    return LINKS.index(by) if by in LINKS else 0
 
 
 def mixed(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
@@ -39,94 +46,128 @@ def mixed(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
         return found ^ (found >> np.uint64(31))
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A text that is an example.
+
+    Attributes
+    ----------
+    text : str
+    tokens : list of str
+        As they are shown.
+    """
+
+    text: str
+    tokens: list[str]
+
+
+ENTRY = {  # columns of the entries
+    "cell": np.int64,
+    "value": np.float32,
+    "digest": np.uint64,
+    "index": np.int64,
+    "rank": np.float64,
+    "query": np.int16,
+    "key": np.int16,
+    "weight": np.float32,
+}
+Entries = dict[str, NDArray[Any]]
+
+
 class Heaps:
-    """`KEPT` texts for each cell: a figure of a head at one of its ends, or (the last cell) drawn alike.
+    """`KEPT` texts for each cell: a figure of a head at one of its ends, or drawn alike, for a head.
 
     Of equal values the smaller hash comes first, then the smaller place, so that no order changes the choice.
 
     Parameters
     ----------
-    shape : (int, int, int)
-        Figures, layers, heads.
+    names : sequence of str
+        Of the figures.
+    n_layers, n_heads : int
 
     Attributes
     ----------
-    cell : int64 [entries]
-    value : float32 [entries]
-        The figure; NaN in the sample.
-    digest : uint64 [entries]
-    index : int64 [entries]
-        Place of the text.
-    texts : dict of int to str
+    entries : dict of str to array [entries]
+        ``cell``; ``value`` of the figure, NaN in the sample; ``digest`` and ``index`` (place) of the text; ``rank``,
+        of which less is better; ``query``, ``key`` and ``weight`` of the head's largest weight of the figure's kind
+        (`link_kind`), -1 and NaN where there is none.
+    texts : dict of int to Kept
         By place.
     """
 
-    def __init__(self, shape: tuple[int, int, int]) -> None:
-        self.shape = shape
-        self.cell = np.zeros(0, np.int64)
-        self.value = np.zeros(0, np.float32)
-        self.digest = np.zeros(0, np.uint64)
-        self.index = np.zeros(0, np.int64)
-        self.rank = np.zeros(0, np.float64)  # smaller is better
-        self.texts: dict[int, str] = {}
+    def __init__(self, names: Sequence[str], n_layers: int, n_heads: int) -> None:
+        self.names = tuple(names)
+        self.shape = (len(self.names), n_layers, n_heads)
+        self.entries: Entries = {name: np.zeros(0, kind) for name, kind in ENTRY.items()}
+        self.texts: dict[int, Kept] = {}
+        heads = n_layers * n_heads
+        kinds = np.repeat([link_kind(name) for name in self.names], heads)
+        self._kinds = np.concatenate([kinds, kinds, np.zeros(heads, kinds.dtype)])
         # Per cell, the rank that a text must not exceed to come in.
-        self._worst = np.full(2 * int(np.prod(shape)), np.inf)
+        self._worst = np.full(len(self._kinds), np.inf)
+
+    def empty(self) -> Heaps:
+        """Of the same figures, without a text."""
+        return Heaps(self.names, *self.shape[1:])
 
     def add(self, rows: Rows, seed: int) -> None:
-        """Offer texts."""
-        if rows.digests is None or rows.texts is None or not len(rows.index):
+        """Offer texts.
+
+        Raises
+        ------
+        ValueError
+            Rows without texts, hashes or links.
+        """
+        if not len(rows.index):
             return
+        observed, texts, tokens = rows.observed, rows.texts, rows.tokens
+        if rows.digests is None or observed is None or texts is None or tokens is None:
+            raise ValueError("rows without texts, hashes or links")
+        heads = self.shape[1] * self.shape[2]
         flat = example_values(rows).reshape(len(rows.index), -1)
-        both = np.concatenate([-flat, flat], axis=1).astype(np.float64)  # NaN compares False
-        row, cell = np.nonzero(both <= self._worst)
-        ranks, values = both[row, cell], flat[row, cell % flat.shape[1]]
         drawn = mixed(rows.digests, seed).astype(np.float64)
-        everyone = np.arange(len(drawn))
-        row = np.concatenate([row, everyone])
+        ranks = np.concatenate([-flat, flat, np.repeat(drawn[:, None], heads, 1)], 1)
+        row, cell = np.nonzero(ranks <= self._worst)  # NaN compares False
+        sampled = cell >= 2 * flat.shape[1]
+        place = self._kinds[cell] * heads + cell % heads
+        links = [
+            part.reshape(len(flat), -1)[row, place]
+            for part in (observed.queries_at, observed.keys_at, observed.weights)
+        ]
         self._take(
-            np.concatenate([cell, np.full(len(drawn), both.shape[1])]),
-            np.concatenate([values, np.full(len(drawn), np.nan, np.float32)]),
-            rows.digests[row],
-            rows.index[row],
-            np.concatenate([ranks, drawn]),
-            {int(rows.index[k]): rows.texts[k] for k in np.unique(row)},
+            {
+                "cell": cell,
+                "value": np.where(sampled, np.float32(np.nan), flat[row, cell % flat.shape[1]]),
+                "digest": rows.digests[row],
+                "index": rows.index[row],
+                "rank": ranks[row, cell],
+                **dict(zip(("query", "key", "weight"), links, strict=True)),
+            },
+            {int(rows.index[k]): Kept(texts[k], tokens[k]) for k in np.unique(row)},
         )
 
     def merge(self, other: Heaps) -> None:
         """Offer what other heaps kept."""
-        self._take(other.cell, other.value, other.digest, other.index, other.rank, other.texts)
+        self._take(other.entries, other.texts)
 
-    def _take(
-        self,
-        cell: NDArray[np.int64],
-        value: NDArray[np.float32],
-        digest: NDArray[np.uint64],
-        index: NDArray[np.int64],
-        rank: NDArray[np.float64],
-        texts: dict[int, str],
-    ) -> None:
-        cell = np.concatenate([self.cell, cell])
-        value = np.concatenate([self.value, value])
-        digest = np.concatenate([self.digest, digest])
-        index = np.concatenate([self.index, index])
-        rank = np.concatenate([self.rank, rank])
-        order = np.lexsort((index, digest, rank, cell))
-        ordered = cell[order]
+    def _take(self, offered: Entries, texts: dict[int, Kept]) -> None:
+        entries = {
+            name: np.concatenate([mine, offered[name].astype(mine.dtype)])
+            for name, mine in self.entries.items()
+        }
+        order = np.lexsort([entries[name] for name in ("index", "digest", "rank", "cell")])
+        ordered = entries["cell"][order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else []
         within = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
         kept = order[within < KEPT]
-        self.cell, self.value, self.digest = cell[kept], value[kept], digest[kept]
-        self.index, self.rank = index[kept], rank[kept]
         full = order[within == KEPT - 1]
-        full = full[cell[full] < len(self._worst)]
-        self._worst[cell[full]] = rank[full]
+        self._worst[entries["cell"][full]] = entries["rank"][full]
+        self.entries = {name: values[kept] for name, values in entries.items()}
         known = {**self.texts, **texts}
-        self.texts = {int(k): known[int(k)] for k in np.unique(self.index)}
+        self.texts = {int(k): known[int(k)] for k in np.unique(self.entries["index"])}
 
     def best(self, figure: int | None, layer: int, head: int, *, lowest: bool) -> NDArray[Any]:
-        """Entries of a figure of a head in order; None: of the sample."""
-        size = int(np.prod(self.shape))
-        place = 2 * size
-        if figure is not None:
-            place = int(np.ravel_multi_index((figure, layer, head), self.shape)) + size * lowest
-        return np.flatnonzero(self.cell == place)
+        """Places of the entries of a figure of a head in order; None: of the sample."""
+        size, heads = int(np.prod(self.shape)), self.shape[1] * self.shape[2]
+        first = 2 * size if figure is None else (figure + lowest * self.shape[0]) * heads
+        return np.flatnonzero(self.entries["cell"] == first + layer * self.shape[2] + head)

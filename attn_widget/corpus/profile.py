@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_widget.analysis.texts import analyze
 from attn_widget.checks import (
     check_choice,
     check_count,
@@ -19,8 +18,15 @@ from attn_widget.checks import (
     check_several,
     index_in,
 )
-from attn_widget.corpus.examples import ReadTexts, chosen, linked, sampled
-from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values
+from attn_widget.corpus.examples import (
+    ReadTexts,
+    analysis_of,
+    chosen,
+    computed,
+    record,
+    sampled,
+)
+from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
 from attn_widget.corpus.identity import digest_of, fingerprint
 from attn_widget.corpus.profile_figures import ProfileFigures
 from attn_widget.corpus.storage import Rows, read, write
@@ -117,10 +123,7 @@ class Profile(ProfileFigures):
         >>> p.examples(2, 3, by="previous", k=1)[["index", "query_token", "key_token"]].values.tolist()
         [[0, '.', '##rr']]
         """
-        layer, head = index_in(layer, self.n_layers, "layer"), index_in(head, self.n_heads, "head")
-        return dataframe(
-            [row for row, _ in self.linked_examples(layer, head, by, k, lowest, texts, model)]
-        )
+        return dataframe(self._examples(layer, head, by, k, lowest, texts, model))
 
     def linked_examples(
         self,
@@ -139,12 +142,9 @@ class Profile(ProfileFigures):
         layer, head, by, k, lowest, texts, model
             As in `examples`.
         """
-        layer, head = index_in(layer, self.n_layers, "layer"), index_in(head, self.n_heads, "head")
-        by = check_choice(by, "by", self.example_names)
-        k = check_count(k, "k", 1)
-        lowest = check_flag(lowest, "lowest")
-        encoder, chosen_texts = self._chosen(layer, head, by, k, lowest, texts, model)
-        return linked(encoder, self._tagger, chosen_texts, layer, head, by)
+        rows = self._examples(layer, head, by, k, lowest, texts, model)
+        encoder = self._encoder_of(model)
+        return [(row, analysis_of(encoder, row["text"])) for row in rows]
 
     @property
     def has_examples(self) -> bool:
@@ -169,16 +169,10 @@ class Profile(ProfileFigures):
         if self._totals is None and self._read is not None:
             texts = dict(enumerate(self._read.texts)) if isinstance(index, int) else {}
         elif self._totals is not None and self._totals.heaps is not None:
-            texts = self._totals.heaps.texts
+            texts = {at: kept.text for at, kept in self._totals.heaps.texts.items()}
         if not isinstance(index, int) or index not in texts:
             raise InputError(f"Text {str(index)[:20]} is not at hand.", "Open one that is listed.")
-        return analyze(
-            texts[index],
-            model=self._encoder_of(None),
-            tagger=self._tagger,
-            truncation=True,
-            progress=False,
-        )
+        return analysis_of(self._encoder_of(None), texts[index], self._tagger)
 
     @property
     def example_names(self) -> tuple[str, ...]:
@@ -187,26 +181,25 @@ class Profile(ProfileFigures):
             return (*self.keys, SAMPLE)
         return (*example_names(self.keys), SAMPLE)
 
-    def _chosen(
+    def _examples(
         self,
-        layer: int,
-        head: int,
-        by: str,
-        k: int,
-        lowest: bool,
+        layer: Any,
+        head: Any,
+        by: Any,
+        k: Any,
+        lowest: Any,
         texts: Sequence[str] | None,
         model: Any,
-    ) -> tuple[Any, list[tuple[int, str, float]]]:
-        """An encoder, and place, text and value of each example."""
+    ) -> list[dict[str, Any]]:
+        """The rows of `examples`."""
+        layer, head = index_in(layer, self.n_layers, "layer"), index_in(head, self.n_heads, "head")
+        by = check_choice(by, "by", self.example_names)
+        k, lowest = check_count(k, "k", 1), check_flag(lowest, "lowest")
         figure = None if by == SAMPLE else self.example_names.index(by)
         if self._totals is not None:
-            heaps = self._totals.heaps
-            if heaps is None:
-                raise NotAvailableError("This profile keeps no examples.")
-            check_count(k, "k", 1, KEPT, f"A profile of sums keeps {KEPT} texts of each figure.")
-            entries = heaps.best(figure, layer, head, lowest=lowest)[:k]
-            rows = [(int(heaps.index[at]), float(heaps.value[at])) for at in entries]
-            return self._encoder_of(model), [(at, heaps.texts[at], v) for at, v in rows]
+            if model is not None:
+                self._encoder_of(model)
+            return self._kept(figure, layer, head, k, lowest)
         read = self._texts_of(texts, model)
         if figure is None:
             places = sampled(self._hashes, self.seed, k)
@@ -214,8 +207,37 @@ class Profile(ProfileFigures):
         else:
             values = example_values(self._each)[:, figure, layer, head]
             places = chosen(values, self._hashes, k, lowest=lowest)
-        found = [(int(self.index[row]), float(values[row])) for row in places]
-        return read.encoder, [(at, read.texts[at], value) for at, value in found]
+        observed = self._each.observed
+        if observed is None:
+            found = [(int(self.index[row]), float(values[row])) for row in places]
+            return computed(read, found, layer, head, by)
+        rows: list[dict[str, Any]] = []
+        for row in places:
+            text = read.texts[int(self.index[row])]
+            tokens = [token.text for token in read.encoder.encode(text, truncation=True).tokens]
+            query, key, weight = (
+                part[row, link_kind(by), layer, head]
+                for part in (observed.queries_at, observed.keys_at, observed.weights)
+            )
+            given = int(self.index[row]), text, float(values[row]), tokens
+            rows.append(record(*given, int(query), int(key), float(weight)))
+        return rows
+
+    def _kept(
+        self, figure: int | None, layer: int, head: int, k: int, lowest: bool
+    ) -> list[dict[str, Any]]:
+        """The rows of `examples` of a profile that keeps sums."""
+        heaps = None if self._totals is None else self._totals.heaps
+        if heaps is None:
+            raise NotAvailableError("This profile keeps no examples.")
+        check_count(k, "k", 1, KEPT, f"A profile of sums keeps {KEPT} texts of each figure.")
+        rows: list[dict[str, Any]] = []
+        for at in heaps.best(figure, layer, head, lowest=lowest)[:k]:
+            one = {name: values[at].item() for name, values in heaps.entries.items()}
+            kept = heaps.texts[one["index"]]
+            link = one["query"], one["key"], one["weight"]
+            rows.append(record(one["index"], kept.text, one["value"], kept.tokens, *link))
+        return rows
 
     def save(self, path: str | Path) -> None:
         """Write the profile as Parquet: one row a text, its figures as lists of ``L * H``; or its sums.

@@ -36,7 +36,8 @@ class Rows:
     observed : Observed, optional
         Links and patterns; None in files of before.
     texts : list of str, optional
-        Kept in the parts of a folder alone.
+    tokens : list of list of str, optional
+        Both in the parts of a folder alone.
     """
 
     index: NDArray[np.int64]
@@ -45,6 +46,7 @@ class Rows:
     digests: NDArray[np.uint64] | None = None
     observed: Observed | None = None
     texts: list[str] | None = None
+    tokens: list[list[str]] | None = None
 
     @staticmethod
     def empty(n_keys: int, n_layers: int, n_heads: int) -> Rows:
@@ -110,6 +112,8 @@ def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
             shapes[field.name] = list(values.shape[1:])
     if rows.texts is not None:
         columns["text"] = rows.texts
+    if rows.tokens is not None:
+        columns["tokens"] = pa.array(rows.tokens, pa.list_(pa.string()))
     table = pa.table(columns).replace_schema_metadata(
         {
             _METADATA: json.dumps(
@@ -170,6 +174,7 @@ def read(path: Path, file: Any = None) -> tuple[Rows, dict[str, Any]]:
         table["digest"].to_numpy() if "digest" in table.column_names else None,
         _observed(table, meta.pop("observed", {})),
         table["text"].to_pylist() if "text" in table.column_names else None,
+        table["tokens"].to_pylist() if "tokens" in table.column_names else None,
     )
     return rows, meta
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.corpus.heaps import Heaps
+from attn_widget.corpus.heaps import Heaps, Kept
 from attn_widget.corpus.storage import need_pyarrow
 from attn_widget.corpus.totals import Totals
 from attn_widget.errors import InputError
@@ -16,7 +16,6 @@ from attn_widget.host.files import write_parts
 
 _METADATA = b"attn_widget_totals"
 FORMAT = 1
-HEAP = ("cell", "value", "digest", "index", "rank")
 
 
 def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
@@ -34,16 +33,16 @@ def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
     import pyarrow.parquet as pq
 
     arrays = dict(totals.arrays)
-    texts: dict[int, str] = {}
+    texts: dict[int, Kept] = {}
     if totals.heaps is not None:
-        arrays.update({f"heap:{name}": getattr(totals.heaps, name) for name in HEAP})
+        arrays.update({f"heap:{name}": part for name, part in totals.heaps.entries.items()})
         texts = totals.heaps.texts
     shape = {
         "totals": list(totals.shape),
-        "heaps": None if totals.heaps is None else list(totals.heaps.shape),
+        "heaps": None if totals.heaps is None else list(totals.heaps.names),
         "n_texts": totals.n_texts,
         "n_tokens": totals.n_tokens,
-        "texts": list(texts.items()),
+        "texts": [(place, one.text, one.tokens) for place, one in texts.items()],
     }
     table = pa.table(
         {
@@ -101,10 +100,9 @@ def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
     sums = meta.pop("sums")
     heaps = None
     if sums["heaps"] is not None:
-        heaps = Heaps(tuple(sums["heaps"]))
-        for name in HEAP:
-            setattr(heaps, name, arrays.pop(f"heap:{name}"))
-        heaps.texts = {int(place): text for place, text in sums["texts"]}
+        heaps = Heaps(sums["heaps"], *sums["totals"][1:])
+        heaps.entries = {name: arrays.pop(f"heap:{name}") for name in heaps.entries}
+        heaps.texts = {int(place): Kept(text, tokens) for place, text, tokens in sums["texts"]}
     totals = Totals(tuple(sums["totals"]), int(meta["seed"]), heaps)
     totals.n_texts, totals.n_tokens = sums["n_texts"], sums["n_tokens"]
     totals.arrays = arrays

@@ -12,34 +12,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.corpus.examples import sampled
 from attn_widget.errors import InputError, InputTypeError
-
-WORDS = [
-    "the",
-    "cat",
-    "dog",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "saw",
-    "red",
-    "house",
-    "when",
-    "it",
-    "rained",
-    "in",
-    "Paris",
-    "because",
-    "she",
-    "ran",
-]
-
-
-def corpus(n: int) -> list[str]:
-    draw = np.random.default_rng(3)
-    return [" ".join(draw.choice(WORDS, draw.integers(2, 12))) + "." for _ in range(n)]
-
+from tests.unit.made_texts import corpus
 
 TEXTS = corpus(60)
 

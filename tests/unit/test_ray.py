@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,45 +14,25 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
+from jsonschema import ValidationError
 
 from attn_widget import profile
 from attn_widget.corpus import Profile
+from attn_widget.corpus.engines import ray_engine
 from attn_widget.corpus.engines.cluster import connected
 from attn_widget.corpus.reading import chunks
+from attn_widget.corpus.reading.sources import files_of
 from attn_widget.errors import InputError
 from tests.unit import tiny_models
+from tests.unit.made_texts import corpus
 
 ray = pytest.importorskip("ray")
-WORDS = [
-    "the",
-    "cat",
-    "dog",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "saw",
-    "red",
-    "house",
-    "when",
-    "it",
-    "rained",
-    "in",
-    "Paris",
-    "because",
-    "she",
-    "ran",
-]
-
-
-def corpus(n: int, seed: int = 3) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, rng.integers(2, 9))) + "." for _ in range(n)]
-
-
-TEXTS = corpus(1100)  # three chunks
+REPOSITORY = Path(__file__).parents[2]
+TEXTS = corpus(1100, 9)  # three chunks
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +82,7 @@ def test_one_killed_worker_and_a_file_of_texts_give_the_same_bits(
     def kill() -> None:
         while not stop.wait(0.05):
             if list((tmp_path / "work").glob("part-*")):
-                workers = [p for p in psutil.process_iter(["cmdline"]) if _is_worker(p)]
+                workers = [p for p in psutil.Process().children(recursive=True) if _is_worker(p)]
                 if workers:
                     os.kill(workers[0].pid, signal.SIGKILL)
                     killed.append(workers[0].pid)
@@ -146,25 +128,64 @@ def test_one_killed_worker_and_a_file_of_texts_give_the_same_bits(
         )
 
 
+@pytest.mark.usefixtures("cluster")
+def test_a_caller_that_is_killed_goes_on_where_it_was(
+    here: Profile, model: str, tmp_path: Path
+) -> None:
+    """A process of its own, on a cluster by its address."""
+    path, work = tmp_path / "texts.txt", tmp_path / "work"
+    path.write_text("\n".join(TEXTS))
+    options = {"engine": "ray", "workers": 1, "model": model, "tagger": None, "progress": False}
+    given = {**options, "folder": str(work), "address": ray.get_runtime_context().gcs_address}
+    code = f"from attn_widget import profile; profile({str(path)!r}, **{given!r})"
+    caller = subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY)
+    try:
+        while not (parts := list(work.glob("part-*"))):
+            assert caller.poll() is None
+            time.sleep(0.005)
+    finally:
+        caller.kill()
+        caller.wait()
+    before = {part: part.stat().st_mtime_ns for part in parts}
+    assert len(before) < 3
+    found = profile(path, folder=work, **options)
+    assert found.n_texts == len(TEXTS)
+    assert_same(here, found, model)
+    assert {part: part.stat().st_mtime_ns for part in before} == before
+    assert len(list(work.glob("part-*"))) == 3
+
+
 def _is_worker(process: Any) -> bool:
     try:
-        return "MapWorker" in " ".join(process.info["cmdline"] or []) and process.is_running()
+        return "MapWorker" in " ".join(process.cmdline()) and process.is_running()
     except psutil.Error:
         return False
 
 
 @pytest.mark.usefixtures("cluster")
 def test_what_fails_is_listed_and_loses_nothing(model: str, tmp_path: Path) -> None:
-    bad, good = tmp_path / "a.txt", tmp_path / "b.jsonl"
+    bad, good, blocks = tmp_path / "a.txt", tmp_path / "b.jsonl", tmp_path / "c.parquet"
+    corrupt = tmp_path / "d.parquet"
     bad.write_bytes(b"The cat.\n" + "Zwölf.\n".encode("latin-1") + b"dog " * 300 + b"\nThe dog.\n")
     good.write_text('{"text": "The mat."}\n{"text": 5}\n')
+    # A chunk without any text that can be read, and a block that is damaged between two that are not.
+    pq.write_table(pa.table({"text": ["cat " * 300]}), blocks)
+    table = pa.table({"text": ["The red mat.", "The", "The red dog."]})
+    pq.write_table(table, corrupt, row_group_size=1, use_dictionary=False, compression="none")
+    start = pq.ParquetFile(corrupt).metadata.row_group(1).column(0).data_page_offset
+    packed = bytearray(corrupt.read_bytes())
+    packed[start : start + 12] = b"\xff" * 12
+    corrupt.write_bytes(packed)
     given = {"model": model, "tagger": None, "progress": False}
     found = profile(str(tmp_path / "*.*"), engine="ray", workers=1, **given)
-    assert found.n_texts == 3 and repr(found).count("3 of 4 texts") == 1
+    assert found.n_texts == 5 and repr(found).count("5 of 7 texts") == 1
     failed = sorted(found.failed, key=lambda one: one["source"])
-    assert [one["source"] for one in failed] == [f"{bad}, line 2", f"{good}, row 1", "text 1"]
-    assert failed[2]["index"] == 1 and "302 tokens" in failed[2]["reason"]
-    wanted = profile(["The cat.", "The dog.", "The mat."], **given)
+    assert [one["source"] for one in failed] == [
+        f"{bad}, line 2", f"{good}, row 1", f"{corrupt}, row group 1", "text 1", "text 4"
+    ]  # fmt: skip
+    assert failed[3]["index"] == 1 and "302 tokens" in failed[3]["reason"]
+    texts = ["The cat.", "The dog.", "The mat.", "The red mat.", "The red dog."]
+    wanted = profile(texts, **given)
     for key in found.keys:
         np.testing.assert_allclose(found.mean[key], wanted.mean[key], rtol=1e-5)
 
@@ -174,6 +195,9 @@ def test_what_fails_is_listed_and_loses_nothing(model: str, tmp_path: Path) -> N
     [
         ({"texts": "nowhere/*.txt"}, "No file matches"),
         ({"texts": []}, "texts is empty"),
+        ({"texts": "body.jsonl"}, "no column 'text'"),
+        ({"texts": "number.parquet"}, "holds int64, no text"),
+        ({"texts": "no.parquet"}, "cannot be read as Parquet"),
         ({"address": "127.0.0.1:9", "folder": "x"}, "No cluster answers"),
         ({"address": "nonsense", "folder": "x"}, "address is 'nonsense'"),
         ({"address": "auto"}, "A cluster needs folder="),
@@ -185,11 +209,34 @@ def test_what_cannot_work_is_said_before_work_begins(
     options: dict[str, Any], match: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "body.jsonl").write_text('{"body": "The cat."}\n')
+    pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "number.parquet")
+    (tmp_path / "no.parquet").write_text("The cat.")
     given = {"texts": ["The cat."], "engine": "ray", "model": model, "progress": False, **options}
     started = time.monotonic()
     with pytest.raises(InputError, match=match):
         profile(**given)
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_file_of_one_block_gives_work_to_all(tmp_path: Path) -> None:
+    """Ray fills its blocks to 128 MB: one worker would get all chunks of a file."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    found = ray_engine._chunks(files_of(tmp_path / "texts.txt"), None, None)
+    assert found.materialize().num_blocks() == 4  # and what failed, last
+
+
+def test_ray_accepts_the_cluster_file() -> None:
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    path = REPOSITORY / "examples" / "ray-cluster.yaml"
+    given = yaml.safe_load(path.read_text("utf-8"))
+    filled = prepare_config(given)
+    validate_config(filled)
+    assert filled["max_workers"] == 63
+    with pytest.raises(ValidationError, match="was unexpected"):
+        validate_config({**filled, "worker": 3})
 
 
 def test_chunks_depend_on_the_texts_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +54,34 @@ def test_a_profile_of_a_file_is_that_of_its_texts(tmp_path: Path) -> None:
         found = profile(source, tagger=None, progress=False)
         assert np.array_equal(found.figures, wanted.figures, equal_nan=True)
         assert found.failed == []
+
+
+def test_addresses_name_files_and_the_folder_of_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``file://`` goes the way of ``s3://``."""
+    written(tmp_path, "parquet")
+    given = {"tagger": None, "progress": False, "folder": f"{tmp_path.as_uri()}/work"}
+    wanted = profile(TEXTS, tagger=None, progress=False)
+    found = profile(f"{tmp_path.as_uri()}/*.parquet", **given)
+    assert np.array_equal(found.figures, wanted.figures, equal_nan=True)
+    assert len(list((tmp_path / "work").glob("part-*"))) == 1
+    monkeypatch.setattr("attn_widget.corpus.engines.local.read_chunk", None)
+    again = profile(f"{tmp_path.as_uri()}/*.parquet", **given)
+    assert np.array_equal(again.figures, wanted.figures, equal_nan=True)
+    for address in (f"{tmp_path.as_uri()}/*.csv", "file:///nowhere/*.txt"):
+        with pytest.raises(InputError, match="No file matches"):
+            profile(address, **given)
+    with pytest.raises(InputError, match="cannot be listed"):
+        profile("nothing://bucket/*.txt", **given)
+
+
+def test_the_splits_of_a_dataset_are_not_a_dataset() -> None:
+    class Splits(dict[str, Any]):
+        column_names: ClassVar = {"train": ["text"]}  # as a DatasetDict has it
+
+    with pytest.raises(InputError, match="splits 'train'"):
+        profile(Splits(train=Dataset()), progress=False)
 
 
 def test_what_cannot_be_read_is_listed_and_the_rest_is_kept(tmp_path: Path) -> None:

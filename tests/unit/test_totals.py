@@ -9,8 +9,8 @@ import pytest
 
 from attn_widget.corpus import statistics
 from attn_widget.corpus.examples import chosen, sampled
-from attn_widget.corpus.heaps import KEPT, Heaps, example_values
-from attn_widget.corpus.reading.observed import ROWS, SHARES, Observed
+from attn_widget.corpus.heaps import KEPT, LINK, Heaps, example_values
+from attn_widget.corpus.reading.observed import LINKS, ROWS, SHARES, Observed
 from attn_widget.corpus.storage import Rows
 from attn_widget.corpus.totals import Totals
 from attn_widget.figures.catalog.targets import OFFSETS
@@ -24,9 +24,11 @@ def made(n: int, rng: np.random.Generator) -> Rows:
     figures[rng.random(n) < 0.2, 1] = np.nan
     figures[rng.random((n, *SHAPE)) < 0.01] = np.nan  # of one head alone
     figures[::5, 0] = np.float32(0.25)
-    link = rng.random((n, 2, 2), dtype=np.float32).round(2)
+    weights = rng.random((n, len(LINKS), 2, 2), dtype=np.float32).round(2)
+    places = rng.integers(0, 9, (2, n, len(LINKS), 2, 2)).astype(np.int16)
     observed = Observed(
-        link,
+        weights,
+        *places,
         rng.random((n, len(SHARES), 2, 2), dtype=np.float32),
         rng.integers(0, 9, (n, len(ROWS), 2, 2)).astype(np.int16),
         rng.integers(9, 12, (n, len(ROWS))).astype(np.int32),
@@ -35,11 +37,13 @@ def made(n: int, rng: np.random.Generator) -> Rows:
     )
     digests = rng.integers(0, 2**63, n, dtype=np.uint64)
     texts = [f"text {k}" for k in range(n)]
-    return Rows(np.arange(n), rng.integers(3, 99, n), figures, digests, observed, texts)
+    tokens = [[f"token {k}"] for k in range(n)]
+    return Rows(np.arange(n), rng.integers(3, 99, n), figures, digests, observed, texts, tokens)
 
 
 def part(rows: Rows, places: np.ndarray) -> Rows:
-    assert rows.digests is not None and rows.observed is not None and rows.texts is not None
+    assert rows.digests is not None and rows.observed is not None
+    assert rows.texts is not None and rows.tokens is not None
     return Rows(
         rows.index[places],
         rows.n_tokens[places],
@@ -47,11 +51,12 @@ def part(rows: Rows, places: np.ndarray) -> Rows:
         rows.digests[places],
         rows.observed.take(places),
         [rows.texts[k] for k in places],
+        [rows.tokens[k] for k in places],
     )
 
 
 def empty() -> Totals:
-    return Totals(SHAPE, 7, Heaps((SHAPE[0] + 1 + len(SHARES), 2, 2)))
+    return Totals(SHAPE, 7, Heaps(("a", "b", "c", LINK, *SHARES), 2, 2))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +99,8 @@ def test_no_cut_and_no_order_of_merging_changes_a_bit(rows: Rows, whole: Totals)
         for name, values in whole.arrays.items():
             assert np.array_equal(values, total.arrays[name]), name
         assert total.heaps is not None and whole.heaps is not None
-        assert np.array_equal(total.heaps.index, whole.heaps.index)
+        for name, values in whole.heaps.entries.items():
+            assert np.array_equal(values, total.heaps.entries[name], equal_nan=True), name
         assert total.heaps.texts == whole.heaps.texts
         assert total.accuracies() == whole.accuracies()
 
@@ -107,17 +113,26 @@ def test_what_is_counted_twice_is_seen(rows: Rows, whole: Totals) -> None:
 
 
 def test_heaps_keep_the_texts_that_a_sort_of_all_gives(rows: Rows, whole: Totals) -> None:
-    heaps, values = whole.heaps, example_values(rows)
-    assert heaps is not None and rows.digests is not None
+    heaps, values, observed = whole.heaps, example_values(rows), rows.observed
+    assert heaps is not None and rows.digests is not None and observed is not None
     for figure in range(values.shape[1]):
         for lowest in (False, True):
             wanted = chosen(values[:, figure, 1, 0], rows.digests, KEPT, lowest=lowest)
             found = heaps.best(figure, 1, 0, lowest=lowest)
-            assert heaps.index[found].tolist() == wanted.tolist()
-            assert np.array_equal(heaps.value[found], values[wanted, figure, 1, 0])
-    drawn = heaps.index[heaps.best(None, 0, 0, lowest=False)]
-    assert drawn.tolist() == sampled(rows.digests, 7, KEPT).tolist()
-    assert set(heaps.texts) == set(heaps.index.tolist())
+            entries = {name: part[found] for name, part in heaps.entries.items()}
+            assert entries["index"].tolist() == wanted.tolist()
+            assert np.array_equal(entries["value"], values[wanted, figure, 1, 0])
+            # After three figures and the link come those of a pattern, each with its own kind of link.
+            at = wanted, LINKS.index(SHARES[figure - 4]) if figure > 3 else 0, 1, 0
+            assert np.array_equal(entries["query"], observed.queries_at[at])
+            assert np.array_equal(entries["key"], observed.keys_at[at])
+            assert np.array_equal(entries["weight"], observed.weights[at])
+    drawn = heaps.best(None, 0, 0, lowest=False)
+    places = heaps.entries["index"][drawn]
+    assert places.tolist() == sampled(rows.digests, 7, KEPT).tolist()
+    assert np.array_equal(heaps.entries["weight"][drawn], observed.weights[places, 0, 0, 0])
+    assert set(heaps.texts) == set(heaps.entries["index"].tolist())
+    assert all(kept.tokens == [f"token {k}"] for k, kept in heaps.texts.items())
 
 
 def test_sums_without_hashes_are_refused(rows: Rows) -> None:

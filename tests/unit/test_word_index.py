@@ -13,7 +13,7 @@ from attn_widget.corpus.words import build
 from attn_widget.errors import InputError
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
-from tests.unit.test_examples import corpus
+from tests.unit.made_texts import corpus
 
 lancedb = pytest.importorskip("lancedb")
 TEXTS = [*corpus(40), "The bank of the river.", "She sat by the river."]

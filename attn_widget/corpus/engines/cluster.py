@@ -60,15 +60,17 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
                 else "Try ray.init() by itself.",
             ) from error
     context = ray.data.DataContext.get_current()
-    bars = context.enable_progress_bars
+    bars, size = context.enable_progress_bars, context.target_max_block_size
     log = logging.getLogger("ray.data")
     level = log.level
     context.enable_progress_bars = False
+    # A block for each chunk: the chunks of one file go to all workers, each as soon as it is read.
+    context.target_max_block_size = 1
     log.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        context.enable_progress_bars = bars
+        context.enable_progress_bars, context.target_max_block_size = bars, size
         log.setLevel(level)
         if ours:
             ray.shutdown()

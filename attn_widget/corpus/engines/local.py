@@ -61,8 +61,7 @@ def profile_here(texts: Any, options: Options) -> Profile:
     done: list[Rows] = []
 
     def profile_of(done: Sequence[Rows]) -> Profile:
-        # One copy of the texts is enough: examples take them from `read`.
-        rows = replace(join(done), texts=None)
+        rows = join(done)
         return Profile(rows, meta | ({"failed": failed} if failed else {}), options.seed, read)
 
     from tqdm.auto import tqdm
@@ -75,7 +74,8 @@ def profile_here(texts: Any, options: Options) -> Profile:
             for chunk in chunks_of(source):
                 rows, bad = _chunk(folder, number, first, chunk, encoder, tagger, truncation)
                 begins = before + first
-                done.append(replace(rows, index=rows.index + begins))
+                # One copy of the texts is enough: examples take them from `read`.
+                done.append(replace(rows, index=rows.index + begins, texts=None, tokens=None))
                 if bad and strict:
                     some = any(len(one.index) for one in done)
                     so_far = profile_of(done) if some else None

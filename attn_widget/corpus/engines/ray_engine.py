@@ -228,17 +228,16 @@ class Worker:
         rows, bad = read_chunk(
             self.encoder, texts, options.tagger, options.truncation, self.threads
         )
+        result["bad"] = [failure_record(first, one) for one in bad]
+        if not len(rows.index):
+            return result
         if bad:  # under another name, so that it is read again next time
             name = f"partial-{name}"
         try:
             self.folder.write(name, replace(rows, texts=[texts[k] for k in rows.index]))
         except AttnWidgetError as error:
             return result | {"error": f"{error.message} {error.hint}"}
-        return result | {
-            "name": name,
-            "rows": len(rows.index),
-            "bad": [failure_record(first, one) for one in bad],
-        }
+        return result | {"name": name, "rows": len(rows.index)}
 
 
 def _sum_up(
@@ -246,7 +245,7 @@ def _sum_up(
 ) -> Totals:
     """The sums of some parts, each with the place where its chunk begins."""
     _, n_layers, n_heads = shape
-    totals = Totals(shape, seed, Heaps((len(example_names(KEYS)), n_layers, n_heads)))
+    totals = Totals(shape, seed, Heaps(example_names(KEYS), n_layers, n_heads))
     for name, begins in parts:
         rows = folder.read(name)
         totals.add(replace(rows, index=rows.index + begins))
@@ -332,7 +331,7 @@ class _Run:
                 raise
             if totals is None:
                 # Arrays out of Ray's store cannot be written to.
-                totals = Totals(shape, self.options.seed, Heaps(found.heaps.shape))
+                totals = Totals(shape, self.options.seed, found.heaps.empty())
             totals.merge(found)
         assert totals is not None
         return totals

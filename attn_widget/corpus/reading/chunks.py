@@ -132,6 +132,7 @@ def read_chunk(
         np.concatenate([figures for _, figures, _ in done])[turned],
         np.array([digests[k] for k in order], np.uint64)[turned],
         Observed.join([observed for _, _, observed in done]).take(turned),
+        tokens=[[token.text for token in encodings[k].tokens] for k in np.array(order)[turned]],
     )
     return rows, failures
 

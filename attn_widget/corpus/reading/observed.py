@@ -32,6 +32,9 @@ SHARES = (
     "same word",
     *RELATIONS,
 )  # patterns that a text is an example of by its weight on their targets
+DIAGONALS = {"previous": -1, "next": 1, "self": 0}
+# Kinds of links: between any two words, between those of one diagonal, between those of a pattern.
+LINKS = ("link", *DIAGONALS, *SHARES)
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Observed:
 
     Attributes
     ----------
-    link : float32 [texts, L, H]
-        Largest weight between two words; NaN without words.
+    weights : float32 [texts, links, L, H]
+        Largest weight between two words, of each kind of `LINKS`; NaN where the text has none.
+    queries_at, keys_at : int16 [texts, links, L, H]
+        The tokens that it is between, the first in the order of rows of those that are as large; -1 without one.
     shares : float32 [texts, shares, L, H]
         Mean over the queries that have a target of the weight on their targets; the order is `SHARES`.
     hits : int16 [texts, rows, L, H]
@@ -54,7 +59,9 @@ class Observed:
         Hits of each fixed offset.
     """
 
-    link: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    queries_at: NDArray[np.int16]
+    keys_at: NDArray[np.int16]
     shares: NDArray[np.float32]
     hits: NDArray[np.int16]
     queries: NDArray[np.int32]
@@ -113,7 +120,13 @@ class Observer:
         self._cells = {
             name: np.nonzero(self._targets[name]) for name in SHARES if name in self._targets
         }
-        self._link: list[NDArray[np.float32]] = []
+        both = self._words[:, :, None] & self._words[:, None, :]
+        allowed = {
+            **{k: both & np.eye(self._n, k=at, dtype=bool) for k, at in DIAGONALS.items()},
+            **{k: both & self._targets[k] for k in SHARES if k in self._targets},
+        }
+        self._linked = {LINKS.index(name): np.nonzero(cells) for name, cells in allowed.items()}
+        self._links: list[list[NDArray[Any]]] = []
         self._shares: list[NDArray[np.float32]] = []
         self._hits: list[NDArray[np.int16]] = []
 
@@ -121,7 +134,12 @@ class Observer:
         """Take a layer's weights, float32 [texts, H, n, n]."""
         n_texts, n_heads, n, _ = weights.shape
         first, stop = (1, n - 1) if self._plain else (0, n)
-        self._link.append(_largest(weights, self._words, first, stop))
+        links = _no_links(n_texts, n_heads)
+        _put(links, 0, slice(None), _largest(weights, self._words, first, stop))
+        for kind, cells in self._linked.items():
+            if len(cells[0]):
+                _put(links, kind, *_largest_of(weights, *cells))
+        self._links.append(links)
         shares = np.full((n_texts, len(SHARES), n_heads), np.nan, np.float32)
         for name, (texts, queries, keys) in self._cells.items():
             if len(texts):
@@ -161,8 +179,13 @@ class Observer:
             expected[:, row] = right.sum((1, 2)) / competing
             for place, offset in enumerate(OFFSETS):
                 offsets[:, row, place] = np.diagonal(right, offset, 1, 2).sum(-1)
+        weights, queries_at, keys_at = (
+            np.stack(part, 2) for part in zip(*self._links, strict=True)
+        )
         return Observed(
-            np.stack(self._link, 1),
+            weights,
+            queries_at,
+            keys_at,
             np.stack(self._shares, 2),
             np.stack(self._hits, 2),
             queries,
@@ -171,16 +194,57 @@ class Observer:
         )
 
 
+Found = tuple[NDArray[np.float32], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
+
+
+def _no_links(n_texts: int, n_heads: int) -> list[NDArray[Any]]:
+    """Weights, queries and keys, [texts, links, H], before any was found."""
+    shape = (n_texts, len(LINKS), n_heads)
+    return [
+        np.full(shape, np.nan, np.float32),
+        np.full(shape, -1, np.int16),
+        np.full(shape, -1, np.int16),
+    ]
+
+
+def _put(links: list[NDArray[Any]], kind: int, texts: Any, found: Found) -> None:
+    for part, values in zip(links, found, strict=True):
+        part[texts, kind] = values
+
+
 def _largest(
     weights: NDArray[np.float32], words: NDArray[np.bool_], first: int, stop: int
-) -> NDArray[np.float32]:
-    """Largest weight between two words of each text and head; NaN without words."""
+) -> Found:
+    """Largest weight between two words of each text and head, with its query and key; NaN, -1 without words."""
     inner = words[:, first:stop]
-    found = np.full(weights.shape[:2], np.nan, np.float32)
-    whole = inner.all(1) & (inner.shape[1] > 0)
-    if whole.all():
-        return weights[:, :, first:stop, first:stop].max((2, 3))
+    if inner.shape[1] and inner.all():
+        return _peak(weights[:, :, first:stop, first:stop], np.arange(first, stop))
+    links = _no_links(*weights.shape[:2])
     for text in np.flatnonzero(words.any(1)):  # a typed [MASK], say, is special in the middle
         mine = np.flatnonzero(words[text])
-        found[text] = weights[text][:, mine[:, None], mine].max((1, 2))
-    return found
+        _put(links, 0, [text], _peak(weights[[text]][:, :, mine[:, None], mine], mine))
+    return links[0][:, 0], links[1][:, 0], links[2][:, 0]
+
+
+def _peak(weights: NDArray[np.float32], places: NDArray[np.integer[Any]]) -> Found:
+    """The largest of each matrix, between which of ``places``."""
+    flat = weights.reshape(*weights.shape[:2], -1)
+    best = flat.argmax(-1)
+    query, key = np.divmod(best, len(places))
+    return np.take_along_axis(flat, best[..., None], -1)[..., 0], places[query], places[key]
+
+
+def _largest_of(
+    weights: NDArray[np.float32],
+    texts: NDArray[np.integer[Any]],
+    queries: NDArray[np.integer[Any]],
+    keys: NDArray[np.integer[Any]],
+) -> tuple[NDArray[np.integer[Any]], Found]:
+    """The texts that have such cells, and the largest weight in them of each text and head."""
+    there, starts = np.unique(texts, return_index=True)
+    found = weights[texts, :, queries, keys]
+    top = np.maximum.reduceat(found, starts)
+    size = len(texts)
+    is_top = found == np.repeat(top, np.diff(np.r_[starts, size]), axis=0)
+    at = np.minimum.reduceat(np.where(is_top, np.arange(size)[:, None], size), starts)
+    return there, (top, queries[at], keys[at])

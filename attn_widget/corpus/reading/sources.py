@@ -71,7 +71,18 @@ def check_column(column: Any) -> None:
 
 
 def dataset_texts(texts: Any, column: str | None, fail: Fail) -> Iterator[str]:
-    """The texts of a dataset, one after the other."""
+    """The texts of a dataset, one after the other.
+
+    Raises
+    ------
+    InputError
+        It is several, by the names of their splits.
+    """
+    if isinstance(texts.column_names, dict):
+        raise InputError(
+            f"texts has the splits {', '.join(map(repr, texts.column_names))}, each a dataset.",
+            "Give one of them: profile(dataset['train']).",
+        )
     return _records("the dataset", enumerate(texts), COLUMN if column is None else column, fail)
 
 
