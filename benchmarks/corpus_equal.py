@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values
 from benchmarks.texts import LONGEST, sentences, tiny
 
 WORKERS, KILLS, RESTARTS = (1, 2, 4), 20, 3
+WORK = ("MapBatches", "_sum_up")  # in the titles of processes
 RAY = {"engine": "ray", "tagger": None, "progress": False}
 
 
@@ -131,51 +132,55 @@ def workers(wanted: Wanted, file: str, model: str | None) -> None:
 
 
 def at_work() -> list[psutil.Process]:
-    """Processes of Ray, below this one, that are busy with a task or an actor."""
+    """Processes of Ray below this one that read files, read chunks or sum parts up."""
     found: list[psutil.Process] = []
     for child in psutil.Process().children(recursive=True):
         try:
             title = " ".join(child.cmdline())
         except psutil.Error:  # it has ended
             continue
-        if (
-            title.startswith("ray::")
-            and "IDLE" not in title
-            and "AutoscalingRequester" not in title
-        ):
+        if title.startswith("ray::") and any(name in title for name in WORK):
             found.append(child)
     return sorted(found, key=lambda one: one.pid)
 
 
 class Kill(threading.Thread):
-    """Kills a process of Ray at a time that a seed draws; the first that works after it."""
+    """Kills a process of Ray that works, at a time that a seed draws: so many parts are there, and some moments later."""
 
-    def __init__(self, seed: int, usual: float, place: str) -> None:
+    def __init__(self, seed: int, n_parts: int, place: str) -> None:
         super().__init__(daemon=True)
         self.draw, self.place = random.Random(seed), place
-        self.at = self.draw.uniform(0, usual)
+        self.parts, self.later = self.draw.randrange(n_parts), self.draw.uniform(0, 0.5)
         self.over = threading.Event()
         self.done = "over before"
 
+    def n_parts(self) -> int:
+        return len(list(Path(self.place).glob("part-*")))
+
     def run(self) -> None:
         started = time.perf_counter()
-        self.over.wait(self.at)
+        while self.n_parts() < self.parts or not at_work():
+            if self.over.wait(0.02):
+                return
+        self.over.wait(self.later)
         while not self.over.wait(0.02):
             if busy := at_work():
                 process = self.draw.choice(busy)
                 title = " ".join(process.cmdline())[5:35]
                 os.kill(process.pid, signal.SIGKILL)
-                n_parts = len(list(Path(self.place).glob("part-*")))
-                self.done = f"{title} at {time.perf_counter() - started:.1f} s, {n_parts} parts"
+                spent = time.perf_counter() - started
+                self.done = f"{title} at {spent:.1f} s, {self.n_parts()} parts"
                 return
 
 
-def kills(wanted: Wanted, file: str, model: str | None) -> None:
-    found, usual = timed(texts=file, workers=2, model=model, **RAY)
-    wanted.row("2 workers, none killed", found, usual)
-    for seed in range(KILLS):
+def kills(wanted: Wanted, file: str, model: str | None, seeds: Sequence[int]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        found, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
+        wanted.row("2 workers, none killed", found, spent)
+        n_parts = len(list(Path(place).glob("part-*")))
+    for seed in seeds:
         with tempfile.TemporaryDirectory() as place:
-            killer = Kill(seed, usual, place)
+            killer = Kill(seed, n_parts, place)
             killer.start()
             found, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
             killer.over.set()
@@ -213,6 +218,7 @@ def main() -> None:
     parser.add_argument(
         "--what", nargs="+", choices=["workers", "kills", "caller"], default=["workers"]
     )
+    parser.add_argument("--seeds", type=int, nargs=2, default=[0, KILLS], metavar=("FIRST", "STOP"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         file = f"{place}/texts.txt"
@@ -225,7 +231,10 @@ def main() -> None:
         print(f"{wanted.profile}: local engine {spent:.0f} s", flush=True)
         with connected(None, 4):
             for what in given.what:
-                {"workers": workers, "kills": kills, "caller": caller}[what](wanted, file, model)
+                if what == "kills":
+                    kills(wanted, file, model, range(*given.seeds))
+                else:
+                    {"workers": workers, "caller": caller}[what](wanted, file, model)
 
 
 if __name__ == "__main__":

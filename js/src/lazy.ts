@@ -8,6 +8,7 @@ export { carriedSum } from "./views/attention/later/carried-sum";
 export { groupStrip } from "./views/attention/later/group-strip";
 export { vectorStrips } from "./views/attention/later/link-vectors";
 export { headExamples } from "./views/heads/later/examples";
+export { createGroupSwitch } from "./views/heads/later/groups";
 export { inside } from "./views/inside/view";
 export { sentences } from "./views/sentences/view";
 export { task } from "./views/task/view";

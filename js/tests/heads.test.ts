@@ -6,7 +6,14 @@ import { METRICS } from "../src/figures/catalog/cards";
 import { formatNumber } from "../src/figures/format";
 import { itemAt } from "../src/protocol/required";
 import { ascending, layerSummaries, rankOf, scaleOf } from "../src/views/heads/figures";
-import { parseFilter, sortHeads } from "../src/views/heads/table";
+import { createGroupSwitch } from "../src/views/heads/later/groups";
+import {
+  type Column,
+  createHeadsTable,
+  type HeadsTable,
+  parseFilter,
+  sortHeads,
+} from "../src/views/heads/table";
 import { heads } from "../src/views/heads/view";
 import { ATTENTION, figureOf, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
 
@@ -273,4 +280,70 @@ it("leaves nothing behind", () => {
   expect(element.childElementCount).toBe(0);
   state.set({ layer: 0 });
   expect(element.childElementCount).toBe(0);
+});
+
+describe("the choice of columns", () => {
+  const column = (key: string, group: string): Column => ({
+    key,
+    name: key,
+    short: key,
+    group,
+    values: Array.from({ length: LAYERS * HEADS }, (_, index) => index),
+  });
+  const COLUMNS = [
+    column("role", "Role"),
+    column("entropy", "Matrix"),
+    column("syntax", "Where it looks"),
+    column("previous", "Position"),
+    column("accuracy: next", "Accuracy"),
+  ];
+
+  function made(columns: readonly Column[], sort = "entropy"): HeadsTable {
+    const shape = { nLayers: LAYERS, nHeads: HEADS };
+    const table = createHeadsTable(shape, { select: () => undefined, sort: () => undefined });
+    element = table.element;
+    dispose = () => undefined;
+    document.body.append(element);
+    table.setColumns(columns);
+    table.setSelection(1, 2);
+    table.setSort({ key: sort, descending: true });
+    table.setSwitch(createGroupSwitch);
+    return table;
+  }
+  const keys = (): (string | undefined)[] =>
+    [...element.querySelectorAll<HTMLElement>("thead th[data-key]")].map(
+      (cell) => cell.dataset.key,
+    );
+  const choose = (kind: string): void =>
+    element.querySelector<HTMLElement>(`[data-group="${kind}"]`)?.click();
+
+  it("shows one kind of figures with the role, and all when asked", () => {
+    made(COLUMNS);
+    expect(keys()).toEqual(["head", "role", "entropy"]);
+    choose("Where it looks");
+    expect(keys()).toEqual(["head", "role", "syntax", "previous"]);
+    expect(element.querySelector("[aria-pressed=true]")?.textContent).toBe("Where it looks");
+    choose("All");
+    expect(keys()).toEqual(["head", ...COLUMNS.map(({ key }) => key)]);
+    expect(element.querySelector("tr[aria-current]")?.getAttribute("data-index")).toBe(
+      String(HEADS + 2),
+    );
+  });
+
+  it("shows the kind that the table is sorted by, and filters by all", () => {
+    const table = made(COLUMNS, "accuracy: next");
+    expect(keys()).toEqual(["head", "role", "accuracy: next"]);
+    table.setSort({ key: "syntax", descending: true });
+    expect(keys()).toEqual(["head", "role", "syntax", "previous"]);
+    const filter = element.querySelector("input") as HTMLInputElement;
+    filter.value = "entropy > 3";
+    filter.dispatchEvent(new Event("input"));
+    expect(order().length).toBe(LAYERS * HEADS - 4);
+  });
+
+  it("is not there for the figures of one text", () => {
+    made(COLUMNS.slice(0, 4));
+    expect(keys().length).toBe(5);
+    expect(element.querySelector<HTMLElement>(".aw-segmented")?.hidden).toBe(true);
+  });
 });

@@ -7,6 +7,7 @@ import { carriedSum } from "../src/views/attention/later/carried-sum";
 import { groupStrip } from "../src/views/attention/later/group-strip";
 import { vectorStrips } from "../src/views/attention/later/link-vectors";
 import type { ViewContext, ViewHandle } from "../src/views/contract";
+import { createGroupSwitch } from "../src/views/heads/later/groups";
 import type { LazyCode } from "../src/views/lazy-views";
 import { metaOf } from "./runs";
 
@@ -46,6 +47,7 @@ beforeEach(async () => {
     carriedSum,
     groupStrip,
     headExamples: () => undefined,
+    createGroupSwitch,
     layerStrips,
     liveComparison: () => {
       throw new Error("not asked for here");

@@ -123,6 +123,15 @@ export interface LayerStrips {
   stop(): void;
 }
 
+/** A choice of the columns of a table that has many. */
+export interface GroupSwitch {
+  readonly element: HTMLElement;
+  /** Those of the columns that are shown. */
+  shown<C extends { readonly group: string }>(columns: readonly C[]): readonly C[];
+  /** Show the kind of a column. */
+  follow(column: { readonly group: string } | undefined): void;
+}
+
 /** Parts of the page whose code comes after the first picture, with that of the lazy views. */
 export interface LaterParts {
   readonly vectorStrips: (host: Element, q: Float32Array, k: Float32Array) => HTMLElement;
@@ -138,6 +147,7 @@ export interface LaterParts {
     column: number,
   ) => HTMLElement | null;
   readonly headExamples: (host: HTMLElement, context: RunContext) => void;
+  readonly createGroupSwitch: (chosen: () => void) => GroupSwitch;
   readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;
   readonly long: LongParts;
 }

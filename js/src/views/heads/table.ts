@@ -5,6 +5,7 @@ import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
 import type { HeadIndex } from "../../protocol/types";
+import type { GroupSwitch } from "../contract";
 
 export type SortKey = string;
 export interface Sort {
@@ -115,6 +116,8 @@ export interface HeadsTable {
   setColumns(columns: readonly Column[]): void;
   setSelection(layer: number, head: HeadIndex): void;
   setSort(sort: Sort): void;
+  /** A choice of the columns, for tables that have many. */
+  setSwitch(create: (chosen: () => void) => GroupSwitch): void;
 }
 
 export function createHeadsTable(
@@ -138,6 +141,7 @@ export function createHeadsTable(
   const count = document.createElement("span");
   count.className = "aw-heads-count";
   count.setAttribute("role", "status");
+  let kinds: GroupSwitch | null = null;
   bar.append(heading, filter, count);
   const scroller = document.createElement("div");
   scroller.className = "aw-heads-scroll";
@@ -180,18 +184,23 @@ export function createHeadsTable(
 
   function setColumns(next: readonly Column[]): void {
     columns = next;
+    draw();
+  }
+
+  function draw(): void {
+    const drawn = kinds?.shown(columns) ?? columns;
     headers = new Map();
     head.replaceChildren(
       header("head", "Head", "Layer and head, 0-based"),
-      ...columns.map(({ key, short, name, text }) => {
+      ...drawn.map(({ key, short, name, text }) => {
         const cell = header(key, short, name);
         if (text !== undefined) cell.className = "aw-heads-word";
         return cell;
       }),
     );
-    groups.replaceChildren(...groupHeads(columns));
-    table.style.setProperty("--aw-columns", String(columns.length));
-    const scales = columns.map(({ values }) => {
+    groups.replaceChildren(...groupHeads(drawn));
+    table.style.setProperty("--aw-columns", String(drawn.length));
+    const scales = drawn.map(({ values }) => {
       let largest = 0;
       for (let i = 0; i < size; i++) largest = Math.max(largest, (values[i] as number) || 0);
       return largest || 1;
@@ -207,7 +216,7 @@ export function createHeadsTable(
       button.textContent = headName(Math.floor(index / nHeads), index % nHeads);
       name.append(button);
       row.append(name);
-      columns.forEach(({ key, values, text, detail }, column) => {
+      drawn.forEach(({ key, values, text, detail }, column) => {
         const value = values[index] as number;
         const cell = document.createElement("td");
         cell.dataset.awValue = exact(value);
@@ -231,6 +240,7 @@ export function createHeadsTable(
       });
       return row;
     });
+    rows[selected]?.setAttribute("aria-current", "true");
     arrange();
   }
 
@@ -321,9 +331,17 @@ export function createHeadsTable(
     element,
     setColumns,
     setSelection,
+    setSwitch(create) {
+      kinds = create(draw);
+      filter.after(kinds.element);
+      kinds.follow(columns.find(({ key }) => key === sort.key));
+      draw();
+    },
     setSort(next) {
       sort = next;
-      arrange();
+      kinds?.follow(columns.find(({ key }) => key === sort.key));
+      if (kinds === null || headers.has(sort.key)) arrange();
+      else draw();
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
         const row = rows[selected];
