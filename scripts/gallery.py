@@ -9,6 +9,7 @@ import argparse
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -62,6 +63,7 @@ COMPARED = (
     "The keys to the cabinet are here. They are old.",
     "The key to the cabinet is here. It is old.",
 )
+JUDGED = ("The film was long but never boring.", "The film was long and really boring.")
 CHINESE = "猫坐在垫子上。小狗在花园里睡觉。"
 HEBREW = "החתול ישב על המחצלת. הכלב ישן בגן."
 
@@ -162,9 +164,21 @@ def take_in(browser: Browser, lab: Lab, shot: Shot, host: str) -> None:
     opened.close()
 
 
-def take_compared(browser: Browser, theme: str) -> None:
+def comparisons() -> Iterator[tuple[str, aw.Comparison, tuple[str, ...]]]:
+    """What is compared in the gallery: name, comparison, panels (none: all)."""
+    short = aw.compare(*COMPARED, progress=False)
+    yield "compared", short.align([(2, 2), (6, 6)]), ()
+    other = LONG.replace("glacier", "lake").replace("bridge", "tower")
+    long = aw.compare(LONG, other, progress=False)
+    yield "compared-long", long, ("attention", "heads", "sentences", "predictions", "inside")
+    judged = aw.compare(*JUDGED, model=sentiment(), progress=False)
+    yield "compared-class", judged, ("task", "patching")
+
+
+def take_compared(
+    browser: Browser, name: str, comparison: aw.Comparison, panels: tuple[str, ...], theme: str
+) -> None:
     """The pictures of two runs in difference mode, a panel each."""
-    comparison = aw.compare(*COMPARED, progress=False)
     with tempfile.TemporaryDirectory() as folder:
         path = aw.to_html(comparison, Path(folder) / "compared.html")
         page = browser.new_page(
@@ -175,10 +189,13 @@ def take_compared(browser: Browser, theme: str) -> None:
         tabs = page.locator('.aw-difference [role="tab"]')
         tabs.first.wait_for()
         for tab in tabs.all():
+            panel = tab.get_attribute("data-view")
+            if panels and panel not in panels:
+                continue
             tab.click()
             expect(page.locator("[data-panel] [aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
             page.wait_for_timeout(2 * SETTLE_MS)
-            picture = OUT / f"compared-{tab.get_attribute('data-view')}-{theme}.png"
+            picture = OUT / f"{name}-{panel}-{theme}.png"
             shrink(page.screenshot(full_page=True, animations="disabled"), picture)
             print(f"[gallery] {picture.relative_to(ROOT)}", flush=True)
         page.close()
@@ -231,8 +248,9 @@ def main(arguments: list[str]) -> None:
             take(browser, shot, [view for view in shot.views if view != "task"], None)
             if "task" in shot.views:
                 take(browser, shot, ["task"], sentiment())
-        for theme in ("light", "dark") if not asked.shots or "compared" in asked.shots else ():
-            take_compared(browser, theme)
+        for compared in comparisons() if not asked.shots or "compared" in asked.shots else ():
+            for theme in ("light", "dark"):
+                take_compared(browser, *compared, theme)
         for long in LONG_SHOTS:
             if not asked.shots or long.name in asked.shots:
                 take_long(browser, long, OUT, write)

@@ -53,8 +53,8 @@ class Alignment:
         Matched tokens, as positions in A and in B; none stands in two pairs.
     n_a, n_b : int
         Positions of each run.
-    by_hand : bool
-        Whether some pairs were given by hand.
+    hand : tuple of (int, int)
+        The pairs of ``tokens`` that were given by hand.
     """
 
     words_a: tuple[TextWord, ...]
@@ -63,7 +63,12 @@ class Alignment:
     tokens: Pairs
     n_a: int
     n_b: int
-    by_hand: bool = False
+    hand: Pairs = ()
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether some pairs were given by hand."""
+        return len(self.hand) > 0
 
     @property
     def unmatched_a(self) -> tuple[int, ...]:
@@ -203,7 +208,7 @@ def by_hand(found: Alignment, pairs: Iterable[tuple[int, int]]) -> Alignment:
         tuple(sorted(kept + given)),
         found.n_a,
         found.n_b,
-        by_hand=True,
+        hand=tuple(sorted({*given, *(pair for pair in found.hand if pair in kept)})),
     )
 
 

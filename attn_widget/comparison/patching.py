@@ -22,6 +22,7 @@ from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import Piece, PieceKind, carrying, visiting
 from attn_widget.trace.run import Run
+from attn_widget.trace.windows.run import ManyPasses
 
 if TYPE_CHECKING:
     from attn_widget.comparison.base import ComparisonBase
@@ -234,6 +235,11 @@ def _runs(c: ComparisonBase) -> tuple[Run, Run]:
             raise NotAvailableError(
                 f"{name} {what}, so no part of it can be patched.",
                 "Compare analyze() of two texts.",
+            )
+        if isinstance(run.run.encoding.inputs, ManyPasses):
+            raise NotAvailableError(
+                f"{name} was read in windows, and patching needs one pass over all of it.",
+                "Compare parts that the model reads at once.",
             )
     source, run = c.a.run, c.b.run
     assert source is not None and run is not None

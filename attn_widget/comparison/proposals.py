@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attn_widget.comparison import outputs
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.targets import Target
+from attn_widget.trace.windows.run import ManyPasses
 
 if TYPE_CHECKING:
     from attn_widget.comparison.base import ComparisonBase
@@ -19,7 +20,14 @@ MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for 
 
 def proposals(c: ComparisonBase) -> list[Target]:
     """See `Comparison.proposals`."""
+    if _in_windows(c):
+        return []  # a target needs one pass over all of the text
     return [*_classes(c), *_words(c)][:MOST]
+
+
+def _in_windows(c: ComparisonBase) -> bool:
+    runs = (c.a.run, c.b.run)
+    return any(run is not None and isinstance(run.encoding.inputs, ManyPasses) for run in runs)
 
 
 def mode_of(c: ComparisonBase) -> Literal["as_is", "masked"]:
@@ -74,6 +82,8 @@ def _words(c: ComparisonBase) -> list[Target]:
 def _masks(c: ComparisonBase) -> set[int]:
     """Matched positions of B that both runs read as the mask token."""
     if c.a.run is None or c.b.run is None:
+        return set()
+    if _in_windows(c):
         return set()
     ids = [run.encoding.inputs["input_ids"][0].tolist() for run in (c.a.run, c.b.run)]
     mask_a, mask_b = (run.encoder.mask_token_id for run in (c.a.run, c.b.run))

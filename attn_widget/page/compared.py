@@ -57,6 +57,7 @@ def compared_parts(
         "version": 1,
         "notes": list(comparison.notes),
         "tokens": list(comparison.alignment.tokens),
+        "hand": list(comparison.alignment.hand),
         "same_shape": comparison.same_shape,
         "predictions": None,
         "classes": None,

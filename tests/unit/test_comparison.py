@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 
 import attn_widget as aw
 from attn_widget.comparison import distances as js
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from tests.unit import tiny_models
 
 A, B = "The cat sat on the mat.", "The old dog sat on the mat, and ran."
@@ -200,6 +200,9 @@ def test_classes_before_and_after() -> None:
 def test_alignment_by_hand(c: Any) -> None:
     before = dict(c.alignment.tokens)
     by_hand = c.align([(2, 3)])
+    assert by_hand.alignment.hand == ((2, 3),) and c.alignment.hand == ()
+    assert by_hand.align([(1, 2)]).alignment.hand == ((1, 2), (2, 3))
+    assert by_hand.align([(2, 4)]).alignment.hand == ((2, 4),)
     assert dict(by_hand.alignment.tokens) == {**before, 2: 3} and by_hand.alignment.by_hand
     moved = c.align([(1, 2)]).alignment  # "The" has another partner now
     assert (1, 2) in moved.tokens and 1 in moved.unmatched_b
@@ -292,3 +295,100 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
         aw.compare_many(["ab"], model=tiny)
     with pytest.raises(InputError, match="empty"):
         aw.compare_many([], model=tiny)
+
+
+def test_a_long_text_compares_with_a_short_one(tiny: Any) -> None:
+    c = aw.compare("The mat sat. " * 10, "The cat sat.", model=tiny, tagger=None, progress=False)
+    assert (c.b.n_tokens, len(c.alignment.tokens)) == (6, 5)
+    assert len({b for _, b in c.alignment.tokens}) == 5
+    distances = c.distances()
+    assert np.isfinite(distances.distances).all() and (distances.dropped_a > 0).all()
+
+
+def test_512_tokens_compare_with_5() -> None:
+    c = aw.compare("cat " * 510, "the cat sat", tagger=None, progress=False)
+    assert (c.a.n_tokens, c.b.n_tokens) == (512, 5)
+    assert [(c.a.tokens[i].text, c.b.tokens[j].text) for i, j in c.alignment.tokens] == [
+        ("[CLS]", "[CLS]"),
+        ("cat", "cat"),
+        ("[SEP]", "[SEP]"),
+    ]
+    assert c.difference(0, 0).difference.shape == (3, 3) and c.states().shape == (7, 3)
+    found = c.distances()
+    assert np.isfinite(found.distances).all() and found.dropped_a.max() > 0.5
+    assert len(c.alignment.unmatched_a) == 509
+
+
+def test_a_truncated_text_says_so() -> None:
+    c = aw.compare("cat " * 600, "cat", tagger=None, truncation=True, progress=False)
+    assert "A was cut to 512 of 602 tokens." in c.notes
+    with pytest.raises(TooLongError, match="602 tokens"):
+        aw.compare("cat", "cat " * 600, tagger=None, progress=False)
+
+
+def test_models_of_two_languages_compare_what_both_can_read(tiny: Any) -> None:
+    """Words in both scripts are matched; entries that one vocabulary has not are left out."""
+    other = aw.load(tiny_models.build("roberta"))
+    c = aw.compare(
+        "The cat sat on 東京.",
+        "Le chat sat on 東京.",
+        models=[tiny, other],
+        tagger=None,
+        progress=False,
+    )
+    words = [
+        (c.alignment.words_a[i].text, c.alignment.words_b[j].text) for i, j in c.alignment.words
+    ]
+    assert words == [(word, word) for word in ("sat", "on", "東", "京", ".")]
+    vocabularies = [run.run.encoder.reader.backend_tokenizer.get_vocab() for run in (c.a, c.b)]
+    for record in c.predictions(3):
+        assert all(record["token"] in vocabulary for vocabulary in vocabularies)
+    assert np.isfinite(c.distances().distances).all()
+    with pytest.raises(NotAvailableError, match="do not fit"):
+        c.patch([("head", 0, 0)])
+
+
+def test_a_text_in_windows_compares_without_targets(tiny: Any) -> None:
+    text = "The cat sat on the mat and the dog ran. " * 60
+    runs = [
+        aw.analyze(one, model=tiny, windows=(64, 16), tagger=None, progress=False)
+        for one in (text, text.replace("mat", "tree", 2))
+    ]
+    c = aw.compare(*runs)
+    n = len(c.alignment.tokens)
+    assert n == min(run.n_tokens for run in runs) - 2 > 512  # heads are taken one by one
+    of_a, of_b = (list(places) for places in zip(*c.alignment.tokens, strict=True))
+    rows = [run.attention(1, 2)[np.ix_(at, at)] for run, at in zip(runs, (of_a, of_b), strict=True)]
+    there = [row.sum(axis=1) > 0 for row in rows]
+    each = jensenshannon(*(row.astype(np.float64) for row in rows), axis=1)
+    expected = each[there[0] & there[1]].mean()
+    assert c.distances().distances[1, 2] == pytest.approx(expected, abs=1e-6)
+    assert c.proposals() == []
+    with pytest.raises(NotAvailableError, match="windows"):
+        c.patch([("head", 0, 0)])
+
+
+def test_one_text_that_is_empty_leaves_the_other_alone(tiny: Any) -> None:
+    for given in (("", A), (A, " "), (A, ("a", ""))):
+        with pytest.raises(InputError):
+            aw.compare(*given, model=tiny, progress=False)  # pyright: ignore[reportArgumentType]
+
+
+QUANTITIES = ("weights", "scores", "norms", "mixing", "alti", "value_zeroing")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_quantity_differs_as_numpy_says(c: Any, quantity: Any) -> None:
+    of_a, of_b = (list(places) for places in zip(*c.alignment.tokens, strict=True))
+    whole = [
+        run.attention(2, 1)
+        if quantity == "weights"
+        else run.scores(2, 1)
+        if quantity == "scores"
+        else run.mixing(quantity, 2, *([1] if quantity == "norms" else []))
+        for run in (c.a, c.b)
+    ]
+    expected = whole[1][np.ix_(of_b, of_b)] - whole[0][np.ix_(of_a, of_a)]
+    found = c.difference(2, 1, quantity)
+    np.testing.assert_allclose(found.difference, expected, atol=1e-6)
+    assert np.abs(expected).max() > 1e-4

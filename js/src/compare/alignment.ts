@@ -1,6 +1,6 @@
 /** Both texts one above the other, with a line between matched tokens. */
 
-import { consume } from "../draw/dom";
+import { consume, h } from "../draw/dom";
 import { visible } from "../figures/format";
 import { itemAt } from "../protocol/required";
 import { type Compared, carried, type Sources } from "./data";
@@ -24,6 +24,32 @@ function svg(name: string, attributes: Readonly<Record<string, string | number>>
 
 const widthOf = (text: string): number =>
   [...text].reduce((sum, one) => sum + (WIDE.test(one) ? 2 : 1), 0) * CHARACTER + 2 * PADDING;
+
+/** Mark in the middle of a line that was set by hand. */
+const knot = (x: number, y: number): SVGElement =>
+  svg("path", { class: "aw-compare-knot", d: `M${x} ${y - 5}l5 5l-5 5l-5 -5Z` });
+
+/** What the lines and borders mean; nothing where all of them are the usual ones. */
+function keyOf(hand: boolean, alone: boolean): HTMLElement | null {
+  if (!hand && !alone) return null;
+  const sample = (...marks: SVGElement[]): SVGElement => {
+    const picture = svg("svg", { width: 30, height: 12, "aria-hidden": "true" });
+    picture.append(...marks);
+    return picture;
+  };
+  const line = (attributes: object): SVGElement =>
+    svg("line", { x1: 1, x2: 29, y1: 6, y2: 6, ...attributes });
+  const box = svg("g", { class: "aw-compare-token aw-alone" });
+  box.append(svg("rect", { x: 4, y: 1, width: 22, height: 10, rx: 3 }));
+  const entry = (picture: SVGElement, name: string) => h("span", {}, picture, name);
+  return h(
+    "p",
+    { class: "aw-compare-lines aw-hint", "data-aw-part": "alignment-legend" },
+    entry(sample(line({})), "matched by the words"),
+    hand ? entry(sample(line({ class: "aw-by-hand" }), knot(15, 6)), "matched by hand") : null,
+    alone ? entry(sample(box), "no partner") : null,
+  );
+}
 
 export interface Ribbons {
   readonly element: HTMLElement;
@@ -83,17 +109,21 @@ export function alignment(
   };
   row("a", 2);
   row("b", 2 + LINE + BETWEEN);
+  const hand = new Set((compared.hand ?? []).map(([a, b]) => `${a} ${b}`));
   for (const [a, b] of compared.tokens) {
-    drawing.append(
-      svg("line", {
-        "data-a": a,
-        "data-b": b,
-        x1: itemAt(centers.a, a),
-        y1: 2 + LINE,
-        x2: itemAt(centers.b, b),
-        y2: 2 + LINE + BETWEEN,
-      }),
-    );
+    const given = hand.has(`${a} ${b}`);
+    const [from, to] = [itemAt(centers.a, a), itemAt(centers.b, b)];
+    const line = svg("line", {
+      "data-a": a,
+      "data-b": b,
+      x1: from,
+      y1: 2 + LINE,
+      x2: to,
+      y2: 2 + LINE + BETWEEN,
+      ...(given ? { class: "aw-by-hand" } : {}),
+    });
+    drawing.append(line);
+    if (given) drawing.append(knot((from + to) / 2, 2 + LINE + BETWEEN / 2));
   }
   const height = 2 * LINE + BETWEEN + 4;
   drawing.setAttribute("width", String(right));
@@ -101,8 +131,9 @@ export function alignment(
   const place = document.createElement("div");
   place.className = "aw-compare-scroll";
   place.append(drawing);
+  const alone = matched.a.size + matched.b.size < centers.a.length + centers.b.length;
   return {
-    element: place,
+    element: h("div", {}, place, keyOf(hand.size > 0, alone)),
     mark(a, b) {
       for (const old of drawing.querySelectorAll(".aw-chosen")) old.classList.remove("aw-chosen");
       const wanted = [

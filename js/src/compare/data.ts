@@ -24,8 +24,11 @@ export interface Recovery {
 interface CompareMeta {
   readonly notes: readonly string[];
   readonly tokens: readonly (readonly [a: number, b: number])[];
+  /** Those of `tokens` that were matched by hand. */
+  readonly hand?: readonly (readonly [a: number, b: number])[];
   readonly predictions: {
     readonly position_a: readonly number[];
+    readonly position_b: readonly number[];
     readonly token: readonly string[];
     readonly mode?: "as_is" | "masked";
   } | null;

@@ -10,11 +10,12 @@ import { farthest } from "./data";
 import { differenceGrid } from "./grid";
 import { labelOfPanel, PATCHING, panelNamed, panelsOf } from "./panels";
 import type { PanelContext } from "./panels/contract";
+import { type OpenPanel, saveTools } from "./save";
 
 /** Characters of the changed words that the first line quotes. */
 const LONGEST = 80;
 
-type Context = Omit<PanelContext, "signal">;
+type Context = Omit<PanelContext, "signal" | "give">;
 
 export interface Difference {
   /** Draw what changed since it was seen last. */
@@ -34,7 +35,13 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
     "aria-label": "Views of the difference",
   });
   const panel = h("div", { class: "aw-view", role: "tabpanel" });
-  const main = h("div", { class: "aw-main" }, tabs, panel);
+  let table: OpenPanel["table"] = null;
+  const save = saveTools(sources, state.get, () => ({
+    name: shown,
+    element: panel.firstElementChild as HTMLElement,
+    table,
+  }));
+  const main = h("div", { class: "aw-main" }, tabs, panel, save);
   root.append(lead, lines, h("div", { class: "aw-body" }, grid, main));
 
   const names = panelsOf(context);
@@ -59,13 +66,20 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
       scrollAcross(tabs, offsetLeft, offsetLeft + offsetWidth);
     });
     shown = name;
+    table = null;
     life.abort();
     life = new AbortController();
     const element = h("div", { class: "aw-compare-panel", "data-panel": name });
     panel.replaceChildren(element);
     panel.setAttribute("aria-label", labelOfPanel(name));
     try {
-      panelNamed(name)(element, { ...context, signal: AbortSignal.any([signal, life.signal]) });
+      panelNamed(name)(element, {
+        ...context,
+        give(given) {
+          table = given;
+        },
+        signal: AbortSignal.any([signal, life.signal]),
+      });
     } catch (error) {
       const { message, hint } = explain(error);
       element.replaceChildren(

@@ -1,7 +1,8 @@
 /** Two runs in a live widget: B's slices are answered by the same kernel, which is told that they are of run B. */
 
+import { ROOT_CLASS } from "../draw/color/theme";
 import { consume, h } from "../draw/dom";
-import { createPopover } from "../draw/popover";
+import { createPopover, type Popover } from "../draw/popover";
 import type { Described } from "../figures/targets";
 import { createFrame, type Frame } from "../frame/frame";
 import { historyList } from "../frame/history";
@@ -32,7 +33,7 @@ const ask = (source: Source, request: SliceRequest, signal: AbortSignal): Promis
 export function liveComparison(context: LiveContext): LiveComparison {
   const { host, frame: first, state, invoke, contact } = context;
   const memory: Memory = { patching: false, target: 0, of: "heads" };
-  const popover = createPopover(first);
+  let popover: { readonly host: Element; readonly shown: Popover } | null = null;
   const life = new AbortController();
   let { source } = context;
   let request: SliceRequest | null = null;
@@ -40,7 +41,19 @@ export function liveComparison(context: LiveContext): LiveComparison {
   let frame: Frame | null = null;
   let place: HTMLElement | null = null;
   let turn = 0;
+  /** The text of B. */
+  let shownText = "";
 
+  const another = h(
+    "button",
+    {
+      class: "aw-plain",
+      "data-aw-part": "compare-another",
+      title: "Run another text as B; words are masked, and heads switched off, in A",
+    },
+    "Another B",
+  );
+  another.addEventListener("click", () => choose(another));
   const close = h("button", { class: "aw-plain", "data-aw-part": "compare-close" }, "Close");
   close.addEventListener("click", end);
 
@@ -69,6 +82,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
     const compared = comparedOf(bytesOf(slice, "compared"));
     drop();
     const b = new KernelSource(pack, ofB(invoke), { contact });
+    shownText = b.meta.text;
     const stateB = createState({
       ...state.get(),
       token: null,
@@ -96,7 +110,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
       patching,
       memory,
       shown,
-      tools: [close],
+      tools: [another, close],
     });
     const [bar, panel] = mounted.elements;
     first.before(bar);
@@ -125,58 +139,72 @@ export function liveComparison(context: LiveContext): LiveComparison {
     request = asked;
   }
 
+  /** The popover in the part of the widget that holds `anchor`: the others may be hidden. */
+  function popoverAt(anchor: HTMLElement): Popover {
+    const host = anchor.closest<HTMLElement>(`.${ROOT_CLASS}`) ?? first;
+    if (popover?.host !== host) {
+      popover?.shown.dispose();
+      popover = { host, shown: createPopover(host) };
+    }
+    return popover.shown;
+  }
+
+  function choose(anchor: HTMLElement): void {
+    const box = popoverAt(anchor);
+    const input = h("textarea", {
+      class: "aw-run-input",
+      rows: 1,
+      spellcheck: "false",
+      placeholder: "The other text",
+      "aria-label": "The other text",
+      "data-aw-part": "compare-text",
+    });
+    if (anchor === another) input.value = shownText;
+    const go = h(
+      "button",
+      { class: "aw-plain aw-primary", "data-aw-part": "compare-go" },
+      "Compare",
+    );
+    const said = h("p", { class: "aw-hint", role: "alert" });
+    const run = ({ text, text_pair }: PastRun): void => {
+      go.disabled = true;
+      said.textContent = "Running the other text …";
+      const pair = text_pair || null;
+      start({ kind: "compared", text, text_pair: pair })
+        .then(() => box.close())
+        .catch((error: unknown) => {
+          const { message, hint } = explain(error);
+          said.textContent = `${message} ${hint}`.trim();
+        })
+        .finally(() => {
+          go.disabled = false;
+        });
+    };
+    const typed = (): void => run({ text: input.value, text_pair: source.meta.text_pair });
+    go.addEventListener("click", typed);
+    input.addEventListener("keydown", (event) => {
+      if (event.isComposing || event.key !== "Enter" || event.shiftKey) return;
+      consume(event);
+      typed();
+    });
+    const now = source.meta;
+    const past = context
+      .history()
+      .filter((one) => one.text !== now.text || (one.text_pair || null) !== now.text_pair);
+    const content = h(
+      "div",
+      { class: "aw-compare-ask" },
+      h("h3", { class: "aw-title" }, "Compare with another text"),
+      h("div", { class: "aw-run-row" }, input, go),
+      said,
+      past.length === 0 ? null : historyList(past, () => false, run, "or with an earlier one"),
+    );
+    box.toggle(anchor, "Compare with another text", content);
+    input.focus({ preventScroll: true });
+  }
+
   return {
-    choose(anchor) {
-      const input = h("textarea", {
-        class: "aw-run-input",
-        rows: 1,
-        spellcheck: "false",
-        placeholder: "The other text",
-        "aria-label": "The other text",
-        "data-aw-part": "compare-text",
-      });
-      const go = h(
-        "button",
-        { class: "aw-plain aw-primary", "data-aw-part": "compare-go" },
-        "Compare",
-      );
-      const said = h("p", { class: "aw-hint", role: "alert" });
-      const run = ({ text, text_pair }: PastRun): void => {
-        go.disabled = true;
-        said.textContent = "Running the other text …";
-        const pair = text_pair || null;
-        start({ kind: "compared", text, text_pair: pair })
-          .then(() => popover.close())
-          .catch((error: unknown) => {
-            const { message, hint } = explain(error);
-            said.textContent = `${message} ${hint}`.trim();
-          })
-          .finally(() => {
-            go.disabled = false;
-          });
-      };
-      const typed = (): void => run({ text: input.value, text_pair: source.meta.text_pair });
-      go.addEventListener("click", typed);
-      input.addEventListener("keydown", (event) => {
-        if (event.isComposing || event.key !== "Enter" || event.shiftKey) return;
-        consume(event);
-        typed();
-      });
-      const now = source.meta;
-      const past = context
-        .history()
-        .filter((one) => one.text !== now.text || (one.text_pair || null) !== now.text_pair);
-      const content = h(
-        "div",
-        { class: "aw-compare-ask" },
-        h("h3", { class: "aw-title" }, "Compare with another text"),
-        h("div", { class: "aw-run-row" }, input, go),
-        said,
-        past.length === 0 ? null : historyList(past, () => false, run, "or with an earlier one"),
-      );
-      popover.toggle(anchor, "Compare with another text", content);
-      input.focus({ preventScroll: true });
-    },
+    choose,
     open: () => start({ kind: "compared" }),
     renew(next) {
       source = next;
@@ -192,7 +220,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
       turn++;
       life.abort();
       drop();
-      popover.dispose();
+      popover?.shown.dispose();
     },
   };
 }

@@ -11,7 +11,7 @@ import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import { carriedHead, type Weights, weightsOf } from "../data";
 import { markOf, signed, signedLegend } from "../signs";
-import { follow, type Panel, pairNames } from "./contract";
+import { follow, known, type Panel, pairNames } from "./contract";
 import { createFlow } from "./flow";
 
 const QUANTITIES = [
@@ -89,6 +89,21 @@ export const attention: Panel = (element, context) => {
     plots,
   );
   element.dataset.awPart = "changes";
+
+  context.give(() => {
+    const found = weights;
+    if (found === null) return null;
+    const { size, a, b, change } = found;
+    const rows = Array.from(change, (value, at) => [
+      ...([Math.floor(at / size), at % size] as const).flatMap((k) => {
+        const [i, j] = itemAt(compared.tokens, k);
+        return [names[k] ?? "", i, j];
+      }),
+      ...[itemAt(a, at), itemAt(b, at), value].map(known),
+    ]);
+    const ends = ["query", "key"].flatMap((end) => [end, `${end}_a`, `${end}_b`]);
+    return { columns: [...ends, "a", "b", "difference"], rows };
+  });
 
   const rowOf = () => compared.tokens.findIndex(([a]) => a === state.get().token);
   const mark = (): void => {

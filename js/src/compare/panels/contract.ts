@@ -2,6 +2,7 @@
 
 import { tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
+import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
 import type { Source, Target } from "../../protocol/types";
 import type { Selection, State } from "../../state/selection";
@@ -37,6 +38,8 @@ export interface PanelContext {
   /** Null in a saved page. */
   readonly patching: Patching | null;
   readonly memory: Memory;
+  /** What the panel gives as CSV and JSON; null while it has nothing. */
+  readonly give: (table: () => Table | null) => void;
   /** Aborted when another panel is opened. */
   readonly signal: AbortSignal;
 }
@@ -51,6 +54,9 @@ export function follow(
 ): void {
   signal.addEventListener("abort", states.a.on(keys, listener), { once: true });
 }
+
+/** A number of a table; null where there is none. */
+export const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 /** A token as an axis has it. */
 export function labelOf({ meta: { tokens } }: Source, position: number): string {

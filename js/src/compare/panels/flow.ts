@@ -12,7 +12,7 @@ import { signed } from "../signs";
 const WIDTH = 320;
 const LABELS = 96;
 /** Distance of two tokens, px. */
-const STEP = { least: 3, most: 22, label: 11 } as const;
+const STEP = { least: 0.1, most: 22, label: 11 } as const;
 const HEIGHT = 560;
 const TOP = 22;
 /** Lines beyond this many, and changes below this share of the largest, are illegible. */

@@ -13,7 +13,7 @@ import { createRadar } from "../../views/heads/specialization/radar";
 import { radarScale } from "../../views/heads/specialization/radar-geometry";
 import { carriedHead, ofPartners } from "../data";
 import { numberCell, signedCell, tableOf } from "../signs";
-import { follow, type Panel, type PanelContext } from "./contract";
+import { follow, known, type Panel, type PanelContext } from "./contract";
 
 /** Heads of the table until all are asked for. */
 const LISTED = 12;
@@ -31,6 +31,24 @@ export const heads: Panel = (element, context) => {
   const figures = h("section", { "aria-label": "Metrics of the chosen head" });
   const all = h("section", { "aria-label": "All heads" });
   element.append(h("div", { class: "aw-compare-columns" }, aims, figures), all);
+  context.give(() => {
+    const { n_layers: layers, n_heads: count } = context.sources.a.meta.model;
+    const at = (values: ArrayLike<number> | undefined, i: number) => known(Number(values?.[i]));
+    return {
+      columns: [
+        "layer",
+        "head",
+        "distance",
+        ...changes.flatMap(({ key }) => [`${key}_a`, `${key}_b`]),
+      ],
+      rows: Array.from({ length: layers * count }, (_, i) => [
+        Math.floor(i / count),
+        i % count,
+        at(context.compared.distances?.data, i),
+        ...changes.flatMap(({ a, b }) => [at(a, i), at(b, i)]),
+      ]),
+    };
+  });
   drawFigures(figures, context, changes);
   drawAll(all, context, changes);
   void fillWhenAnswered(aims, {

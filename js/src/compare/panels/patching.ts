@@ -12,7 +12,7 @@ import { explain } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Recovery, RecoveryOf, Site } from "../data";
 import { markOf, signed, signedLegend } from "../signs";
-import { labelOf, type Panel } from "./contract";
+import { known, labelOf, type Panel } from "./contract";
 
 const SHAPE = { rowHeight: 28, cellMost: 44, heightMost: 560 } as const;
 const PARTS: readonly (readonly [RecoveryOf, string, string])[] = [
@@ -31,7 +31,7 @@ const NEEDS_KERNEL =
   "Carrying a part over runs the model again, which needs a kernel; this page holds grids that were recorded.";
 
 export const patching: Panel = (element, context) => {
-  const { compared, sources, signal, memory, patching: kernel } = context;
+  const { compared, give, sources, signal, memory, patching: kernel } = context;
   const recorded = compared.recoveries ?? [];
   const targets =
     kernel === null ? unique(recorded.map(({ target }) => target)) : (compared.targets ?? []);
@@ -163,6 +163,19 @@ export const patching: Panel = (element, context) => {
     const values = Float32Array.from({ length: rows * columns }, (_, k) =>
       itemAt(found.values.data, Math.floor(k / columns) * all + itemAt(places, k % columns)),
     );
+    give(() => ({
+      columns: [
+        "layer",
+        ofHeads ? "head" : "position_b",
+        ...(ofHeads ? [] : ["token"]),
+        "recovery",
+      ],
+      rows: Array.from(values, (value, k) => {
+        const column = k % columns;
+        const token = ofHeads ? [] : [names[column] ?? ""];
+        return [Math.floor(k / columns), itemAt(places, column), ...token, known(value)];
+      }),
+    }));
     const top = values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
     const names = places.map((i) => (ofHeads ? String(i) : labelOf(sources.b, i)));
     const reading = h("p", {

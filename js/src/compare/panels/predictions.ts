@@ -28,6 +28,16 @@ export const predictions: Panel = (element, context) => {
     return;
   }
   const value = (name: string, i: number): number => Number(arrays.get(name)?.data[i]);
+  const { position_a: places, position_b: placesB, token: tokens } = known;
+  context.give(() => ({
+    columns: ["position_a", "position_b", "prediction", "before", "after", "log_odds"],
+    rows: tokens.map((token, i) => [
+      itemAt(places, i),
+      itemAt(placesB, i),
+      token,
+      ...["before", "after", "log_odds"].map((name) => value(name, i)),
+    ]),
+  }));
   const byPosition = new Map<number, Guess[]>();
   known.token.forEach((token, i) => {
     const position = itemAt(known.position_a, i);

@@ -10,7 +10,7 @@ import { arrayOf, itemAt } from "../../protocol/required";
 import type { Slice } from "../../protocol/types";
 import type { Compared } from "../data";
 import { markOf, signed, signedLegend } from "../signs";
-import type { Panel, PanelContext } from "./contract";
+import { known, type Panel, type PanelContext } from "./contract";
 import { pairOf } from "./pair";
 
 const SHAPE = { rowHeight: null, cellMost: 56, heightMost: 400 } as const;
@@ -68,7 +68,7 @@ export const sentences: Panel = (element, context) => {
   });
 };
 
-function fill(place: HTMLElement, { compared, signal }: PanelContext, slices: Slice[]): void {
+function fill(place: HTMLElement, { compared, give, signal }: PanelContext, slices: Slice[]): void {
   const [a, b] = slices as [Slice, Slice];
   const tokens = slices.map(({ data }) => data.tokens as readonly number[][]);
   const texts = slices.map(({ data }) => data.texts as readonly string[]);
@@ -96,6 +96,14 @@ function fill(place: HTMLElement, { compared, signal }: PanelContext, slices: Sl
     { length: size * size },
     (_, k) => at(1, Math.floor(k / size), k % size) - at(0, Math.floor(k / size), k % size),
   );
+  give(() => ({
+    columns: ["sentence", "to", "a", "b", "difference"],
+    rows: Array.from(values, (value, k) => {
+      const [i, j] = [Math.floor(k / size), k % size];
+      const name = (one: number): string => itemAt(texts, 0)[itemAt(pairs, one)[0]] ?? "";
+      return [name(i), name(j), known(at(0, i, j)), known(at(1, i, j)), known(value)];
+    }),
+  }));
   const top = values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
   const names = pairs.map(([i]) => {
     const text = [...(itemAt(texts, 0)[i] ?? "")];

@@ -6,7 +6,7 @@ import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
-import { follow, type Panel, pairNames } from "./contract";
+import { follow, known, type Panel, pairNames } from "./contract";
 
 const SHAPE = { rowHeight: 24, cellMost: 44, heightMost: 560 } as const;
 
@@ -21,6 +21,14 @@ export const states: Panel = (element, context) => {
   }
   const names = pairNames(context);
   const [rows = 0, columns = 0] = cosines.shape;
+  context.give(() => ({
+    columns: ["after_layer", "token", "position_a", "position_b", "cosine"],
+    rows: Array.from(cosines.data, (cosine, at) => {
+      const column = at % columns;
+      const [a, b] = itemAt(compared.tokens, column);
+      return [Math.floor(at / columns) - 1, names[column] ?? "", a, b, known(cosine)];
+    }),
+  }));
   const turned = Float32Array.from(cosines.data, (cosine) => 1 - cosine);
   const top = turned.reduce((most, value) => Math.max(value, most), 0);
   const layers = Array.from({ length: rows }, (_, i) =>

@@ -3,7 +3,7 @@
 import { h } from "../../draw/dom";
 import { formatPercent } from "../../figures/format";
 import { numberCell, signedCell, tableOf } from "../signs";
-import type { Panel } from "./contract";
+import { known, type Panel } from "./contract";
 import { pairOf } from "./pair";
 
 export const task: Panel = (element, context) => {
@@ -17,6 +17,13 @@ export const task: Panel = (element, context) => {
   } else {
     const value = (name: string, i: number): number => Number(arrays.get(`class_${name}`)?.data[i]);
     const top = Math.max(...classes.map((_, i) => Math.abs(value("log_odds", i))));
+    context.give(() => ({
+      columns: ["class", "a", "b", "log_odds"],
+      rows: classes.map((label, i) => [
+        label,
+        ...["before", "after", "log_odds"].map((name) => known(value(name, i))),
+      ]),
+    }));
     const rows = classes.map((label, i) =>
       h(
         "tr",
