@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,8 +154,10 @@ def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
     text.fill(B)
     text.press("Enter")
     expect(part(page, "difference")).to_be_visible(timeout=60_000)
-    open_panel(page, "patching")
     c = aw.compare(A, B, progress=False)
+    every_quantity_is_that_of_numpy(page, c, widget.layer, int(widget.head))
+    every_prediction_is_that_of_python(page, c)
+    open_panel(page, "patching")
     values = c.recovery(c.proposals()[0]).values
     layer, head = divmod(int(values.argmax()), 12)
     grid = part(page, "patching-map")
@@ -175,6 +179,140 @@ def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
     expect(page.locator(".attn-widget").first).to_be_visible()
     widget.close()
     assert errors == []
+
+
+def every_quantity_is_that_of_numpy(page: Page, c: aw.Comparison, layer: int, head: int) -> None:
+    """The strongest change of the chosen head, whatever is shown of it."""
+    of_a, of_b = (list(places) for places in zip(*c.alignment.tokens, strict=True))
+    for quantity in ("scores", "norms", "mixing", "alti", "value_zeroing", "rollout", "weights"):
+        part(page, "difference-quantity").select_option(quantity)
+        matrices = [matrix_of(run, quantity, layer, head) for run in (c.a, c.b)]
+        change = matrices[1][np.ix_(of_b, of_b)] - matrices[0][np.ix_(of_a, of_a)]
+        strongest = float(change.flat[np.abs(change).argmax()])
+        page.wait_for_function(
+            "([name, value]) => Math.abs(document.querySelector('[data-aw-part=reading]').dataset.awValue"
+            " - value) < 1e-5",
+            arg=[quantity, strongest],
+            timeout=60_000,
+        )
+
+
+def matrix_of(run: aw.Analysis, quantity: str, layer: int, head: int) -> Any:
+    if quantity == "weights":
+        return run.attention(layer, head)
+    if quantity == "scores":
+        return run.scores(layer, head)
+    if quantity == "rollout":
+        return run.rollout(layer)
+    return run.mixing(quantity, layer, *([head] if quantity == "norms" else []))  # pyright: ignore[reportArgumentType]
+
+
+def every_prediction_is_that_of_python(page: Page, c: aw.Comparison) -> None:
+    open_panel(page, "predictions")
+    records = c.predictions(5, "masked")
+    for row in part(page, "guesses").locator("[data-position]").all():
+        position = int(str(row.get_attribute("data-position")))
+        shown = float(str(row.locator(".aw-change").get_attribute("data-aw-value")))
+        own = [one for one in records if one["position_a"] == position]
+        likely = [one for one in own if max(one["before"], one["after"]) >= 0.01] or own
+        assert shown == pytest.approx(max((one["log_odds"] for one in likely), key=abs), abs=1e-4)
+    part(page, "difference").get_by_role("tab", name="Attention").click()
+
+
+def test_tokens_matched_by_hand_have_lines_of_their_own_and_files_their_numbers(
+    page: Page, tmp_path: Path
+) -> None:
+    c = aw.compare(A, B, progress=False).align([(2, 2)])
+    errors = show(page, c, tmp_path)
+    hand = part(page, "alignment").locator("line.aw-by-hand[data-a]")
+    expect(hand).to_have_count(1)
+    assert hand.get_attribute("data-a") == "2"
+    dashes = [
+        one.evaluate("line => getComputedStyle(line).strokeDasharray")
+        for one in (hand, part(page, "alignment").locator("line[data-a='3']"))
+    ]
+    assert dashes[0] != "none" and dashes[1] == "none"
+    expect(part(page, "alignment").locator(".aw-compare-scroll .aw-compare-knot")).to_have_count(1)
+    expect(part(page, "alignment-legend")).to_have_text("matched by the wordsmatched by hand")
+    expect(part(page, "difference")).to_contain_text("Changed: “keys” → “key”.")
+    expect(part(page, "reading")).to_have_attribute("data-aw-value", re.compile(r"\d"))
+    saved = part(page, "difference").locator("[data-aw-save]")
+    with page.expect_download() as csv:
+        saved.nth(1).click()
+    layer, head = divmod(int(c.distances().distances.argmax()), 12)
+    change = c.difference(layer, head).difference.ravel()
+    rows = [line.split(",") for line in csv.value.path().read_text("utf-8").splitlines()]
+    assert rows[0] == [
+        "query",
+        "query_a",
+        "query_b",
+        "key",
+        "key_a",
+        "key_b",
+        "a",
+        "b",
+        "difference",
+    ]
+    np.testing.assert_allclose([float(row[-1]) for row in rows[1:]], change, atol=2e-3)
+    with page.expect_download() as picture:
+        saved.first.click()
+    assert picture.value.path().read_bytes().startswith(b"\x89PNG")
+    open_panel(page, "tree")
+    saved.nth(1).click()
+    expect(part(page, "difference-saved")).to_contain_text("has no table")
+    for name in ("heads", "predictions", "inside", "patching"):
+        open_panel(page, name)
+        with page.expect_download() as table:
+            saved.nth(2).click()
+        found = json.loads(table.value.path().read_text("utf-8"))
+        assert found["a"]["text"] == A and found["b"]["text"] == B and found["rows"]
+    np.testing.assert_allclose(
+        [row[-1] for row in found["rows"]],
+        c.recoveries[0].values.ravel(),
+        atol=1e-4,
+    )
+    assert errors == []
+
+
+def test_an_earlier_run_is_b_and_stays_while_a_is_run_again(browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    widget = aw.show(B, progress=False)
+    mount(page, widget, width=1200)
+    first = page.locator(".attn-widget").nth(0)
+    run_text(page, A)
+    part(page, "compare-button").click()
+    page.locator(".aw-compare-ask [data-aw-part=history] button").first.click()
+    expect(part(page, "difference")).to_contain_text("Changed: “keys” → “key”.", timeout=60_000)
+    part(page, "compare").get_by_role("button", name="A", exact=True).click()
+    run_text(page, "The boxes to the cabinet are here.")
+    expect(part(page, "compare")).to_contain_text("A The boxes to the cabinet", timeout=60_000)
+    expect(part(page, "compare")).to_contain_text(f"B {B}")
+    part(page, "compare").get_by_role("button", name="B − A").click()
+    expect(part(page, "difference")).to_contain_text("Changed: “boxes” → “key”.")
+    part(page, "compare-another").click()
+    text = part(page, "compare-text")
+    expect(text).to_have_value(B)
+    text.fill("word " * 600)
+    text.press("Enter")
+    expect(page.locator(".aw-compare-ask")).to_contain_text("602 tokens", timeout=60_000)
+    expect(part(page, "difference")).to_contain_text("“boxes” → “key”")  # the last picture stays
+    text.fill("The box to the cabinet are here.")
+    text.press("Enter")
+    expect(part(page, "difference")).to_contain_text("“boxes” → “box”", timeout=60_000)
+    expect(first).to_be_attached()
+    widget.close()
+    assert errors == []
+
+
+def run_text(page: Page, text: str) -> None:
+    field = part(page, "run-text").locator("visible=true")
+    field.fill(text)
+    field.press("Enter")
+    expect(part(page, "ribbon").locator("visible=true")).to_contain_text(
+        text.split()[1], timeout=60_000
+    )
 
 
 def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:

@@ -139,7 +139,15 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
 /** The words that changed, and the head that differs most, which a click chooses. */
 function leadOf({ compared, sources, states }: Context): (Node | string)[] {
   const far = farthest(compared);
-  const matched = [0, 1].map((side) => new Set(compared.tokens.map((pair) => pair[side])));
+  const surface = [sources.a, sources.b].map(({ meta }) => meta.tokens.surface);
+  // Matched by hand, another word has a partner and has still changed.
+  const other = new Set(
+    (compared.hand ?? [])
+      .filter(([i, j]) => surface[0]?.[i]?.toLowerCase() !== surface[1]?.[j]?.toLowerCase())
+      .map(([i]) => i),
+  );
+  const pairs = compared.tokens.filter(([i]) => !other.has(i));
+  const matched = [0, 1].map((side) => new Set(pairs.map((pair) => pair[side])));
   const changed = [sources.a, sources.b].map((source, side) =>
     shortened(wordsWithout(source.meta.tokens, matched[side] ?? new Set())),
   );
