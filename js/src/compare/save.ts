@@ -33,7 +33,7 @@ export interface OpenPanel {
   readonly table: (() => Table | null) | null;
 }
 
-/** What the files say of the two runs. */
+/** Caption of the files. */
 function captionOf(sources: Sources, chosen: Selection, name: string) {
   const run = ({ text, text_pair, model }: Meta) => ({ text, text_pair, model: model.name });
   const { layer, head, quantity } = chosen;

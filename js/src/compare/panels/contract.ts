@@ -38,7 +38,7 @@ export interface PanelContext {
   /** Null in a saved page. */
   readonly patching: Patching | null;
   readonly memory: Memory;
-  /** What the panel gives as CSV and JSON; null while it has nothing. */
+  /** Offer a table as CSV and JSON; null while there is none. */
   readonly give: (table: () => Table | null) => void;
   /** Aborted when another panel is opened. */
   readonly signal: AbortSignal;
