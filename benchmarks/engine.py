@@ -24,15 +24,16 @@ from playwright.sync_api import Page, sync_playwright
 
 import attn_widget as aw
 from attn_widget.export.browser import launch
+from attn_widget.page.engine.packing import pack_model
 from attn_widget.page.engine.rounding import SAMPLES, rounded, rounding_of
-from tests.engine_parity import WORDS, compare, parity_texts, run_engine
+from tests.engine_parity import MINI, WORDS, compare, parity_texts, run_engine
 from tests.hard_texts import HARD_TEXTS
 
 LENGTHS = (20, 64, 128, 512)
 TEXT = "the old man said that the river near the house was never so small and so light"
 TYPED = " as a cat of the doctor"
 KEY_MS = 50  # 20 keys a second
-TOKENS, ROWS = 48, 32  # of a masked text; that are run at once
+TOKENS = 48  # of a masked text
 KEYS = 40  # of one measurement of typing
 FIELD = '[data-aw-part="run-text"]'
 READY = 'html[data-aw-engine="ready"]'
@@ -137,25 +138,26 @@ def memory(minutes: float) -> None:
 
 
 def light(texts: list[str], count: int = 2000) -> None:
-    """First answers of both weights in masked words of texts, and differences of attention on others.
-
-    PyTorch runs both, in batches of one length; the engine gives what it gives (js/tests/engine-golden.test.ts).
-    """
+    """First answers of both weights in masked words of texts, by the engine, and differences of attention on others."""
     encoder = aw.load(progress=False)
     mask, end = encoder.tokenizer.mask_token_id, encoder.tokenizer.sep_token_id
-    rows: dict[int, list[tuple[list[int], int]]] = {}
+    rows: list[dict[str, Any]] = []
     rng = random.Random(0)
-    found = 0
     for text in texts:
-        if found >= count or not text.strip():
+        if len(rows) >= count or not text.strip():
             continue
         ids = list(encoder.encode(text, truncation=True).inputs["input_ids"][0].tolist())[:TOKENS]
         ids[-1] = end
         for position in rng.sample(range(1, len(ids) - 1), min(8, len(ids) - 2)):
             row = [*ids[:position], mask, *ids[position + 1 :]]
-            rows.setdefault(len(ids), []).append((row, position))
-            found += 1
-    one, two = (first_answers(each, rows) for each in (encoder, rounded(encoder, light=True)))
+            rows.append({"ids": row, "position": position})
+    del rows[count:]
+    answers = []
+    for light in (False, True):
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "model.bin").write_bytes(pack_model(MINI, light=light))
+            answers.append(run_engine(Path(name), relaxed=True, masks=rows))
+    one, two = answers
     same = sum(a == b for a, b in zip(one, two, strict=True))
     print(f"same first answer on {same} of {len(one)} masked words: {same / len(one):.1%}")
     moved = rounding_of(encoder, [], light=True)
@@ -163,22 +165,6 @@ def light(texts: list[str], count: int = 2000) -> None:
         f"attention on {moved['texts']} texts: largest difference {moved['weight']:.3f}; rollout {moved['rollout']:.3f}"
     )
     differences(encoder)
-
-
-def first_answers(encoder: Any, rows: dict[int, list[tuple[list[int], int]]]) -> list[int]:
-    """The likeliest token at the masked position of each row, rows by their length."""
-    import torch
-
-    model = encoder.model
-    found: list[int] = []
-    with torch.inference_mode():
-        for same in rows.values():
-            for start in range(0, len(same), ROWS):
-                part = same[start : start + ROWS]
-                states = model.bert(torch.tensor([row for row, _ in part])).last_hidden_state
-                chosen = states[range(len(part)), [position for _, position in part]]
-                found += model.cls.predictions(chosen).argmax(-1).tolist()
-    return found
 
 
 def differences(encoder: Any) -> None:

@@ -113,7 +113,7 @@ def run_engine(folder: Path, relaxed: bool = False, **job: Any) -> list[Any]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3600,
     )
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))

@@ -180,7 +180,7 @@ def page_parts(
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n"
-        f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript.</noscript></main>\n"
+        f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript. In JupyterLab, press Trust HTML.</noscript></main>\n"
     )
     yield head.encode()
     listed: list[dict[str, Any]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import subprocess
 import sys
@@ -129,6 +130,25 @@ def test_jupyterlab_shows_the_live_page_of_a_trusted_notebook_without_its_kernel
         notebook.theme(f"JupyterLab {theme}")
         expect(frame.locator(".attn-widget")).to_have_attribute("data-theme", theme.lower())
     notebook.close()
+
+
+def test_jupyterlab_runs_what_is_typed_in_the_page_of_an_output(lab: Lab, browser: Browser) -> None:
+    show = "aw.show('the cat sat on the mat', saved='engine', progress=False)"
+    notebook = lab.open(browser, lab.write("here.ipynb", ["import attn_widget as aw", show]))
+    notebook.run_all()
+    notebook.widget(0).wait_drawn()
+    stored = json.loads((lab.notebooks / "here.ipynb").read_text(encoding="utf-8"))
+    stored["cells"] = notebook.cells()
+    notebook.close()
+    (lab.notebooks / "found.ipynb").write_text(json.dumps(stored), encoding="utf-8")
+    notebook = lab.open(browser, "found.ipynb")
+    page = notebook.page
+    page.get_by_role("link", name="Run it here").click()
+    page.get_by_role("button", name="Trust HTML").click()
+    frame = page.frame_locator(".jp-HTMLViewer iframe")
+    frame.locator('[data-aw-part="run-text"]').fill("a dog sat")
+    expect(frame.locator("[data-aw-part=ribbon] [data-token]")).to_have_count(5)
+    notebook.context.close()
 
 
 def test_jupyterlab_draws_the_widget_from_stored_state_when_the_notebook_is_trusted(

@@ -39,7 +39,7 @@ def engine_link(source: Source, selection: Selection) -> str:
         return f"<p>It cannot be run here. {html.escape(str(error))}</p>"
     return (
         f'<p><a href="{FOLDER}/{page.name}" target="_blank" rel="noopener">Run it here</a>: '
-        "type another text, without a kernel.</p>"
+        "type another text, without a kernel. JupyterLab opens it in a tab: press Trust HTML there.</p>"
     )
 
 
