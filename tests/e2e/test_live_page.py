@@ -44,6 +44,41 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
         assert opened.asked == []
 
 
+WATCH = """() => {
+    const parts = ["ribbon", "heads", "tabs", "heatmap", "bar"];
+    window.places = new Set();
+    const look = () => {
+        window.places.add(JSON.stringify(parts.map((name) => {
+            const element = document.querySelector(`[data-aw-part="${name}"]`);
+            const box = element?.getBoundingClientRect();
+            return [name, Math.round(box?.top), Math.round(box?.height), element?.querySelector("canvas") !== null];
+        })));
+        next();
+    };
+    // What stands there after a frame was painted: observers of sizes draw before that.
+    const next = () => requestAnimationFrame(() => setTimeout(look));
+    next();
+}"""
+
+
+def test_nothing_moves_or_goes_blank_while_texts_of_one_length_are_typed(
+    browser: Browser, live_page: Path
+) -> None:
+    with offline(browser, live_page) as opened:
+        page = opened.page
+        page.wait_for_selector(READY, timeout=60_000)
+        field = page.locator(FIELD)
+        shown = page.locator('[data-aw-part=ribbon] [data-token="2"]')
+        field.fill("the dog sat on the mat")
+        expect(shown).to_contain_text("dog")
+        page.evaluate(WATCH)
+        for word in ("man", "cow", "boy", "cat"):
+            field.fill(f"the {word} sat on the mat")
+            expect(shown).to_contain_text(word)
+        assert len(page.evaluate("[...window.places]")) == 1
+        assert opened.errors == []
+
+
 def test_what_cannot_run_is_said_and_the_last_picture_stays(
     browser: Browser, live_page: Path
 ) -> None:
