@@ -151,6 +151,46 @@ def test_a_weight_that_is_asked_for_is_a_list_that_goes_there(
     expect(links).to_have_count(50)
 
 
+ACCENT = """(() => {
+  const box = document.querySelector('.aw-long-map'), pane = box.querySelector('.aw-map-pane');
+  const canvas = box.querySelector('.aw-map-base'), scale = canvas.width / canvas.clientWidth;
+  const probe = document.createElement('i');
+  probe.style.color = getComputedStyle(box).getPropertyValue('--aw-accent');
+  box.append(probe);
+  const rgb = getComputedStyle(probe).color.match(/[0-9.]+/g).map(Number);
+  probe.remove();
+  const left = Math.round((pane.offsetLeft - 3) * scale), top = Math.round(pane.offsetTop * scale);
+  const tall = Math.round(pane.clientHeight * scale);
+  const { data } = canvas.getContext('2d').getImageData(left, top, 1, tall);
+  const rows = [];
+  for (let i = 0; i < tall; i++)
+    if (rgb.slice(0, 3).every((c, k) => Math.abs(c - data[4 * i + k]) < 12)) rows.push(i / tall);
+  return rows;
+})()"""
+
+
+def test_hits_stand_in_a_list_and_beside_the_axes(
+    page: Page, shown: tuple[Page, aw.AttentionWidget]
+) -> None:
+    assert page.evaluate(ACCENT) == []
+    page.keyboard.press("/")
+    page.keyboard.type("w10")  # w10, w100 to w109, w1000 to w1099
+    hits = page.locator(".aw-long-hit")
+    expect(hits).to_have_count(111)
+    expect(hits.nth(1)).to_have_text("100 w95 w96 w97 w98 w99 w100 w101 w102 w103 w104 w105")
+    marked = page.evaluate(ACCENT)
+    for share in (10 / N, 105 / N, 1005 / N, 1090 / N):
+        assert min(abs(share - place) for place in marked) < 0.01
+    assert not [place for place in marked if 0.12 < place < 0.9]
+    hits.nth(4).click()
+    expect(hits.nth(4)).to_have_attribute("aria-current", "true")
+    expect(page.locator('.aw-ribbon-token[data-token="103"]')).to_be_visible()
+    assert shown[1].token == 103
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    expect(hits).to_have_count(0)
+
+
 def test_a_brush_on_the_minimap_zooms_and_the_ribbon_is_windowed(page: Page) -> None:
     box = page.locator(".aw-long > .aw-minimap").bounding_box()
     assert box is not None

@@ -110,3 +110,35 @@ export function paintAxes(
   context.font = `600 11px ${colors.font}`;
   for (const { at, text: label } of heavyColumns) upright(label, at);
 }
+
+/** A hit's mark beside the matrix, px: along the axis at least, across it, and across it where one stands. */
+const HIT = { least: 2, across: 4, here: 7 } as const;
+
+/** Marks of what was found beside both axes, in the gap between labels and cells. */
+export function paintHits(
+  context: CanvasRenderingContext2D,
+  g: Geometry,
+  colors: Palette,
+  view: View,
+  hits: readonly (readonly [number, number])[],
+  at: number,
+): void {
+  context.fillStyle = colors.accent;
+  hits.forEach(([from, to], i) => {
+    const across = i === at ? HIT.here : HIT.across;
+    const size = Math.max(HIT.least, (to - from) * view.pixels - 1);
+    const inside = ([first, end]: Range): boolean => to > first && from < end;
+    const cut = (start: number, least: number): readonly [number, number] => {
+      const begin = Math.max(least, start);
+      return [begin, Math.min(start + size, least + g.side) - begin];
+    };
+    if (inside(view.rows)) {
+      const [y, tall] = cut(g.rows.start + from * g.rows.size, g.top);
+      context.fillRect(g.left - 1 - across, y, across, tall);
+    }
+    if (inside(view.columns)) {
+      const [x, wide] = cut(g.columns.start + from * g.columns.size, g.left);
+      context.fillRect(x, g.top - 1 - across, wide, across);
+    }
+  });
+}

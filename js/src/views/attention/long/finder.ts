@@ -12,6 +12,8 @@ export interface Finder {
   /** The hit that was gone to last; -1 before the first. */
   at(): number;
   focus(): void;
+  /** Go to a hit by its number. */
+  go(index: number): void;
 }
 
 const TYPING_MS = 120;
@@ -66,7 +68,11 @@ export function finder(
 
   function step(by: number): void {
     if (hits.length === 0) return;
-    at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
+    go(at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length);
+  }
+
+  function go(index: number): void {
+    at = index;
     said.textContent = `${at + 1} of ${hits.length}`;
     const hit = hits[at];
     if (hit !== undefined) events.go(hit);
@@ -160,6 +166,7 @@ export function finder(
     element,
     hits: () => hits,
     at: () => at,
+    go,
     focus() {
       input.focus();
       input.select();

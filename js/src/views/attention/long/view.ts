@@ -4,7 +4,7 @@ import { ramp } from "../../../draw/color/ramp";
 import { onTheme, type Palette, palette } from "../../../draw/color/theme";
 import { h } from "../../../draw/dom";
 import type { Cell, Geometry } from "../../../draw/heatmap/types";
-import { type AxisText, levelOfLabels, paintAxes } from "../../../draw/long/axis-labels";
+import { type AxisText, levelOfLabels, paintAxes, paintHits } from "../../../draw/long/axis-labels";
 import { drawLongFlow, flowLinks } from "../../../draw/long/long-flow";
 import { LongMap, type View } from "../../../draw/long/long-map";
 import { minimap } from "../../../draw/long/minimap";
@@ -33,6 +33,7 @@ import { blockUnder, strongestIn } from "./blocks";
 import { type Block, blockCard } from "./card";
 import { longControls } from "./controls";
 import { finder } from "./finder";
+import { hitList } from "./hits";
 import { listenToLongMap } from "./keys";
 import { strongestList } from "./list";
 import { pairCard } from "./pair";
@@ -64,11 +65,14 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
       hover,
       pick: (cell) => void pick(cell),
       drawn: (view, geometry) => drawn(view, geometry),
-      labels: (context, geometry, found, view) =>
+      labels(context, geometry, found, view) {
         paintAxes(context, geometry, found, view, text, {
           rows: [state.get().token ?? -1, cursor?.row ?? -1],
           columns: [state.get().pair?.[1] ?? -1, cursor?.column ?? -1],
-        }),
+        });
+        const { hits, at } = store.hits.get();
+        paintHits(context, geometry, found, view, hits, at);
+      },
     },
     tiles,
     signal,
@@ -90,6 +94,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     },
     weight: (least) => list.from(least),
   });
+  const hits = hitList(tokens, (index) => find.go(index), signal);
   const overview = minimap(
     "Window of the text",
     {
@@ -119,7 +124,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     overview.element,
     controls.tools,
     pictures,
-    h("div", { class: "aw-below" }, pair.element, list.element),
+    h("div", { class: "aw-below" }, pair.element, hits.element, list.element),
   );
 
   const colorsOf = (shown: LongMatrix): ColorsAt => {
@@ -361,7 +366,11 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
 
   const stops = [
     store.on(showMatrix),
-    store.hits.on(() => map.redraw()),
+    store.hits.on(() => {
+      const { hits: found, at } = store.hits.get();
+      hits.show(found, at);
+      map.redraw();
+    }),
     state.on(["token"], askRow),
     state.on(["pair"], mark),
     state.on(["scale"], () => matrix !== null && showMatrix(matrix)),
