@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
@@ -52,6 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--assets", metavar="FOLDER", help='weights of --engine in a script: "beside" or a folder'
     )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        metavar="N",
+        help="size of the page at most; what is left out is said",
+    )
+    parser.add_argument(
+        "--windows",
+        metavar="SIZE,OVERLAP",
+        help='read a text that is too long in overlapping windows; "auto": as long as the model allows',
+    )
     parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
     options = parser.parse_args(arguments)
     if [options.text, options.file, options.pairs].count(None) != 2:
@@ -84,6 +95,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--engine does not go with --why, --masked or --against")
     if options.output is None and options.title is not None:
         parser.error("--title goes with -o PAGE")
+    if options.max_bytes is not None and (
+        options.output is None or options.engine or options.against or options.file or options.pairs
+    ):
+        parser.error("--max-bytes goes with one text and -o PAGE, without --engine and --against")
+    if options.windows is not None:
+        others = (options.pair, options.pairs, options.against, options.file, options.truncation)
+        if any(others):
+            parser.error(
+                "--windows goes with one text, without --pair, --pairs, --against, --file or --truncation"
+            )
+        options.windows = windows_written(options.windows) or parser.error(
+            f"--windows is {options.windows!r}, expected auto or two numbers: --windows 256,64"
+        )
     if options.why and (options.output is None or options.file is not None):
         parser.error("--why goes with one text and -o PAGE")
     if options.output is not None and options.json:
@@ -99,6 +123,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
+    """``--windows`` as `analyze` takes it; None where it is neither "auto" nor two numbers.
+
+    Examples
+    --------
+    >>> windows_written("auto"), windows_written("256, 64"), windows_written("256")
+    (True, (256, 64), None)
+    """
+    found = re.fullmatch(r"(\d{1,9})\s*,\s*(\d{1,9})", written.strip())
+    return True if written == "auto" else (int(found[1]), int(found[2])) if found else None
 
 
 def say(line: str) -> None:
@@ -135,7 +171,7 @@ def write_pages(options: argparse.Namespace) -> None:
         pairs = [compare(*pair, **run) for pair in read_pairs(options.pairs)]
         path = report(pairs, target, title=options.title)
     elif options.file is None:
-        analysis = analyze(options.text, options.pair, **run)
+        analysis = analyze(options.text, options.pair, windows=options.windows or False, **run)
         if options.masked:
             analysis.predictions(mode="masked")  # a page has those that were computed before
         if options.why:
@@ -147,6 +183,12 @@ def write_pages(options: argparse.Namespace) -> None:
             from attn_widget.page.engine.live import save_live
 
             path = save_live(target, [(RunSource(analysis), chosen)], kept, live)
+        elif options.max_bytes is not None:
+            from attn_widget.page.page import save
+
+            source = RunSource(analysis)
+            kept = replace(kept, title=options.title or source.title)
+            path = save(target, [(source, chosen)], kept, options.max_bytes)
         else:
             saved = saved_run(RunSource(analysis), chosen, kept=kept)
             path = write_page(target, [saved], options.title or saved.title, "stack")
@@ -214,6 +256,7 @@ def print_analysis(options: argparse.Namespace) -> None:
         options.pair,
         model=options.model,
         truncation=options.truncation,
+        windows=options.windows or False,
         progress=not options.json,
     )
     if options.json:

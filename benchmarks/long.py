@@ -18,7 +18,7 @@ from transformers import ModernBertConfig, ModernBertForMaskedLM
 import attn_widget as aw
 from attn_widget.analysis.long.detail import Matrix, levels_of_detail
 from attn_widget.protocol.paint import first_paint
-from attn_widget.protocol.survey import survey
+from attn_widget.protocol.survey import survey, surveyor
 from benchmarks.shapes import table, text_of, tokenizer
 
 
@@ -32,6 +32,11 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8192)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--first", action="store_true", help="up to the first picture alone")
+    parser.add_argument(
+        "--part",
+        action="store_true",
+        help="no plain pass, and the figures of two layers: one of each kind",
+    )
     arguments = parser.parse_args()
     torch.manual_seed(0)
     reader = tokenizer()
@@ -61,21 +66,32 @@ def main() -> None:
         rows.append([name, f"{seconds:.1f}", f"{seconds / plain:.2f}", f"{peak_gb():.1f}"])
         return found
 
+    def layer_done(done: int, total: int) -> None:
+        print(f"  {done} of {total} layers, {time.process_time():.0f} s", flush=True)
+
     def forward() -> None:
         with torch.inference_mode():
             model.model(ids)
 
-    timed("plain forward pass of the encoder", forward)
+    if not arguments.part:
+        timed("plain forward pass of the encoder", forward)
     analysis = timed("analyze()", lambda: aw.analyze(text, model=encoder, progress=False))
     widget = timed("the first picture's data", lambda: aw.AttentionWidget(analysis))
     shown = Matrix("weights", widget.layer, widget.head)
     print(f"opens on layer {shown.layer}, head {shown.head}")
     timed("its levels of detail", lambda: levels_of_detail(analysis).pyramid(shown))
+    if arguments.part:
+        walk = surveyor(analysis).walk
+        for layer, kind in ((0, "that attends to all"), (1, "with a window")):
+            walk.prefer(layer)
+            timed(f"figures of a layer {kind}", walk.step)
+        print(table(["step", "processor seconds", "x capture", "peak, GB"], rows))
+        return
     timed("one head's matrix", lambda: analysis.attention(0, 3))
     if arguments.first:
         print(table(["step", "processor seconds", "x forward", "peak, GB"], rows))
         return
-    timed("figures and thumbnails of all heads", lambda: survey(analysis))
+    timed("figures and thumbnails of all heads", lambda: survey(analysis, layer_done))
     timed("predictions", lambda: analysis.predictions(top_k=5))
     timed("the rest of the first paint", lambda: first_paint(analysis, 0, 0))
     print(table(["step", "processor seconds", "x forward", "peak, GB"], rows))

@@ -25,6 +25,14 @@ TENSORS_FROM = 3_000_000  # bytes of a page that has room for tensors of the vie
 TRIES = 4
 
 
+class NoRoomError(InputError):
+    """The smallest page of a run is larger than asked for; ``size`` says how large, in bytes."""
+
+    def __init__(self, size: int, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.size = size
+
+
 def fitted_run(
     source: Source, selection: Selection, kept: ExportOptions, most: int, shell: int
 ) -> tuple[SavedRun, str]:
@@ -83,6 +91,54 @@ def fitted_run(
         tensors = 0.0
     assert run is not None
     return checked(run, most, shell), ""
+
+
+def fitted_runs(
+    shown: Sequence[tuple[Source, Selection]], kept: ExportOptions, most: int, shell: int
+) -> tuple[list[SavedRun], str]:
+    """`fitted_run` of several runs in one page, which share its bytes: what a short text leaves, a longer one gets.
+
+    Raises
+    ------
+    InputError
+        Too few bytes for the selected head of each.
+    """
+    if len(shown) == 1:
+        run, lacks = fitted_run(*shown[0], kept, most, shell)
+        return [run], lacks
+    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, "Bytes.")
+    runs: dict[int, SavedRun] = {}
+    said: dict[int, str] = {}
+    room, count = most - shell, len(shown)
+    for number in sorted(range(count), key=lambda number: shown[number][0].size):
+        share = max(room // (count - len(runs)), 0)
+        try:
+            run, lacks = fitted_run(*shown[number], kept, max(shell + share, LEAST_BYTES), shell)
+        except NoRoomError as error:
+            others = [shown[other] for other in range(count) if other not in {*runs, number}]
+            sizes = [error.size, *(smallest(*other, kept, shell) for other in others)]
+            least = most - room + sum(size - shell for size in sizes)
+            raise InputError(
+                f"A page of {most:,} bytes has no room for {count} widgets: its code takes {shell:,}, and number "
+                f"{number + 1} alone {error.size - shell:,}.",
+                f"Give max_bytes={least} or more, fewer widgets or views, or shorter texts.",
+            ) from error
+        runs[number] = run
+        room -= size_of(run, 0)
+        if lacks:
+            said[number] = f"{lacks} of widget {number + 1}"
+    return [runs[number] for number in range(count)], "; ".join(
+        said[number] for number in sorted(said)
+    )
+
+
+def smallest(source: Source, selection: Selection, kept: ExportOptions, shell: int) -> int:
+    """Bytes of the smallest page of a run."""
+    try:
+        run, _ = fitted_run(source, selection, kept, LEAST_BYTES, shell)
+    except NoRoomError as error:
+        return error.size
+    return size_of(run, shell)
 
 
 def parts_that_fit(
@@ -162,7 +218,8 @@ def size_of(run: SavedRun, shell: int) -> int:
 def checked(run: SavedRun, most: int, shell: int) -> SavedRun:
     size = size_of(run, shell)
     if size > most:
-        raise InputError(
+        raise NoRoomError(
+            size,
             f"A page of {most:,} bytes has no room for this text: its code takes {shell:,}, and its smallest page {size:,}.",
             f"Give max_bytes={size} or more, fewer views, or a shorter text.",
         )

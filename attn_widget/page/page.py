@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
-from attn_widget.page.fitting import fitted_run
+from attn_widget.page.fitting import fitted_runs
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.built import bundle
@@ -104,18 +104,18 @@ def save(
 ) -> Path:
     """Write one page with what is shown of one or several sources, one below the other.
 
-    ``max_bytes``: of a page of one source; a warning says what was left out for it.
+    ``max_bytes``: of the page; a warning says what was left out for it.
     """
     for source, _ in shown:
         check_options_of(source, kept)
     title = kept.title or TITLE
     if max_bytes is None:
         return write_page(path, packed(shown, kept), title, "stack")
-    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES
-    run, lacks = fitted_run(*shown[0], kept, max_bytes, shell)
+    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES * len(shown)
+    runs, lacks = fitted_runs(shown, kept, max_bytes, shell)
     if lacks:
         warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
-    return write_page(path, [run], title, "stack")
+    return write_page(path, runs, title, "stack")
 
 
 def packed(shown: Sequence[tuple[Source, Selection]], kept: ExportOptions) -> Iterator[SavedRun]:

@@ -30,6 +30,7 @@ def to_html(
     why: Sequence[Target] | None = None,
     engine: Engine = False,
     assets: Assets = "inside",
+    max_bytes: int | None = None,
 ) -> Path:
     """Write one page with one or several widgets in it, alive without a kernel and a network.
 
@@ -52,6 +53,8 @@ def to_html(
         `AttentionWidget.to_html`.
     assets : "inside", "beside", or a folder
         Where the weights of the engine are; see `AttentionWidget.to_html`.
+    max_bytes : int, optional
+        Size of the page at most; several widgets share it. See `AttentionWidget.to_html`.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def to_html(
         No widget, a title that is no str, or layers, heads or views that are not several.
     InputError
         Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
-        page can hold; widgets of several models with an engine; a file that cannot be written, of which nothing is left
+        page can hold, or fewer ``max_bytes`` than they take; widgets of several models with an engine; a file that cannot be written, of which nothing is left
         half-written.
     NotAvailableError
         A model that the engine cannot run.
@@ -80,8 +83,16 @@ def to_html(
     """
     kept = ExportOptions(layers, heads, views, title, why)
     if isinstance(widgets, Exports):
-        return widgets.to_html(path, layers, heads, views, title, why, engine=engine, assets=assets)
+        size = {} if max_bytes is None else {"max_bytes": max_bytes}
+        return widgets.to_html(
+            path, layers, heads, views, title, why, engine=engine, assets=assets, **size
+        )
     options = check_engine(engine, assets, destination(path))
+    if max_bytes is not None and (options is not None or isinstance(widgets, Comparison)):
+        raise InputError(
+            "A page with an engine has the size of its model, and that of a comparison the size of its runs.",
+            "Leave max_bytes out, or save widgets without an engine.",
+        )
     if isinstance(widgets, Comparison):
         if options is not None:
             raise InputError(
@@ -95,7 +106,9 @@ def to_html(
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
     every = [check_widget(one) for one in given]
     shown = [(one.source, one.selection) for one in every]
-    return save(path, shown, kept) if options is None else save_live(path, shown, kept, options)
+    if options is not None:
+        return save_live(path, shown, kept, options)
+    return save(path, shown, kept, max_bytes)
 
 
 def check_widget(widget: object) -> Exports:

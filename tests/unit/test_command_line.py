@@ -192,3 +192,28 @@ def test_what_a_terminal_cannot_show_is_escaped() -> None:
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     assert done.stdout.decode().strip() == "caf\\xe9 \\udcff"
+
+
+def test_a_page_of_at_most_so_many_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "small.html"
+    with pytest.warns(UserWarning, match="made without"):
+        assert main([TEXT * 6, "-o", str(page), "--max-bytes", "870000"]) == 0
+    assert page.stat().st_size <= 870_000
+    assert main([TEXT, "-o", str(page), "--max-bytes", "2000"]) == 2
+    assert "max_bytes=" in capsys.readouterr().err
+    assert page.stat().st_size > 2000, "the old page stays"
+    with pytest.raises(SystemExit):
+        main([TEXT, "--max-bytes", "800000"])
+
+
+def test_a_text_in_windows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["the cat sat on the mat", "--windows", "5,1", "--top-k", "1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 8
+    for wrong in ("5", "five,1", "5;1"):
+        with pytest.raises(SystemExit):
+            main(["the cat sat", "--windows", wrong])
+        assert "--windows 256,64" in capsys.readouterr().err
+    assert main(["the cat sat on the mat", "--windows", "9000,1"]) == 2
+    assert "size of windows" in capsys.readouterr().err

@@ -92,6 +92,26 @@ def test_a_size_is_a_number_of_bytes(
         widget.to_html(tmp_path / "c.html", max_bytes=10**6, engine=True)
 
 
+def test_several_widgets_share_the_bytes_of_a_page(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    short = aw.show("the cat sat", tagger=None, progress=False)
+    path = tmp_path / "several.html"
+    with pytest.warns(UserWarning, match=r"made without matrices of .* of widget 1;"):
+        aw.to_html([widget, short], path, max_bytes=1_000_000)
+    assert path.stat().st_size <= 1_000_000
+    for number, layers in ((0, range(1, 6)), (1, [6])):  # the short one keeps all
+        chunks = re.findall(rf'data-run="{number}" data-chunk="layer-\d+"', path.read_text())
+        assert len(chunks) in layers
+    with pytest.raises(InputError, match=r"no room for 2 widgets.*max_bytes=(\d+)") as caught:
+        aw.to_html([widget, short], path, max_bytes=750_000)
+    least = int(re.search(r"max_bytes=(\d+)", str(caught.value)).group(1))  # pyright: ignore
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        aw.to_html([widget, short], path, max_bytes=int(least * 1.05))
+    short.close()
+
+
 def test_held_weights_get_coarser_codes_where_the_room_asks_for_them() -> None:
     encoder = aw.load(tiny_models.build("deberta-v2"))
     a = aw.analyze(TEXT[:160], model=encoder, tagger=None, progress=False)
