@@ -185,3 +185,15 @@ def test_a_long_text_opens_where_a_sample_of_its_queries_does() -> None:
     strongest = strongest_word(analysis, 1, 2)
     assert strongest is not None
     assert whole[strongest].max() == pytest.approx(whole.max(), rel=1e-6)
+
+
+def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
+    twelve = {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_size": 48}
+    pair = tiny_models.build("bert", max_position_embeddings=128, **twelve)
+    text = "the cat sat on the mat and it looked " * 40
+    analysis = aw.analyze(text, model=pair, truncation=True, tagger=None, progress=False)
+    assert (analysis.n_layers, analysis.n_heads, analysis.n_tokens) == (12, 12, 128)
+    packed = first_paint(analysis, 3, 5)
+    meta, arrays = unpack(packed)
+    assert meta["predictions"] is not None and arrays["weights"].shape == (128, 128)
+    assert len(packed) < 150_000
