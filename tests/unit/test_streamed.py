@@ -188,7 +188,7 @@ def test_a_long_text_opens_where_a_sample_of_its_queries_does() -> None:
 
 
 def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
-    twelve = {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_size": 48}
+    twelve: dict[str, Any] = {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_size": 48}
     pair = tiny_models.build("bert", max_position_embeddings=128, **twelve)
     text = "the cat sat on the mat and it looked " * 40
     analysis = aw.analyze(text, model=pair, truncation=True, tagger=None, progress=False)
