@@ -90,7 +90,9 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     go([from, to]) {
       store.hits.set(find.hits(), find.at());
       state.set({ token: from });
-      map.reveal({ row: Math.floor((from + to) / 2), column: -1 }, true);
+      const middle = Math.floor((from + to) / 2);
+      // Its own column too: other keys may be ones that its window or mask forbids.
+      map.reveal({ row: middle, column: middle }, true);
     },
     weight: (least) => list.from(least),
   });
