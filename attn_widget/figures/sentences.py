@@ -12,10 +12,12 @@ from attn_widget.checks import as_array, check_choice, index_in
 from attn_widget.errors import InputError, NotPickled
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.trace import Trace
 
+ROWS_AT_ONCE = 512
 Aggregation = Literal["mass", "max"]
 
 
@@ -74,10 +76,18 @@ def chosen(size: int, index: int | None, name: str) -> range:
 def mean_weights(trace: Trace, layer: int | None = None, head: int | None = None) -> Float32:
     """Mean of the weights over layers and heads, or over the chosen ones, float32 [n, n]."""
     layers, heads = chosen(trace.n_layers, layer, "layer"), chosen(trace.n_heads, head, "head")
-    total: Float64 = np.zeros((trace.n_tokens, trace.n_tokens))
-    for index in layers:
-        total += trace.weights(index, "mean" if head is None else heads[0])
-    return (total / len(layers)).astype(np.float32)
+    n, of = trace.n_tokens, "mean" if head is None else heads[0]
+    # By rows where these can be computed alone: sums of all rows in float64 are 0.5 GB at 8,192 tokens.
+    alone = n > LONG_TOKENS and trace.has_qkv
+    mean = np.empty((n, n), dtype=np.float32)
+    step = ROWS_AT_ONCE if alone else n
+    for start in range(0, n, step):
+        rows = slice(start, start + step) if alone else None
+        total: Float64 = np.zeros((min(step, n - start), n))
+        for index in layers:
+            total += trace.weights(index, of, rows=rows)
+        mean[start : start + step] = total / len(layers)
+    return mean
 
 
 def strongest(trace: Trace, layer: int | None = None, head: int | None = None) -> Strongest:
@@ -88,7 +98,8 @@ def strongest(trace: Trace, layer: int | None = None, head: int | None = None) -
     best_layer = np.zeros((n, n), dtype=np.int32)
     best_head = np.zeros((n, n), dtype=np.int32)
     for index in layers:
-        matrices = trace.layer_weights(index) if head is None else None
+        together = head is None and n <= LONG_TOKENS
+        matrices = trace.layer_weights(index) if together else None
         for number in heads:
             matrix = trace.weights(index, number) if matrices is None else matrices[number]
             better = matrix > best
@@ -119,7 +130,7 @@ def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
     [[0.25, 0.5], [0.25, 0.5]]
     """
-    totals = by_sentence(mean.astype(np.float64), sentences, np.add)
+    totals = by_sentence(mean, sentences, np.add, np.float64)
     sizes = np.array([len(queries) for queries in sentences])
     return (totals / sizes[:, None]).astype(np.float32)
 
@@ -147,14 +158,18 @@ def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     return by_sentence(largest, sentences, np.maximum)
 
 
-def by_sentence(matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufunc) -> Any:
-    """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S]."""
+def by_sentence(
+    matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufunc, kind: Any = np.float32
+) -> Any:
+    """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S] of ``kind``."""
     order = [token for sentence in sentences for token in sentence]
-    if not order:
-        return np.zeros((0, 0), dtype=matrix.dtype)
+    found = np.zeros((len(sentences), len(sentences)), dtype=kind)
     starts = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
-    rows = reduce.reduceat(matrix[order], starts, axis=0)
-    return reduce.reduceat(rows[:, order], starts, axis=1)
+    # A sentence at a time: of a long text a copy of the matrix is as large as all else together.
+    for index, queries in enumerate(sentences):
+        row = reduce.reduce(matrix[list(queries)].astype(kind, copy=False), axis=0)
+        found[index] = reduce.reduceat(row[order], starts)
+    return found
 
 
 class SentenceAttention(NotPickled):

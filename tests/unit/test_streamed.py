@@ -16,6 +16,7 @@ from attn_widget.analysis.long import layered
 from attn_widget.analysis.long.layered import LayeredWalk
 from attn_widget.analysis.opening import links_beyond_chance, strongest_word, word_pairs
 from attn_widget.figures.metrics import KEYS
+from attn_widget.figures.sentences import isa_mass, mean_weights, strongest
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.paint import first_paint
 from attn_widget.protocol.survey import survey, surveyor
@@ -197,3 +198,25 @@ def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
     meta, arrays = unpack(packed)
     assert meta["predictions"] is not None and arrays["weights"].shape == (128, 128)
     assert len(packed) < 150_000
+
+
+def test_sentences_of_a_long_text_are_summed_by_rows_and_by_heads() -> None:
+    trace = long_run().trace
+    assert trace.n_tokens > LONG_TOKENS
+    weights = np.stack(
+        [[trace.weights(i, h) for h in range(trace.n_heads)] for i in range(trace.n_layers)]
+    )
+    mean = mean_weights(trace)
+    np.testing.assert_allclose(mean, weights.mean(axis=(0, 1), dtype=np.float64), atol=1e-7)
+    np.testing.assert_allclose(mean_weights(trace, 1, 0), weights[1, 0], rtol=0, atol=1e-7)
+    top = strongest(trace)
+    np.testing.assert_array_equal(top.weights, weights.max(axis=(0, 1)))
+    sentences = [range(1, 300), [300], range(301, trace.n_tokens - 1)]
+    expected = [
+        [
+            weights.mean(axis=(0, 1), dtype=np.float64)[np.ix_(a, b)].sum() / len(a)
+            for b in sentences
+        ]
+        for a in sentences
+    ]
+    np.testing.assert_allclose(isa_mass(mean, sentences), expected, atol=1e-6)
