@@ -99,7 +99,7 @@ class Profile(ProfileFigures):
         lowest : bool
             Those with the smallest figures instead.
         texts, model : optional
-            What the profile was made of; only for one that was loaded from a file.
+            What the profile was made of; only for one with the figures of each text that was loaded from a file.
 
         Returns
         -------

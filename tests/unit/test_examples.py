@@ -12,6 +12,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.corpus.examples import sampled
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.figures.catalog.targets import positional_targets
 from tests.unit.made_texts import corpus
 
 TEXTS = corpus(60)
@@ -27,20 +28,28 @@ def brute(layer: int, head: int, by: str) -> list[tuple[float, int, int, int, fl
     rows: list[tuple[float, int, int, int, float]] = []
     for place, text in enumerate(TEXTS):
         a = aw.analyze(text, tagger=None, progress=False)
-        value = getattr(a.patterns if by == "previous" else a.metrics, by)[layer, head]
         weights = a.attention(layer, head)
+        right = np.ones_like(weights, bool)
+        if by == "same word":
+            ids = a.run.encoding.inputs["input_ids"][0].numpy()
+            right = positional_targets(ids, [token.surface for token in a.tokens])[by]
+            if not right.any():
+                continue
+            value = np.where(right, weights, 0).sum(1)[right.any(1)].mean()
+        else:
+            value = getattr(a.patterns if by == "previous" else a.metrics, by)[layer, head]
         links = [
             (float(weights[i, j]), -i, -j)
             for i in range(1, a.n_tokens - 1)
             for j in range(1, a.n_tokens - 1)
-            if by != "previous" or j == i - 1
+            if (by != "previous" or j == i - 1) and right[i, j]
         ]
         weight, i, j = max(links)
         rows.append((float(value), place, -i, -j, weight))
     return sorted(rows, key=lambda row: -row[0])
 
 
-@pytest.mark.parametrize("by", ["confidence_max", "previous", "focus_per_row"])
+@pytest.mark.parametrize("by", ["confidence_max", "previous", "focus_per_row", "same word"])
 def test_they_are_those_of_a_pass_over_everything(found: aw.Profile, by: str) -> None:
     expected = brute(2, 3, by)
     for lowest in (False, True):
