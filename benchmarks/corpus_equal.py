@@ -46,7 +46,7 @@ RAY = {"engine": "ray", "tagger": None, "progress": False}
 
 
 class Wanted:
-    """What the local engine gives."""
+    """Results of the local engine."""
 
     def __init__(self, profile: aw.Profile) -> None:
         self.profile = profile
@@ -72,7 +72,7 @@ class Wanted:
                     self.cells.append((which, layer, head, lowest, rows.index[places], *links))
 
     def differences(self, found: aw.Profile) -> list[str]:
-        """What is not the same to the bit."""
+        """Names of what is not the same to the bit."""
         bad = [
             f"{name} {key}"
             for key in self.profile.keys

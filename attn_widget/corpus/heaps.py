@@ -107,7 +107,7 @@ class Heaps:
         self._worst = np.full(len(self._kinds), np.inf)
 
     def empty(self) -> Heaps:
-        """Of the same figures, without a text."""
+        """Heaps of the same figures, without a text."""
         return Heaps(self.names, *self.shape[1:])
 
     def add(self, rows: Rows, seed: int) -> None:

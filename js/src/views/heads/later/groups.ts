@@ -15,7 +15,7 @@ const kindOf = ({ group }: { readonly group: string }): string => TOGETHER[group
 
 export function createGroupSwitch(chosen: () => void): GroupSwitch {
   const element = h("div", { class: "aw-segmented", role: "group", "aria-label": "Figures" });
-  /** What was chosen; before that, the kind that the table is sorted by. */
+  /** The choice; before the first one, the kind that the table is sorted by. */
   let choice: string | null = null;
   let kinds: readonly string[] = [];
 
