@@ -127,7 +127,10 @@ class Heaps:
         flat = example_values(rows).reshape(len(rows.index), -1)
         drawn = mixed(rows.digests, seed).astype(np.float64)
         ranks = np.concatenate([-flat, flat, np.repeat(drawn[:, None], heads, 1)], 1)
-        row, cell = np.nonzero(ranks <= self._worst)  # NaN compares False
+        limit = self._worst
+        if len(ranks) > KEPT:  # no more of these texts than that can come in, but for equal ranks
+            limit = np.fmin(limit, np.partition(ranks, KEPT - 1, axis=0)[KEPT - 1])
+        row, cell = np.nonzero(ranks <= limit)  # NaN compares False
         sampled = cell >= 2 * flat.shape[1]
         place = self._kinds[cell] * heads + cell % heads
         links = [
