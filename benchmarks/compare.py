@@ -1,4 +1,4 @@
-"""Cost of a comparison: against a forward pass, and of switching A, B and the difference in a page.
+"""Cost of a comparison: against a forward pass; size of its page, and of switching A, B and the difference there.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.compare`` (the shape of bert-base with random weights, 128 tokens; the
 embedded model for the page). Every number is a ratio or a median within one run, with the least and the most beside it.
@@ -19,7 +19,7 @@ from benchmarks.shapes import bert_base, text_of, tokenizer
 from scripts.lab import chromium
 
 TOKENS = 128
-PAGES = (128, 500)
+PAGES = (128, 512)
 
 
 def spread(values: list[float]) -> str:
@@ -64,7 +64,13 @@ def measure_switch(rounds: int) -> None:
             other = f"yes {text.split(' ', 1)[1]}"
             c = aw.compare(text, other, tagger=None, progress=False)
             page = browser.new_page(viewport={"width": 1200, "height": 900})
-            page.goto(aw.to_html(c, Path(folder) / f"{tokens}.html").as_uri())
+            path = aw.to_html(c, Path(folder) / f"{tokens}.html")
+            widget = aw.AttentionWidget(c.a)
+            one = widget.to_html(Path(folder) / "one.html").stat().st_size
+            widget.close()
+            ratio = path.stat().st_size / one
+            print(f"page of two runs at {c.a.n_tokens} tokens, of one     {ratio:8.2f}")
+            page.goto(path.as_uri())
             page.locator('[data-aw-part="difference"]').wait_for()
             page.wait_for_timeout(2000)
             for _ in range(3 * (rounds + 1)):

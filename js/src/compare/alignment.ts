@@ -29,7 +29,7 @@ const widthOf = (text: string): number =>
 const knot = (x: number, y: number): SVGElement =>
   svg("path", { class: "aw-compare-knot", d: `M${x} ${y - 5}l5 5l-5 5l-5 -5Z` });
 
-/** Key of the lines and borders; nothing where all of them are the usual ones. */
+/** Key of the lines and borders; null where all of them are the usual ones. */
 function keyOf(hand: boolean, alone: boolean): HTMLElement | null {
   if (!hand && !alone) return null;
   const sample = (...marks: SVGElement[]): SVGElement => {
