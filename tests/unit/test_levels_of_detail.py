@@ -256,6 +256,8 @@ def test_a_rollout_of_a_long_text_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("attn_widget.analysis.long.detail.ROLLOUT_TOKENS", 179)
     with pytest.raises(NotAvailableError, match="more than 179 tokens"):
         levels_of_detail(modern(180)).pyramid(Matrix("rollout", 1, "mean"))
+    reply, _ = protocol.answer(modern(180), {"kind": "rollout", "layer": 1, "rows": [3, 4]})
+    assert not reply["ok"] and "more than 179 tokens" in reply["error"], reply
 
 
 def test_a_rollout_has_levels_too() -> None:

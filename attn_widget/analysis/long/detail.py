@@ -172,12 +172,7 @@ class LevelsOfDetail:
         quantity, layer, head = matrix
         if quantity == "rollout":
             n = self._analysis.n_tokens
-            if n > ROLLOUT_TOKENS:
-                raise NotAvailableError(
-                    f"Rollout multiplies {n} x {n} matrices, one for every layer, and keeps them: it is N/A for "
-                    f"texts of more than {ROLLOUT_TOKENS} tokens.",
-                    "Choose weights, or a shorter text.",
-                )
+            check_rollout(n)
             whole = self._analysis.rollout(layer)
             for area in areas:
                 yield area, whole[area]
@@ -202,6 +197,16 @@ class LevelsOfDetail:
     def _allowed(self, matrix: Matrix) -> Mask | None:
         trace = self._analysis.trace
         return None if matrix.quantity == "rollout" else trace.mask(matrix.layer)
+
+
+def check_rollout(n: int) -> None:
+    """Refuse a rollout of ``n`` tokens that would take minutes and gigabytes while a page waits."""
+    if n > ROLLOUT_TOKENS:
+        raise NotAvailableError(
+            f"Rollout multiplies {n} x {n} matrices, one for every layer, and keeps them: it is N/A for "
+            f"texts of more than {ROLLOUT_TOKENS} tokens.",
+            "Choose weights, or a shorter text.",
+        )
 
 
 def levels_of_detail(analysis: AttentionFigures) -> LevelsOfDetail:

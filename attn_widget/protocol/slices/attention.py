@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis.beside import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
+from attn_widget.analysis.long.detail import check_rollout
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.protocol.handlers import Answer, Arrays, answers
@@ -144,6 +145,7 @@ def language(analysis: Analysis, _request: Request) -> Answer:
 @answers("rollout")
 def rollout(analysis: Analysis, request: Request) -> Answer:
     rows = rows_of(analysis, request)
+    check_rollout(analysis.n_tokens)
     return {}, {"weights": analysis.rollout(layer_of(analysis, request))[rows]}
 
 
