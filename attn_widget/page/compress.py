@@ -6,9 +6,39 @@ import base64
 import zlib
 
 DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
+# Numbers of one direction of queries or keys are spread alike, and those of the next otherwise: pieces of some 16
+# directions of 512 tokens each get codes of their own, and a page of that length 9% smaller.
+PIECE = 8192  # bytes
+# Whole numbers of steps hardly repeat, so looking for repetitions costs more bytes than it saves.
+STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY)
 
 
 def deflate(data: bytes) -> bytes:
     """Raw deflate in base64: an alphabet that cannot close an element."""
-    packer = zlib.compressobj(DEFLATE, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return base64.b64encode(packer.compress(data) + packer.flush())
+    return base64.b64encode(packed(data))
+
+
+def packed(data: bytes) -> bytes:
+    """Raw deflate: one run over all bytes, or piece by piece by the strategy that suits it, whichever is smaller.
+
+    Examples
+    --------
+    >>> data = bytes(range(256)) * 100
+    >>> zlib.decompress(packed(data), -zlib.MAX_WBITS) == data
+    True
+    """
+    whole = deflated(data, zlib.Z_DEFAULT_STRATEGY, zlib.Z_FINISH)
+    starts = range(0, len(data), PIECE)
+    pieces = [smallest(data[at : at + PIECE], last=at == starts[-1]) for at in starts]
+    return min(whole, b"".join(pieces) or whole, key=len)
+
+
+def smallest(piece: bytes, *, last: bool) -> bytes:
+    """A piece that can be read without those before it; all but the last end at a whole byte."""
+    end = zlib.Z_FINISH if last else zlib.Z_FULL_FLUSH
+    return min((deflated(piece, strategy, end) for strategy in STRATEGIES), key=len)
+
+
+def deflated(data: bytes, strategy: int, end: int) -> bytes:
+    packer = zlib.compressobj(DEFLATE, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    return packer.compress(data) + packer.flush(end)

@@ -20,9 +20,10 @@ from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
 from attn_widget.page.carried import carried, has
 from attn_widget.page.encodings.chunks import (
-    ENCODINGS,
+    LIGHT_WAYS,
     Code,
     best_encoding,
+    code_of,
     encode_heads,
     layer_arrays,
     weight_arrays,
@@ -115,7 +116,7 @@ def snapshot(
         The widget's traits; its layer and head are moved to one that is saved.
     title : str
     code : {"weights", "qk"}, optional
-        By default the best code that fits the text's budget, or else the smallest.
+        By default factors of the scores where there are queries and keys.
     tensors : float
         Share of the room of a short page that tensors of the view Inside may take: many texts share one.
     most : float, optional
@@ -138,8 +139,11 @@ def snapshot(
     if chosen["head"] not in (*kept_heads, "mean"):
         chosen["head"] = kept_heads[0]
     with analysis.lock, one_blas_thread():
-        ways = ENCODINGS[-2:] if light else ENCODINGS
-        way = best_encoding(analysis, kept_layers, kept_heads, code=code, ways=ways, most=most)
+        way = (
+            LIGHT_WAYS[code or code_of(analysis)]
+            if light
+            else best_encoding(analysis, kept_layers, kept_heads, code=code, most=most)
+        )
         chunks: dict[str, bytes] = {}
         errors: list[float] = []
         score_errors: list[float] = []

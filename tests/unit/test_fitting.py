@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 import zlib
@@ -16,7 +15,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.page.encodings.chunks import COARSE, best_encoding
+from attn_widget.page.encodings.chunks import FINENESS, best_encoding
 from attn_widget.protocol.pack import unpack
 from tests.unit import tiny_models
 
@@ -116,8 +115,8 @@ def test_held_weights_get_coarser_codes_where_the_room_asks_for_them() -> None:
     encoder = aw.load(tiny_models.build("deberta-v2"))
     a = aw.analyze(TEXT[:160], model=encoder, tagger=None, progress=False)
     layers, heads = range(a.n_layers), range(a.n_heads)
-    assert best_encoding(a, layers, heads) not in COARSE
-    assert best_encoding(a, layers, heads, most=1) in COARSE
+    assert best_encoding(a, layers, heads) == ("weights", FINENESS["weights"][0][1])
+    assert best_encoding(a, layers, heads, most=1) == ("weights", FINENESS["weights"][-1][1])
 
 
 def test_coarse_codes_keep_their_error(tmp_path: Path) -> None:
@@ -125,9 +124,8 @@ def test_coarse_codes_keep_their_error(tmp_path: Path) -> None:
 
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(np.full(60, 0.2), 60).astype(np.float32)
-    for _, levels in COARSE:
+    for _, levels in FINENESS["weights"]:
         coded = encode_weights(weights, int(levels))
         off = np.abs(coded.shown - weights)
         assert off.max() <= coded.error
         assert (off <= np.sqrt(weights) / levels + 1 / (4 * levels**2) + 1e-6).all()
-    assert json.dumps(COARSE)

@@ -5,13 +5,14 @@ The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.page.compress import packed
 from attn_widget.page.encodings.codec import (
     MOST_LEVELS,
     EncodedFactors,
@@ -32,32 +33,24 @@ Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
 Coded = EncodedWeights | EncodedFactors
 Arrays = dict[str, NDArray[Any]]
 
-# The best first: scores, and with them the arithmetic of a pair, are worth more than further digits of
-# weights. The last two are the smallest for short and for long texts.
-ENCODINGS: tuple[Way, ...] = (
-    ("qk", 0.0002),  # three digits of every weight
-    ("qk", 0.001),
-    ("qk", 0.005),
-    ("weights", MOST_LEVELS),
-    ("weights", 4095),
-    ("qk", 0.02),
-    ("weights", 1023),
-    ("qk", 0.05),
-    ("weights", 255),
-)
-# Where nothing else fits: weights held as such, or a page of a given size.
-COARSE: tuple[Way, ...] = (("weights", 127), ("weights", 63), ("weights", 31))
-SAMPLED = 2  # heads coded in every way to find the one that fits
 BYTE = 255  # levels
+# The finest first, each with the most numbers of a page that are coded so. Factors of the scores take fewer bytes than
+# weights of the same error at 32, 128 and 512 tokens, and bring the arithmetic of a pair along; weights are coded as
+# such where a run has no queries and keys. Pages of bert-base's shape: 3 MB at 128 tokens, 6 at 512, and 14 of weights.
+FINENESS: dict[Code, tuple[tuple[float, float], ...]] = {
+    "qk": ((2.4e6, 0.0002), (inf, 0.005), (inf, 0.05)),  # the first: three digits of every weight
+    "weights": ((2.4e6, MOST_LEVELS), (5e6, 4095), (2e7, 255), (inf, 63)),
+}
+# Of the output of a cell: weights to 0.004, one byte each.
+LIGHT_WAYS: dict[Code, Way] = {"qk": ("qk", 0.05), "weights": ("weights", BYTE)}
+SAMPLED = 3  # heads coded to see what fits a page of a given size
 # Up to so many tokens, in numbers of a head, its n^2 scores take fewer bytes than queries and keys.
 SCORES_UP_TO = 2
-# Compressed bytes of attention: a page of 2.5 MB at 128 tokens, of 13 MB at 512.
-BYTES_A_TOKEN, BYTES_A_CELL = 8_500, 18
 
 
-def budget(n: int) -> float:
-    """Compressed bytes that all heads may take."""
-    return BYTES_A_TOKEN * n + BYTES_A_CELL * n**2
+def code_of(analysis: Analysis) -> Code:
+    """Factors of the scores where there are queries and keys, else weights."""
+    return "qk" if isinstance(analysis.trace, QKVTrace) else "weights"
 
 
 def best_encoding(
@@ -66,41 +59,38 @@ def best_encoding(
     heads: Sequence[int],
     *,
     code: Code | None = None,
-    ways: Sequence[Way] = ENCODINGS,
     most: float | None = None,
 ) -> Way:
-    """Code a few heads in every way; the best that fits the budget, else the smallest."""
-    room = budget(analysis.n_tokens)
-    room = room if most is None else min(room, most)
-    if most is not None or not isinstance(analysis.trace, QKVTrace):
-        ways = [*ways, *COARSE]
-    ways = [way for way in ways if code in (None, way[0])]
-    if not isinstance(analysis.trace, QKVTrace):  # its scores are not those of queries and keys
-        ways = [way for way in ways if way[0] == "weights"]
-    sizes: dict[Way, float] = {}
-    for way in ways:
-        sizes[way] = mean_bytes(analysis, layers, heads, way) * len(layers) * len(heads)
-        if sizes[way] <= room:
-            return way
-    return min(sizes, key=lambda way: sizes[way])
+    """The fineness for as many numbers; with ``most``, the finest from there on that takes fewer bytes."""
+    code = code or code_of(analysis)
+    n, n_heads = analysis.n_tokens, len(layers) * len(heads)
+    a_row = n if code == "weights" else min(n, SCORES_UP_TO * analysis.trace.head_dim)
+    numbers = n_heads * n * a_row
+    ways: list[Way] = [(code, fineness) for limit, fineness in FINENESS[code] if numbers <= limit]
+    if most is None:
+        return ways[0]
+    fitting = (
+        way for way in ways[:-1] if mean_bytes(analysis, layers, heads, way) * n_heads <= most
+    )
+    return next(fitting, ways[-1])
 
 
 def mean_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int], way: Way) -> float:
     """Compressed bytes of a head in one code, from a few of them."""
     places = [(layer, head) for layer in layers for head in heads]
-    sample = places[:: max(1, len(places) // SAMPLED)]
+    apart = max(1, len(places) // SAMPLED)
+    sample = places[apart // 2 :: apart]  # the first layer is no middle one
     chunks = (
         pack({}, layer_arrays(analysis, layer, [head], encode_heads(analysis, layer, [head], way)))
         for layer, head in sample
     )
-    return sum(len(zlib.compress(chunk, 6)) for chunk in chunks) / len(sample)
+    return sum(len(packed(chunk)) for chunk in chunks) / len(sample)
 
 
 def least_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int]) -> float:
-    """Compressed bytes of a head in the smallest code."""
-    ways = [way for way in (ENCODINGS[-2], COARSE[-1])
-            if way[0] == "weights" or isinstance(analysis.trace, QKVTrace)]  # fmt: skip
-    return min(mean_bytes(analysis, layers, heads, way) for way in ways)
+    """Compressed bytes of a head in the coarsest code."""
+    code = code_of(analysis)
+    return mean_bytes(analysis, layers, heads, (code, FINENESS[code][-1][1]))
 
 
 def encode_heads(analysis: Analysis, layer: int, heads: Sequence[int], way: Way) -> list[Coded]:
