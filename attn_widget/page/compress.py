@@ -7,7 +7,7 @@ import zlib
 
 DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 # Numbers of one direction of queries or keys are spread alike, and those of the next otherwise: pieces of some 16
-# directions of 512 tokens each get codes of their own, and a page of that length 9% smaller.
+# directions of 512 tokens each get codes of their own, and their bytes are 5% fewer.
 PIECE = 8192  # bytes
 # Whole numbers of steps hardly repeat, so looking for repetitions costs more bytes than it saves.
 STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY)
