@@ -1,5 +1,6 @@
 /** Parts of the page that are drawn in another way over a long text; their code comes with the lazy views. */
 
+import { fillingLine } from "./frame/long/filling";
 import { longFocus } from "./frame/long/focus";
 import { longRibbon } from "./frame/long/ribbon";
 import { longAttention } from "./views/attention/long/view";
@@ -9,5 +10,6 @@ import { longTree } from "./views/tree/long";
 export const long: LongParts = {
   ribbon: longRibbon,
   focus: longFocus,
+  filling: fillingLine,
   views: { attention: longAttention, tree: longTree },
 };

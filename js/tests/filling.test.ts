@@ -1,9 +1,10 @@
 // @vitest-environment jsdom
-import { expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { inFrames } from "../src/draw/long/frames";
 import { isFilled, startFilling } from "../src/figures/filling";
-import { fillingLine } from "../src/frame/head-grid/filling";
+import { fillingLine } from "../src/frame/long/filling";
 import { SliceFailure } from "../src/protocol/failure";
-import type { Meta, NdArray, Slice } from "../src/protocol/types";
+import type { Filling, Meta, NdArray, Slice, Source } from "../src/protocol/types";
 import { fakeRun } from "./fake";
 
 const meta = { computed: [] as number[], model: { n_layers: 3, n_heads: 2 } } as unknown as Meta;
@@ -29,6 +30,14 @@ const aborted = (signal?: AbortSignal): Promise<Slice> =>
   new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(new DOMException("gone", "AbortError")));
   });
+
+/** The line below a grid. */
+function lineOf(source: Source, filling: Filling | null, draw: (layer: number) => void) {
+  const grid = document.createElement("div");
+  document.body.replaceChildren(grid);
+  const stop = fillingLine({ source, filling }, grid, draw);
+  return { element: grid.nextElementSibling as HTMLElement, stop };
+}
 
 it("writes each layer into its place, in whatever order they come", async () => {
   const arrays = empty();
@@ -61,18 +70,18 @@ it("stops and goes on at a click", async () => {
     { arrays: empty() },
   );
   const filling = startFilling(source, new AbortController().signal);
-  let drawn = 0;
-  const line = fillingLine(filling, () => drawn++);
-  const button = line.element?.querySelector("button") as HTMLButtonElement;
-  expect(line.element?.textContent).toBe("Computing heads: 0 of 3 layersStop");
+  const drawn: number[] = [];
+  const line = lineOf(source, filling, (layer) => drawn.push(layer));
+  const button = line.element.querySelector("button") as HTMLButtonElement;
+  expect(line.element.textContent).toBe("Computing heads: 0 of 3 layersStop");
   await vi.waitFor(() => expect(asked).toHaveLength(1));
   button.click();
   await vi.waitFor(() => expect(button.textContent).toBe("Go on"));
-  expect(line.element?.textContent).toContain("Stopped: 0 of 3 layers");
+  expect(line.element.textContent).toContain("Stopped: 0 of 3 layers");
   open = true;
   button.click();
-  await vi.waitFor(() => expect(line.element?.hidden).toBe(true));
-  expect(drawn).toBeGreaterThan(1);
+  await vi.waitFor(() => expect(line.element.hidden).toBe(true));
+  await vi.waitFor(() => expect(drawn).toEqual([0, 1, 2]));
 });
 
 it("says why the kernel gave up, and keeps what is drawn", async () => {
@@ -87,9 +96,9 @@ it("says why the kernel gave up, and keeps what is drawn", async () => {
     { arrays: empty() },
   );
   const filling = startFilling(source, new AbortController().signal);
-  const line = fillingLine(filling, () => undefined);
+  const line = lineOf(source, filling, () => undefined);
   await vi.waitFor(() => expect(filling?.state).toBe("stopped"));
-  expect(line.element?.textContent).toBe("The kernel is gone. 1 of 3 layersGo on");
+  expect(line.element.textContent).toBe("The kernel is gone. 1 of 3 layersGo on");
   expect(isFilled(source, 2)).toBe(true);
 });
 
@@ -103,4 +112,73 @@ it("ends with its run", async () => {
   run.abort();
   await vi.waitFor(() => expect(filling?.state).toBe("stopped"));
   expect(told).toBe(0);
+});
+
+it("draws a layer once, and none of those that were there", async () => {
+  const arrays = new Map([["head_max", array([0.5, 0.5, ...Array(4).fill(Number.NaN)], [3, 2])]]);
+  const answers = [layers([2]), layers([1])];
+  const { source } = fakeRun({ ...meta, computed: [0] }, () => answers.shift() as Slice, {
+    arrays,
+  });
+  const drawn: number[] = [];
+  const filling = startFilling(source, new AbortController().signal);
+  lineOf(source, filling, (layer) => drawn.push(layer));
+  await vi.waitFor(() => expect(drawn).toEqual([2, 1]));
+  expect(filling?.state).toBe("done");
+});
+
+describe("work in frames", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** Frames by hand, and a clock that each part moves on by 3 ms. */
+  function byHand(pending: () => boolean = () => false) {
+    const frames: FrameRequestCallback[] = [];
+    vi.stubGlobal("requestAnimationFrame", (one: FrameRequestCallback) => frames.push(one));
+    vi.stubGlobal("cancelAnimationFrame", () => frames.splice(0));
+    vi.stubGlobal("navigator", { scheduling: { isInputPending: pending } });
+    let clock = 0;
+    const done: number[] = [];
+    const work = inFrames(() => clock);
+    const add = (key: number): void =>
+      work.add(key, () => {
+        clock += 3;
+        done.push(key);
+      });
+    return { work, add, done, frame: () => frames.shift()?.(0), frames };
+  }
+
+  it("ends a frame's share after 8 ms, and does the rest in the next ones", () => {
+    const { add, done, frame, frames } = byHand();
+    for (let key = 0; key < 8; key++) add(key);
+    expect(done).toEqual([]);
+    frame();
+    expect(done).toEqual([0, 1, 2]);
+    frame();
+    frame();
+    expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(frames).toEqual([]);
+  });
+
+  it("lets a click go first", () => {
+    let pending = true;
+    const { add, done, frame } = byHand(() => pending);
+    add(0);
+    frame();
+    expect(done).toEqual([]);
+    pending = false;
+    frame();
+    expect(done).toEqual([0]);
+  });
+
+  it("does what was added twice once, and nothing once it was stopped", () => {
+    const { work, add, done, frame } = byHand();
+    add(1);
+    add(1);
+    frame();
+    expect(done).toEqual([1]);
+    add(2);
+    work.stop();
+    frame();
+    expect(done).toEqual([1]);
+  });
 });

@@ -42,7 +42,12 @@ beforeEach(async () => {
     task: draw("task"),
     why: draw("why"),
     tree: draw("tree"),
-    long: { ribbon: () => () => undefined, focus: () => () => undefined, views: {} },
+    long: {
+      ribbon: () => () => undefined,
+      focus: () => () => undefined,
+      filling: () => () => undefined,
+      views: {},
+    },
     vectorStrips,
     carriedSum,
     groupStrip,

@@ -1,4 +1,4 @@
-/** A part of a view that must be asked for: quiet at first, then waiting, then there, or why not. */
+/** A part of a view that must be asked for: quiet at first, then waiting, then there, or why not; and work that can wait. */
 
 import { explain, isAbort } from "../protocol/failure";
 import { h } from "./dom";
@@ -76,4 +76,13 @@ export function showUnseen(root: Element): boolean {
   const within = [...unseen].filter(([element]) => root.contains(element));
   for (const [, call] of within) call();
   return within.length > 0;
+}
+
+const IDLE_MS = 2000;
+
+/** Call `act` when the page has nothing else to do. */
+export function whenIdle(act: () => void): void {
+  // Safari 16 has no idle callback.
+  if ("requestIdleCallback" in window) window.requestIdleCallback(act, { timeout: IDLE_MS });
+  else setTimeout(act, IDLE_MS / 10);
 }

@@ -156,6 +156,12 @@ export interface LaterParts {
 export interface LongParts {
   readonly ribbon: (element: HTMLElement, context: ViewContext) => () => void;
   readonly focus: (element: HTMLElement, context: ViewContext) => () => void;
+  /** Below the head grid: how many layers have come; `draw` is called for each that comes. */
+  readonly filling: (
+    context: RunContext,
+    grid: Element,
+    draw: (layer: number) => void,
+  ) => () => void;
   /** By the name of the view. */
   readonly views: Readonly<Record<string, DrawView>>;
 }

@@ -1,13 +1,14 @@
 /** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
 
-import { fitCanvas } from "../../draw/canvas";
+import { fitCanvas, penOf } from "../../draw/canvas";
 import { category } from "../../draw/color/category";
 import { type Mode, ramp } from "../../draw/color/ramp";
 import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
 import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
-import { exact, formatNumber } from "../../figures/format";
+import { isFilled } from "../../figures/filling";
+import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { askFigures, askRoles, type Roles, roleName } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { hasHead } from "../../figures/quantities";
@@ -15,7 +16,6 @@ import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import { type LayerStrips, laterParts, type ViewContext, withParts } from "../../views/contract";
 import { shadeChoice } from "./choice";
-import { fillingLine, valueText } from "./filling";
 import { createHeadsOff } from "./off";
 import {
   largestOf,
@@ -110,14 +110,9 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   const most = h("button", { class: "aw-grid-most", "data-aw-part": "grid-most" });
   const roleList = h("ul", { class: "aw-grid-roles", "data-aw-part": "grid-roles", hidden: true });
   const off = createHeadsOff(stage, strike);
-  const filling = fillingLine(stage.filling ?? null, () => {
-    describe();
-    paint();
-  });
   element.append(
     h("div", { class: "aw-panel-head" }, h("h3", { class: "aw-title" }, "Heads"), choice),
     grid,
-    ...(filling.element === null ? [] : [filling.element]),
     h("div", { class: "aw-grid-foot" }, note, most, legend),
     off.element,
     roleList,
@@ -222,11 +217,13 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     paint();
   }
 
-  function describe(): void {
+  /** `only`: a layer; all without it. */
+  function describe(only?: number): void {
     const { key, figures, roles } = shade;
     const largest = source.arrays.get("head_max")?.data;
     buttons.forEach((button, i) => {
       const [layer, head] = [Math.floor(i / heads), i % heads];
+      if (layer !== (only ?? layer)) return;
       if (layered) {
         setAttributes(button, { "aria-label": `layer ${layer}`, title: `L${layer}` });
         return;
@@ -236,7 +233,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       const what =
         role !== null
           ? `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`
-          : `${figures === null ? "largest weight" : metricName(key)} ${valueText(source, i, value)}`;
+          : `${figures === null ? "largest weight" : metricName(key)} ${value === undefined ? ABSENT : isFilled(source, i) ? formatNumber(value) : "not computed yet"}`;
       const more = off.isOff(layer, head) ? ", switched off" : "";
       setAttributes(button, {
         "aria-label": `${spokenHead(layer, head)}: ${what}${more}`,
@@ -259,14 +256,15 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     paint();
   }
 
-  function paint(): void {
+  function paint(only?: number): void {
     if (cell === 0) return;
     const { scale } = state.get();
     const mode = modeOf(element);
     const step = cell + GAP;
-    const context = fitCanvas(canvas, heads * step, layers * step);
     const { figures, roles } = shade;
     const thumbnails = figures === null && roles === null;
+    const kept = only !== undefined && thumbnails && !layered;
+    const context = kept ? penOf(canvas) : fitCanvas(canvas, heads * step, layers * step);
     const cells = { layers, heads, cell, step };
     grid.classList.toggle("is-layers", layered);
     choice.disabled = layered;
@@ -292,7 +290,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       const maxima = source.arrays.get("head_max");
       if (thumbs !== undefined && maxima !== undefined) {
         const words = source.arrays.get("word_max");
-        paintThumbnails(context, cells, palette(element), scale, thumbs, maxima, words);
+        paintThumbnails(context, cells, palette(element), scale, thumbs, maxima, words, only);
       }
     }
     const largest = figures === null ? null : largestOf(figures);
@@ -367,7 +365,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     state.on(["layer", "head"], mark),
     state.on(["metric"], () => void reshade()),
     state.on(["target"], () => state.get().metric === "effect" && void reshade()),
-    state.on(["scale"], paint),
+    state.on(["scale"], () => paint()),
     stage.matrix.on(({ quantity }) => {
       if (layered === !hasHead(quantity)) return;
       layered = !layered;
@@ -377,14 +375,17 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     }),
   ];
   onResize(element, layout, signal);
-  onTheme(element, paint, signal);
+  onTheme(element, () => paint(), signal);
   most.addEventListener(
     "click",
     () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
     { signal },
   );
   withParts(() => {
-    strips = laterParts()?.layerStrips?.(element, stage, paint) ?? null;
+    const parts = laterParts();
+    strips = parts?.layerStrips?.(element, stage, paint) ?? null;
+    const drawLayer = (layer: number) => [describe(layer), paint(layer)];
+    stops.push(parts?.long.filling(stage, grid, drawLayer) ?? (() => undefined));
     paint();
   }, signal);
   mark();
@@ -393,7 +394,6 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   return () => {
     asking?.abort();
     strips?.stop();
-    filling.stop();
     for (const stop of stops) stop();
     element.replaceChildren();
   };

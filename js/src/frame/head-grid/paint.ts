@@ -39,7 +39,7 @@ const place = (index: number, { heads, step }: GridCells): readonly [x: number, 
 
 /**
  * `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
- * largest between words.
+ * largest between words. Of all layers, or of `only` one: the others stay.
  */
 export function paintThumbnails(
   context: CanvasRenderingContext2D,
@@ -49,25 +49,27 @@ export function paintThumbnails(
   thumbs: NdArray,
   largest: NdArray,
   words: NdArray | undefined,
+  only?: number,
 ): void {
-  const { layers, heads, cell } = cells;
+  const { layers, heads, cell, step } = cells;
+  const [top, bottom] = only === undefined ? [0, layers] : [only, only + 1];
   const side = itemAt(thumbs.shape, 2);
   const { words: shades } = ramp("weight", mode);
   const sheet = document.createElement("canvas");
   sheet.width = heads * side;
-  sheet.height = layers * side;
+  sheet.height = (bottom - top) * side;
   const pen = penOf(sheet);
   const image = pen.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   const colors = new Uint32Array(RAMP_SIZE);
-  for (let i = 0; i < layers * heads; i++) {
+  for (let i = top * heads; i < bottom * heads; i++) {
     const max = largest.data[i] as number;
-    const top = (scale === "words" && words?.data[i]) || max;
+    const most = (scale === "words" && words?.data[i]) || max;
     for (let v = 0; v < RAMP_SIZE; v++) {
-      colors[v] = shades[rampIndex((v / 255) ** 2 * max, top, scale)] as number;
+      colors[v] = shades[rampIndex((v / 255) ** 2 * max, most, scale)] as number;
     }
     const x = (i % heads) * side;
-    const y = Math.floor(i / heads) * side;
+    const y = (Math.floor(i / heads) - top) * side;
     for (let r = 0; r < side; r++) {
       const from = (i * side + r) * side;
       const to = (y + r) * sheet.width + x;
@@ -79,14 +81,15 @@ export function paintThumbnails(
   context.imageSmoothingEnabled = side > cell;
   context.imageSmoothingQuality = "high";
   context.strokeStyle = line;
-  for (let i = 0; i < layers * heads; i++) {
+  context.clearRect(0, top * step, heads * step, (bottom - top) * step);
+  for (let i = top * heads; i < bottom * heads; i++) {
     const [row, column] = [Math.floor(i / heads), i % heads];
     const [x, y] = place(i, cells);
     if (Number.isNaN(largest.data[i])) {
       context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
       continue;
     }
-    context.drawImage(sheet, column * side, row * side, side, side, x, y, cell, cell);
+    context.drawImage(sheet, column * side, (row - top) * side, side, side, x, y, cell, cell);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Parts of speech and entities of the words; requested once nothing else is pending. */
 
 import type { Tag, Tags } from "../../draw/text-line";
+import { whenIdle } from "../../draw/wait";
 import { isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Meta, Slice } from "../../protocol/types";
@@ -57,15 +58,6 @@ export function blankTags({ before, special, surface }: Meta["tokens"]): Tags | 
     return word;
   });
   return { wordOf: (token) => words[token] ?? null, of: () => BLANK, tagger: "" };
-}
-
-const IDLE_MS = 2000;
-
-/** Call `act` when the page has nothing else to do. */
-function whenIdle(act: () => void): void {
-  // Safari 16 has no idle callback.
-  if ("requestIdleCallback" in window) window.requestIdleCallback(act, { timeout: IDLE_MS });
-  else setTimeout(act, IDLE_MS / 10);
 }
 
 /** Ask for the tags once, later; `ready` gets null where there are none, with the reason. */

@@ -2,6 +2,7 @@
 
 import { h } from "../../draw/dom";
 import { createPopover } from "../../draw/popover";
+import { whenIdle } from "../../draw/wait";
 import { METRICS, PATTERNS, SPECIALIZATIONS } from "../../figures/catalog/cards";
 import { PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import type { Metric, Tau } from "../../figures/catalog/types";
@@ -310,11 +311,19 @@ export const heads: DrawView<RunContext> = (element, context) => {
   if (sortable(metric)) sort = { key: metric, descending: metric !== "role" };
   fill();
   follow();
+  let behind = false;
   const stops = [
     state.on(["layer", "head", "metric"], follow),
+    // The whole table is written again: once for all layers that come while the page is busy.
     filling?.on(() => {
-      fill();
-      follow();
+      if (behind) return;
+      behind = true;
+      whenIdle(() => {
+        behind = false;
+        if (stop.signal.aborted) return;
+        fill();
+        follow();
+      });
     }),
     // The figure that shades the head grid sorts the table.
     state.on(["metric"], ({ metric: key }) => {

@@ -1,8 +1,18 @@
-/** The block of a cell on the level that is drawn, and the strongest link in it. */
+/** The block of a cell on the level that is drawn, its colors, and the strongest link in it. */
 
+import { type Mode, ramp } from "../../../draw/color/ramp";
 import type { Cell } from "../../../draw/heatmap/types";
+import type { ColorsAt } from "../../../draw/long/tile-images";
 import { TILE, type TilePlace } from "../../../figures/long/levels";
-import type { LongMatrix, LongStore, TileData } from "../../../figures/long/store";
+import {
+  type LongMatrix,
+  type LongStore,
+  mostOfLong,
+  type Pooling,
+  type TileData,
+  topAt,
+} from "../../../figures/long/store";
+import type { Scale } from "../../../state/selection";
 import type { Block } from "./card";
 
 /** The block that has a cell, and its number where its tile is here. */
@@ -38,4 +48,16 @@ export async function strongestIn(
     }
   }
   return found;
+}
+
+/** The colors of each level: a block's are those of its cells, or of its mean. */
+export function colorsOf(matrix: LongMatrix, pooling: Pooling, scale: Scale, mode: Mode): ColorsAt {
+  const signed = matrix.quantity === "scores";
+  const { words } = ramp(signed ? "signed" : "weight", mode);
+  return (level) => ({
+    words,
+    top: signed ? mostOfLong(matrix) : scale === "unit" ? 1 : topAt(matrix, pooling, level, scale),
+    root: scale === "sqrt" && !signed,
+    signed,
+  });
 }

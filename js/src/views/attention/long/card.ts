@@ -74,3 +74,15 @@ export function blockCard(
     figure,
   );
 }
+
+/** Put the card beside a cell and above it, within `room` px. */
+export function placeCard(
+  card: HTMLElement,
+  cell: { readonly x: number; readonly y: number } | null,
+  room: number,
+): void {
+  if (cell === null) return;
+  const [wide, high] = [card.offsetWidth, card.offsetHeight];
+  const x = cell.x + 14 + wide > room ? cell.x - wide - 14 : cell.x + 14;
+  card.style.transform = `translate(${Math.max(0, x)}px, ${Math.max(0, cell.y - high - 8)}px)`;
+}

@@ -1,6 +1,5 @@
 /** A long text's matrix: levels of detail by tiles, a minimap to find one's way, links in view, what is found. */
 
-import { ramp } from "../../../draw/color/ramp";
 import { onTheme, type Palette, palette } from "../../../draw/color/theme";
 import { h } from "../../../draw/dom";
 import type { Cell, Geometry } from "../../../draw/heatmap/types";
@@ -18,9 +17,7 @@ import {
   type LongMatrix,
   type LongRow,
   longStore,
-  mostOfLong,
   type Pooling,
-  topAt,
   topOfLong,
 } from "../../../figures/long/store";
 import { spokenMatrix } from "../../../figures/names";
@@ -29,8 +26,8 @@ import type { ViewContext, ViewHandle } from "../../contract";
 import { factsOf } from "../facts";
 import { askLanguage } from "../language";
 import { flowWidth, layoutPictures } from "../layout";
-import { blockUnder, strongestIn } from "./blocks";
-import { type Block, blockCard } from "./card";
+import { blockUnder, colorsOf, strongestIn } from "./blocks";
+import { type Block, blockCard, placeCard } from "./card";
 import { longControls } from "./controls";
 import { finder } from "./finder";
 import { hitList } from "./hits";
@@ -129,27 +126,13 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     h("div", { class: "aw-below" }, pair.element, hits.element, list.element),
   );
 
-  const colorsOf = (shown: LongMatrix): ColorsAt => {
-    colors ??= palette(element);
-    const { mode } = colors;
-    const signed = shown.quantity === "scores";
-    const { scale } = state.get();
-    const { words } = ramp(signed ? "signed" : "weight", mode);
-    const how = pooling;
-    return (level) => ({
-      words,
-      top: signed ? mostOfLong(shown) : scale === "unit" ? 1 : topAt(shown, how, level, scale),
-      root: scale === "sqrt" && !signed,
-      signed,
-    });
-  };
-
   function showMatrix(next: LongMatrix): void {
     const started = performance.now();
     const first = matrix === null;
     const other = next !== matrix;
     matrix = next;
-    tileColors = colorsOf(next);
+    colors ??= palette(element);
+    tileColors = colorsOf(next, pooling, state.get().scale, colors.mode);
     tiles.reset(
       {
         ask: (place, until) => store.tile(next, place, pooling, until),
@@ -311,11 +294,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     tip.replaceChildren(
       blockCard(found, size, pooling, matrix, name, store.error(found.value ?? 0), facts.window),
     );
-    const box = map.boxOf(cursor);
-    if (box === null) return;
-    const room = map.element.clientWidth;
-    const x = box.x + 14 + tip.offsetWidth > room ? box.x - tip.offsetWidth - 14 : box.x + 14;
-    tip.style.transform = `translate(${Math.max(0, x)}px, ${Math.max(0, box.y - tip.offsetHeight - 8)}px)`;
+    placeCard(tip, map.boxOf(cursor), map.element.clientWidth);
   }
 
   /** A cell pins its pair; of a block, its strongest link. A label makes its token the focus. */
