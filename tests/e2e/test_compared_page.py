@@ -53,7 +53,7 @@ def test_the_difference_says_which_word_changed_and_which_head_differs_most(
     panel = part(page, "difference")
     expect(panel).to_contain_text("Changed: “keys” → “key”.")
     expect(panel).to_contain_text(f"layer {layer}, head {head} (distance {distances.max():.3f}")
-    lines = part(page, "alignment").locator("line")
+    lines = part(page, "alignment").locator("line[data-a]")
     drawn = lines.evaluate_all("all => all.map(one => [+one.dataset.a, +one.dataset.b])")
     assert [tuple(pair) for pair in drawn] == list(c.alignment.tokens)
     expect(part(page, "alignment").locator(".aw-alone")).to_have_count(2)
