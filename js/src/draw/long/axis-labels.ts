@@ -57,6 +57,9 @@ export function axisLabels(
   }));
 }
 
+/** Half of the height of a label, px. */
+const HALF_LINE = 6;
+
 export function paintAxes(
   context: CanvasRenderingContext2D,
   g: Geometry,
@@ -94,7 +97,8 @@ export function paintAxes(
   const foot = g.top - PAD;
   const upright = (label: string, at: number): void => {
     context.save();
-    context.translate(at, foot);
+    // Half a line of the last one would lie outside of the canvas.
+    context.translate(Math.min(at, g.left + g.side - HALF_LINE), foot);
     context.rotate(-Math.PI / 2);
     context.textAlign = "left";
     context.fillText(fitText(context, label, foot - 2), 0, 0);

@@ -6,6 +6,7 @@ import { modeOf, onTheme } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { refill, rove } from "../../draw/roving";
 import { exact, formatNumber } from "../../figures/format";
+import { windowOf } from "../../figures/long/levels";
 import { unitLabelOf } from "../../figures/long/names";
 import { strongestOf } from "../../figures/long/pair";
 import { type LongRow, longStore, topOfLong } from "../../figures/long/store";
@@ -22,9 +23,10 @@ export function longFocus(element: HTMLElement, stage: ViewContext): () => void 
   const store = longStore(source, state, stage);
   const name = unitLabelOf(tokens);
   const title = h("h3", { class: "aw-title" });
-  const list = h("ol", { class: "aw-rowkeys", "data-aw-part": "focus-keys" });
+  const read = h("span", { class: "aw-muted aw-nth", "data-aw-part": "window" });
+  const list = h("ol", { class: "aw-rowkeys aw-long-keys", "data-aw-part": "focus-keys" });
   const rest = h("p", { class: "aw-hint" });
-  element.append(h("div", { class: "aw-panel-head" }, title), list, rest);
+  element.append(h("div", { class: "aw-panel-head" }, title, read), list, rest);
   rove(list, signal);
   let row: LongRow | null = null;
 
@@ -64,6 +66,7 @@ export function longFocus(element: HTMLElement, stage: ViewContext): () => void 
         ? ["Most received"]
         : [h("bdi", { dir: "ltr" }, name(query)), scores ? " scores" : " attends to"]),
     );
+    read.textContent = query === null ? "" : windowOf(source.meta, query);
     refill(
       list,
       chosen.map((i) => {

@@ -6,7 +6,7 @@ import { modeOf, onTheme } from "../../draw/color/theme";
 import { consume, h, setAttributes } from "../../draw/dom";
 import { minimap } from "../../draw/long/minimap";
 import { onResize } from "../../draw/resize";
-import { buildLine, directionOf } from "../../draw/text-line";
+import { buildLine, directionOf, type Tags } from "../../draw/text-line";
 import { exact, formatNumber } from "../../figures/format";
 import {
   type Chunks,
@@ -19,18 +19,28 @@ import { outlineOf } from "../../figures/long/labels";
 import { unitLabelOf } from "../../figures/long/names";
 import { unitOf } from "../../figures/long/pair";
 import { type LongRow, longStore, topOfLong } from "../../figures/long/store";
-import { isAbort } from "../../protocol/failure";
+import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
+import type { State } from "../../state/selection";
 import type { ViewContext } from "../../views/contract";
+import { newMemory, type RibbonMemory } from "../ribbon/tools";
+import { ribbonTools } from "./tools";
 
 /** Nearer to an end than this (px) the next chunk is put in. */
 const NEAR = 60;
 const LINE = 28;
 
+/** Choices of the reader, kept as long as the widget lives. */
+const memories = new WeakMap<State, RibbonMemory>();
+
 export function longRibbon(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state, signal, act } = stage;
   const { meta } = source;
   const { tokens } = meta;
+  const memory = memories.get(state) ?? newMemory();
+  memories.set(state, memory);
+  memory.wanted = null;
+  let tags: Tags | null = null;
   const n = tokens.text.length;
   const store = longStore(source, state, stage);
   const name = unitLabelOf(tokens);
@@ -50,7 +60,15 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     signal,
   );
   const box = h("div", { class: "aw-long-ribbon" }, overview.element, line);
-  element.append(box);
+  const tools = ribbonTools(element, stage, memory, {
+    tagged(found) {
+      tags = found;
+      line.classList.toggle("aw-tagged", found !== null);
+      build(chunks, true);
+    },
+    masks: setMasks,
+  });
+  element.append(box, tools);
   let chunks: Chunks = [0, 0];
   /** Buttons by token. */
   let buttons = new Map<number, HTMLElement>();
@@ -59,14 +77,14 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
   /** Looks of each button: one that stays as it is is not touched. */
   const painted = new WeakMap<HTMLElement, string>();
 
-  function build(next: Chunks): void {
-    if (next[0] === chunks[0] && next[1] === chunks[1] && buttons.size > 0) return;
+  function build(next: Chunks, anyway = false): void {
+    if (!anyway && next[0] === chunks[0] && next[1] === chunks[1] && buttons.size > 0) return;
     const before = firstInSight();
     const had = before === null ? null : buttons.get(before)?.getBoundingClientRect().top;
     chunks = next;
     const [from, to] = [tokensOf(next[0], n)[0], tokensOf(next[1] - 1, n)[1]];
     const units = Array.from({ length: to - from }, (_, i) => unitOf(tokens, from + i));
-    const built = buildLine(units, meta, null);
+    const built = buildLine(units, meta, tags);
     const held = line.ownerDocument.activeElement as HTMLElement | null;
     const focused = held !== null && line.contains(held) ? Number(held.dataset.token) : -1;
     buttons = new Map(built.buttons.map((button, i) => [from + i, button]));
@@ -232,7 +250,8 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
         const others = group.filter((one) => one !== token);
         const next = others.length < group.length ? others : [...group, token];
         state.set({ group: next.sort((a, b) => a - b) });
-      } else state.set({ token: state.get().token === token ? null : token });
+      } else if (memory.masking && act !== null) mask(token);
+      else state.set({ token: state.get().token === token ? null : token });
       buttons.get(token)?.focus({ preventScroll: true });
     },
     { signal },
@@ -261,18 +280,30 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
         buttons.get(to)?.focus({ preventScroll: true });
       } else if (event.key === "Enter" || event.key === " ") buttons.get(token)?.click();
       else if (event.key === "Escape") state.set({ token: null });
-      else if (event.key === "x" && act !== null && tokens.special[token] !== true) mask(token);
+      else if (event.key === "x" && act !== null) mask(token);
       else return;
       consume(event);
     },
     { signal },
   );
   function mask(token: number): void {
-    const now = meta.masked.map((hidden) => hidden.token);
-    const next = now.includes(token) ? now.filter((one) => one !== token) : [...now, token];
-    act?.({ kind: "mask", tokens: next.sort((a, b) => a - b) }).catch((error: unknown) =>
-      stage.report(String(error)),
-    );
+    const now = memory.wanted ?? meta.masked.map((hidden) => hidden.token);
+    const on = !now.includes(token);
+    if (on && tokens.special[token] === true) {
+      stage.announce("Special tokens are not masked.");
+      return;
+    }
+    const others = now.filter((one) => one !== token);
+    setMasks(on ? [...others, token].sort((a, b) => a - b) : others);
+    stage.announce(`${name(token)} ${on ? "masked" : "as in the text"}, running.`);
+  }
+  function setMasks(next: readonly number[]): void {
+    memory.wanted = next;
+    act?.({ kind: "mask", tokens: next }).catch((error: unknown) => {
+      memory.wanted = null;
+      const { message, hint } = explain(error);
+      stage.report(message, hint);
+    });
   }
 
   let scrolling = 0;
@@ -324,6 +355,7 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     for (const stop of stops) stop();
     cancelAnimationFrame(frame);
     cancelAnimationFrame(scrolling);
+    element.classList.remove("aw-masking");
     element.replaceChildren();
   };
 }

@@ -1,5 +1,6 @@
 /** Facts of tokens beside their text: ids, tags, and the window that a long text's token was read in. */
 
+import { windowOf } from "../../figures/long/levels";
 import { itemAt } from "../../protocol/required";
 import type { Source } from "../../protocol/types";
 import type { Language } from "./language";
@@ -15,9 +16,5 @@ export interface TokenFacts {
 export const factsOf = ({ meta }: Source, language: () => Language | null): TokenFacts => ({
   id: (token) => itemAt(meta.tokens.id, token),
   tags: (token) => language()?.tags(token) ?? null,
-  window(token) {
-    const { windows } = meta;
-    if (windows === undefined) return null;
-    return `window ${itemAt(windows.of, token) + 1} of ${windows.spans.length}`;
-  },
+  window: (token) => windowOf(meta, token),
 });

@@ -16,6 +16,7 @@ import {
 } from "../../../figures/long/store";
 import { scoresAbsent } from "../../../figures/matrix";
 import { matrixName } from "../../../figures/names";
+import { calledOf, measureOf, mixingOf } from "../../../figures/quantities";
 import { itemAt } from "../../../protocol/required";
 import type { ViewContext } from "../../contract";
 
@@ -32,6 +33,12 @@ const POOLINGS: readonly (readonly [Pooling, string])[] = [
   ["max", "A block has the color of its largest cell: single links are seen"],
   ["mean", "A block has the color of its mean: areas are seen"],
 ];
+
+/** Why no quantity of what attention carries is drawn (docs/long-texts.md). */
+const NO_MIXING =
+  "a text of more than 1,024 tokens is drawn by levels of detail, which are made of weights, scores and rollouts alone";
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export interface LongControls {
   readonly head: HTMLElement;
@@ -83,6 +90,27 @@ export function longControls(
     if (why === null) state.set({ quantity: name });
     else announce(`Scores are not available: ${why}.`);
   });
+  const carried = h(
+    "button",
+    { "data-aw-part": "carried-quantity", "aria-disabled": "true", title: `N/A: ${NO_MIXING}` },
+    "mixing …",
+  );
+  carried.addEventListener("click", () => explainMixing("What attention carries"), { signal });
+  if (source.meta.profile === null) quantity.append(carried);
+  const note = h("p", { class: "aw-hint", "data-aw-part": "quantity-note", role: "status" });
+  note.hidden = true;
+  function explainMixing(what: string): void {
+    note.textContent = `${what} is not drawn here: ${NO_MIXING}. The picture shows weights.`;
+    note.hidden = false;
+  }
+  /** Python may have set it, and a text that was short before. */
+  function noteQuantity(): void {
+    const { quantity: wanted } = state.get();
+    if (mixingOf(wanted) === null) note.hidden = true;
+    else explainMixing(capital(calledOf(measureOf(wanted))));
+  }
+  const stop = state.on(["quantity"], noteQuantity);
+  signal.addEventListener("abort", stop, { once: true });
   const pooling = segmented("A block of cells shows its", "pooling", POOLINGS, (name) => {
     press(pooling, name);
     events.pool(name);
@@ -119,7 +147,7 @@ export function longControls(
   );
   const counted = h("span", { class: "aw-muted aw-number aw-long-links", "data-aw-part": "links" });
   return {
-    head: h("div", {}, h("div", { class: "aw-panel-head" }, title, subtitle, quantity)),
+    head: h("div", {}, h("div", { class: "aw-panel-head" }, title, subtitle, quantity), note),
     tools: h("div", { class: "aw-tools" }, pooling, legend, masked, block, zoom, counted),
     show(matrix) {
       title.textContent = matrixName(keyOfLong(matrix));
@@ -128,6 +156,7 @@ export function longControls(
         matrix.quantity === "scores" ? "scaled scores" : `largest ${formatNumber(largest)}`;
       subtitle.textContent = `${formatCount(size)} × ${formatCount(size)}, ${figure}`;
       press(quantity, matrix.quantity);
+      noteQuantity();
       const why = absent();
       setAttributes(itemAt([...quantity.querySelectorAll("button")], 1), {
         "aria-disabled": why === null ? null : "true",

@@ -3,6 +3,7 @@
 import { h, setAttributes } from "../../../draw/dom";
 import { refill, rove } from "../../../draw/roving";
 import { exact, formatCount, formatNumber } from "../../../figures/format";
+import { windowOf } from "../../../figures/long/levels";
 import type { LinkList } from "../../../figures/long/store";
 import { itemAt } from "../../../protocol/required";
 import type { ViewContext } from "../../contract";
@@ -30,7 +31,7 @@ export interface StrongestList {
 }
 
 export function strongestList(
-  { signal }: ViewContext,
+  { source, signal }: ViewContext,
   name: (token: number) => string,
   events: { changed(): void; go(query: number, key: number): void; error(value: number): number },
 ): StrongestList {
@@ -117,19 +118,21 @@ export function strongestList(
           const [query, key] = [itemAt(queries, i), itemAt(keys, i)];
           const weight = itemAt(weights, i);
           const error = events.error(weight);
+          const read = windowOf(source.meta, query);
           const button = h(
             "button",
             {
               class: "aw-long-link",
               "data-token": query,
               "data-link": `${query} ${key}`,
-              title: `query ${query}, key ${key}`,
+              title: `query ${query}, key ${key}${read === null ? "" : `, ${read}`}`,
             },
             h("bdi", { dir: "ltr" }, name(query)),
             h("span", { class: "aw-muted aw-number" }, String(query)),
             h("span", { class: "aw-muted", "aria-label": "to" }, "→"),
             h("bdi", { dir: "ltr" }, name(key)),
             h("span", { class: "aw-muted aw-number" }, String(key)),
+            read === null ? null : h("span", { class: "aw-muted aw-link-window" }, read),
             h(
               "span",
               {
