@@ -8,7 +8,7 @@
  * standalone.js, widget.css    what saved pages get, once a page
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
  * engine.js      the model's engine with its kernels, without weights
- * live.js        what pages with an engine get in place of standalone.js; nothing public writes one yet
+ * live.js        the end of standalone.js in pages with an engine, in place of its last line: what both need is shipped once
  *
  * and THIRD-PARTY-LICENSES.txt at the top of the checkout: the licenses of the npm packages that are bundled.
  */
@@ -92,10 +92,10 @@ async function text(options) {
   return (await bundle(options))[0].text;
 }
 
-/** The page in three modules: its entry, the views that come later, and what both import. */
-async function split() {
+/** Two entries, and the one module that both import. */
+async function split(...entries) {
   const outputFiles = await bundle({
-    entryPoints: [join(root, "src", "widget.ts"), join(root, "src", "lazy.ts")],
+    entryPoints: entries.map((entry) => join(root, "src", `${entry}.ts`)),
     entryNames: "[name]",
     outdir: out,
     format: "esm",
@@ -105,21 +105,40 @@ async function split() {
   const [name, ...more] = [...made.keys()].filter((file) => file.startsWith("chunk-"));
   if (name === undefined || more.length > 0)
     throw new Error(`One shared module is expected: ${[...made.keys()]}`);
-  return { name, common: made.get(name), script: made.get("widget.js"), rest: made.get("lazy.js") };
+  return { name, common: made.get(name), scripts: entries.map((entry) => made.get(`${entry}.js`)) };
 }
 
-const { name, script, ...code } = await split();
-const alone = await text({
-  entryPoints: [join(root, "src", "standalone.ts")],
-  format: "iife",
-});
-const typed = await text({ entryPoints: [join(root, "src", "live.ts")], format: "iife" });
+/** Saved pages may not import: their module as a function, and both entries as ends of it. */
+async function splitScript(...entries) {
+  const { common, scripts } = await split(...entries);
+  const pairs = (list) => list.split(",").map((pair) => pair.split(" as "));
+  const [found, list] = /export\{([^}]*)\};\s*$/.exec(common);
+  const inner = new Map(pairs(list).map(([local, outer]) => [outer ?? local, local]));
+  const ends = scripts.map((script) => {
+    const [head, names] = /^import\{([^}]*)\}from"[^"]*";/.exec(script);
+    const given = pairs(names);
+    const parameters = given.map(([outer, local]) => local ?? outer);
+    const values = given.map(([outer]) => inner.get(outer));
+    return `((${parameters})=>{${script.slice(head.length).trim()}})(${values})})();\n`;
+  });
+  return { body: `"use strict";(()=>{${common.slice(0, -found.length)};\n`, ends };
+}
+
+const {
+  name,
+  common: commonCode,
+  scripts: [script, lazyCode],
+} = await split("widget", "lazy");
+const {
+  body: saved,
+  ends: [alone, typed],
+} = await splitScript("standalone", "live");
 // Every copy carries the notices: whole in what is compressed and in saved pages, in a line where a notebook stores it.
 const notices = noticesOf(packages);
-const common = notices.comment + code.common;
-const rest = notices.comment + code.rest;
-const standalone = notices.comment + alone;
-const live = notices.comment + typed;
+const common = notices.comment + commonCode;
+const rest = notices.comment + lazyCode;
+const standalone = notices.comment + saved + alone;
+const live = typed;
 // The core stands in a function: called on the main thread, or its source started in a worker.
 const core = await text({
   entryPoints: [join(root, "src", "engine", "core.ts")],
@@ -178,7 +197,7 @@ writeFileSync(join(out, "live.js"), live);
 writeFileSync(join(out, "widget.css"), first + middle + last);
 console.log(
   `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
-    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, engine.js ${engine.length} bytes`,
+    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, live.js ${live.length} bytes, engine.js ${engine.length} bytes`,
 );
 for (const [file, code, limit] of [
   ["widget.js", loader, LIMIT],

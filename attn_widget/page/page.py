@@ -164,8 +164,8 @@ def page_parts(
     runs: Iterable[SavedRun], title: str, layout: Layout, model: PageModel | None = None
 ) -> Iterator[bytes]:
     """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
-    names = ("standalone.js",) if model is None else ("engine.js", "live.js")
-    scripts, style = [bundle(name) for name in names], bundle("widget.css") + PAGE_CSS
+    scripts = [bundle("standalone.js")] if model is None else [bundle("engine.js"), live_script()]
+    style = bundle("widget.css") + PAGE_CSS
     if any("</script" in script.lower() for script in scripts) or "</style" in style.lower():
         raise RuntimeError("the built page would end its own element")
     hashes = " ".join(map(hash_of, scripts))
@@ -200,6 +200,12 @@ def page_parts(
     if model is not None and model.weights is not None:
         yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"
     yield b"</body>\n</html>\n"
+
+
+def live_script() -> str:
+    """The script of a saved page, which goes on with live.js where it would have started (js/build.mjs)."""
+    shared, _, _ = bundle("standalone.js").rstrip().rpartition("\n")
+    return f"{shared}\n{bundle('live.js')}"
 
 
 def hash_of(text: str) -> str:

@@ -100,6 +100,17 @@ def test_holds_nothing_but_the_package(wheel: Path) -> None:
     assert tops == {"attn_widget", f"attn_widget-{version}.dist-info"}
 
 
+def test_grows_by_less_than_150_kb_for_the_engine(wheel: Path) -> None:
+    home = ROOT / "attn_widget"
+    python = [path.relative_to(ROOT).as_posix() for path in (home / "page" / "engine").glob("*.py")]
+    pages = ["attn_widget/static/engine.js", "attn_widget/static/live.js"]
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {info.filename: info.compress_size for info in archive.infolist()}
+    engine = {name: sizes[name] for name in [*python, *pages, "attn_widget/mini/tags.json"]}
+    assert len(python) > 5 and all(size > 0 for name, size in engine.items() if "__" not in name)
+    assert sum(engine.values()) < 150_000
+
+
 def test_carries_its_licenses_and_those_of_the_bundled_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (home,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
