@@ -56,7 +56,7 @@ export function createProgress(visible: (is: boolean) => void): ProgressBar {
       const { done, total } = progress ?? { done: 0, total: 0 };
       const known = total > 0;
       count.textContent = known ? `${done} / ${total}` : "";
-      bar.classList.toggle("aw-unknown", !known);
+      bar.classList.toggle("aw-endless", !known);
       fill.style.width = known ? `${(100 * Math.min(done, total)) / total}%` : "";
       setAttributes(bar, {
         "aria-label": text.textContent,
