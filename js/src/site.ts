@@ -38,6 +38,17 @@ const typed = typedRuns(
   views,
 );
 
+/** A widget's name among the landmarks of a page that has several. */
+function nameOf(place: HTMLElement, name: string): string {
+  return places.length > 1 ? `${name}, ${places.indexOf(place) + 1} of ${places.length}` : name;
+}
+
+/** The heading that a place stands under; the widget's own are of the third level and deeper. */
+const headingBefore = (place: HTMLElement): HTMLElement | undefined =>
+  [...document.querySelectorAll<HTMLElement>("h1, h2, h3, h4")]
+    .filter((one) => place.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING)
+    .at(-1);
+
 /** Draw a place's run; one that cannot be opened leaves its picture. */
 async function open(place: HTMLElement): Promise<void> {
   const chunk = (name: string): string | null =>
@@ -50,6 +61,9 @@ async function open(place: HTMLElement): Promise<void> {
     let shown: Pick<State, "set"> = withSaved(state, source.meta.snapshot);
     const selected: State = { ...state, set: (change) => shown.set(change) };
     const frame = createFrame(selected);
+    frame.element.setAttribute("aria-label", nameOf(place, frame.element.ariaLabel ?? ""));
+    if (headingBefore(place)?.tagName === "H1")
+      place.append(h("h2", { class: "visually-hidden" }, "Widget"));
     place.append(frame.element);
     frame.show(source, null);
     const { model, profile } = source.meta;
@@ -69,6 +83,7 @@ async function open(place: HTMLElement): Promise<void> {
 }
 
 provide(lazy);
+const places = [...document.querySelectorAll<HTMLElement>(".aw-place")];
 const observer = new IntersectionObserver(
   (entries) => {
     for (const { isIntersecting, target } of entries) {
@@ -79,4 +94,4 @@ const observer = new IntersectionObserver(
   },
   { rootMargin: NEAR },
 );
-for (const place of document.querySelectorAll(".aw-place")) observer.observe(place);
+for (const place of places) observer.observe(place);

@@ -11,12 +11,14 @@ from playwright.sync_api import Browser, expect
 import attn_widget as aw
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import ExportOptions, saved_run
+from scripts.lab import ROOT
 from scripts.site.front import write_assets
 from tests.e2e.saved import offline
 
 READY = 'html[data-aw-engine="ready"]'
 FIELD = '[data-aw-part="run-text"]'
 MODEL = ".engine.js"  # how the name of a model's file ends
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 LENGTH = "[data-aw-part=ribbon] [data-token]"
 
 
@@ -29,7 +31,7 @@ def site_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page.write_text(
         '<!doctype html><html data-theme="dark"><link rel="stylesheet" href="_static/attn-widget.css">'
         '<script src="_static/engine.js" defer></script><script src="_static/attn-widget.js" defer></script>'
-        f"{places}"
+        f"<h1>Two widgets</h1>{places}"
     )
     return page
 
@@ -68,6 +70,19 @@ def test_two_widgets_share_an_engine_that_comes_with_the_first_key(
         assert [MODEL in url for url in loaded] == [True]
         assert opened.errors == []
         assert opened.asked == []
+
+
+def test_headings_and_landmarks_fit_into_the_page(browser: Browser, site_page: Path) -> None:
+    rules = ["heading-order", "landmark-unique"]
+    with offline(browser, site_page) as opened:
+        page = opened.page
+        for place in page.locator(".aw-place").all():
+            place.scroll_into_view_if_needed()
+            expect(place).to_have_attribute("data-aw-open", "")
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("(rules) => axe.run(document, {runOnly: rules})", rules)
+        assert {rule["id"] for rule in found["passes"]} == set(rules)
+        assert found["violations"] == []
 
 
 def test_without_its_engine_a_page_keeps_its_runs_and_says_why(
