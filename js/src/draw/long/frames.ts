@@ -13,7 +13,7 @@ export interface Frames {
   stop(): void;
 }
 
-/** Parts are done in their order, in each frame for as long as the budget lasts and nobody clicks or types. */
+/** Parts are done in their order, in each frame for as long as the budget lasts and no click or key waits. */
 export function inFrames(now: () => number = () => performance.now()): Frames {
   const parts = new Map<string | number, () => void>();
   let frame = 0;
