@@ -165,6 +165,7 @@ def test_a_profile_is_shown_with_its_own_numbers(page: Page, profile: aw.Profile
         card = page.locator(f'.aw-card[data-metric="{key}"]')
         agree(card.locator(".aw-card-value").first, profile.mean[key][3, 5], rtol=FLOAT32)
     part(page, "specialization").wait_for()
+    page.locator('[data-group="All"]').click()
     table = page.locator(".aw-heads-all tbody")
     cards = ("confidence_max", "confidence_avg", "focus_entropy", "sparsity",
              "distribution_median", "uniformity")  # fmt: skip
