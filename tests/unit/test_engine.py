@@ -25,9 +25,9 @@ AMPLIFIED = (".", "b !", "never ?")
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
-def test_sixty_texts_give_the_kernels_figures(tmp_path: Path, relaxed: bool) -> None:
-    count = 20 if relaxed else 60
-    found = compare(parity_texts(count), tmp_path, relaxed=relaxed)
+def test_texts_of_every_length_give_the_kernels_figures(tmp_path: Path, relaxed: bool) -> None:
+    texts = parity_texts(30)  # 300 are compared by `python -m benchmarks.engine parity`
+    found = compare(texts[:10] if relaxed else texts, tmp_path, relaxed=relaxed)
     kernel = found.kernel
     assert kernel.tokens == 0
     assert kernel.order == 0
