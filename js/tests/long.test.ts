@@ -20,7 +20,7 @@ import {
   tileRange,
   tilesIn,
 } from "../src/figures/long/levels";
-import { coarsestOf, pooledTile, strongestLinks } from "../src/figures/long/local";
+import { coarsestOf, pooledTile, pooledWhole, strongestLinks } from "../src/figures/long/local";
 import { linkOf, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, longStore, topAt } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
@@ -391,6 +391,19 @@ describe("levels of detail in a saved page", () => {
     expect([...found.queries].map((q, i) => q * n + found.keys[i]!)).toEqual(all.slice(0, 25));
     expect(found.total).toBe(all.length);
   });
+});
+
+test.each([
+  [1100, 3],
+  [515, 2],
+])("%i tokens: one walk gives both poolings to the bit", (n, level) => {
+  const cells = Float32Array.from({ length: n * n }, (_, i) =>
+    i % 7 === 0 || i < 20 * n ? Number.NaN : Math.sin(i),
+  );
+  const whole = pooledWhole(cells, n, level);
+  for (const how of ["max", "mean"] as const) {
+    expect(whole[how]).toEqual(pooledTile(cells, n, { level, row: 0, col: 0 }, how));
+  }
 });
 
 describe("the tree of a long text", () => {

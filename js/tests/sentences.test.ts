@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, test } from "vitest";
 import { formatNumber } from "../src/figures/format";
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
@@ -8,6 +8,7 @@ import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { massSum } from "../src/views/sentences/data";
+import { columnsInSight, fitCells } from "../src/views/sentences/grid-columns";
 import { sentences } from "../src/views/sentences/view";
 import { fakeRun } from "./fake";
 import { settled } from "./figures-run";
@@ -525,5 +526,40 @@ it("gives a table of all pairs with all digits", async () => {
     rows: [0, 1, 2].flatMap((a) =>
       [0, 1, 2].map((b) => [a, b, TEXTS[a], TEXTS[b], Math.fround(mass({}, a, b))]),
     ),
+  });
+});
+
+describe("columns of many sentences", () => {
+  test("are those in sight, with some on both sides", () => {
+    const at = (scrollLeft: number) => ({ scrollLeft, clientWidth: 900 });
+    expect(columnsInSight(at(0), 180, 24, 800)).toEqual([0, 40]);
+    const [from, to] = columnsInSight(at(400 * 24), 180, 24, 800);
+    expect(from).toBeLessThanOrEqual(392);
+    expect(to).toBeGreaterThanOrEqual(430);
+    expect(to - from).toBeLessThan(64);
+    expect(columnsInSight(at(800 * 24), 180, 24, 800)[1]).toBe(800);
+    expect(columnsInSight(at(-400 * 24), 180, 24, 800)).toEqual([from, to]);
+    expect(columnsInSight({ scrollLeft: 0, clientWidth: 0 }, 180, 24, 800)).toEqual([0, 800]);
+  });
+
+  test("a cell that stays is the same one, and all stand in their order", () => {
+    const row = document.createElement("div");
+    row.append(document.createElement("b"), document.createElement("i"));
+    const make = (b: number): HTMLElement => {
+      const cell = document.createElement("div");
+      cell.dataset.b = String(b);
+      return cell;
+    };
+    const columns = () =>
+      [...row.querySelectorAll<HTMLElement>("[data-b]")].map(({ dataset }) => Number(dataset.b));
+    fitCells(row, [4, 8], make);
+    const five = row.querySelector('[data-b="5"]');
+    fitCells(row, [3, 6], make, 9);
+    expect(columns()).toEqual([3, 4, 5, 9]);
+    expect(row.querySelector('[data-b="5"]')).toBe(five);
+    fitCells(row, [5, 7], make, 1);
+    expect(columns()).toEqual([1, 5, 6]);
+    expect(row.querySelector<HTMLElement>('[data-b="6"]')?.style.gridColumn).toBe("8");
+    expect([row.firstElementChild?.tagName, row.lastElementChild?.tagName]).toEqual(["B", "I"]);
   });
 });

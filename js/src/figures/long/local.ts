@@ -21,9 +21,50 @@ export function coarsestOf(n: number): number {
 
 /** A matrix with NaN where it cannot be. */
 export function withMask(values: TypedArray, allowed: TypedArray | undefined): Float32Array {
-  return Float32Array.from(values as Float32Array, (value, i) =>
-    allowed?.[i] === 0 || value === Number.NEGATIVE_INFINITY ? Number.NaN : value,
-  );
+  // A plain loop: `Float32Array.from` takes ten times as long for millions of cells.
+  const cells = new Float32Array(values.length);
+  for (let i = 0; i < cells.length; i++) {
+    const value = values[i] as number;
+    const none = value === Number.NEGATIVE_INFINITY || (allowed !== undefined && allowed[i] === 0);
+    cells[i] = none ? Number.NaN : value;
+  }
+  return cells;
+}
+
+/** The level that is one tile, by both poolings in one walk over the rows; equal to `pooledTile` to the bit. */
+export function pooledWhole(
+  cells: Float32Array,
+  n: number,
+  level: number,
+): Readonly<Record<Pooling, TileData>> {
+  const side = Math.ceil(n / 2 ** level);
+  const max = new Float32Array(side * side).fill(Number.NaN);
+  const mean = new Float32Array(side * side).fill(Number.NaN);
+  const sum = new Float64Array(side);
+  const count = new Uint32Array(side);
+  const most = new Float32Array(side);
+  for (let r = 0; r < side; r++) {
+    sum.fill(0);
+    count.fill(0);
+    most.fill(Number.NEGATIVE_INFINITY);
+    for (let i = r << level; i < Math.min(n, (r + 1) << level); i++) {
+      for (let j = 0, at = i * n; j < n; j++, at++) {
+        const value = cells[at] as number;
+        if (Number.isNaN(value)) continue;
+        const c = j >> level;
+        if (value > (most[c] as number)) most[c] = value;
+        sum[c] = (sum[c] as number) + value;
+        count[c] = (count[c] as number) + 1;
+      }
+    }
+    for (let c = 0; c < side; c++) {
+      if (count[c] === 0) continue;
+      max[r * side + c] = most[c] as number;
+      mean[r * side + c] = (sum[c] as number) / (count[c] as number);
+    }
+  }
+  const tile = (data: Float32Array): TileData => ({ data, rows: side, columns: side });
+  return { max: tile(max), mean: tile(mean) };
 }
 
 /** Blocks of `2 ** level` cells a side by their largest or mean cell; those of NaN alone are NaN. */
@@ -133,8 +174,7 @@ export function localDetail(source: Source): LocalDetail {
     async pyramid(of, signal) {
       const cells = await cellsOf(of, signal);
       const coarsest = coarsestOf(n);
-      const place = { level: coarsest, row: 0, col: 0 };
-      const [max, mean] = (["max", "mean"] as const).map((how) => pooledTile(cells, n, place, how));
+      const { max, mean } = pooledWhole(cells, n, coarsest);
       const received = new Float32Array(n);
       let [largest, smallest, wordMax] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
       let masked = false;
@@ -151,11 +191,8 @@ export function localDetail(source: Source): LocalDetail {
           if (value > wordMax && !special[i] && !special[j]) wordMax = value;
         }
       }
-      const array = (tile: TileData | undefined) => ({
-        data: tile?.data ?? new Float32Array(0),
-        shape: [tile?.rows ?? 0, tile?.columns ?? 0],
-      });
-      const meanLargest = maximum(mean?.data ?? []);
+      const array = ({ data, rows, columns }: TileData) => ({ data, shape: [rows, columns] });
+      const meanLargest = maximum(mean.data);
       return {
         data: {
           coarsest,

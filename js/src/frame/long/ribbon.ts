@@ -65,6 +65,8 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
       tags = found;
       line.classList.toggle("aw-tagged", found !== null);
       build(chunks, true);
+      const { token } = state.get();
+      if (token !== null && buttons.has(token)) goTo(token);
     },
     masks: setMasks,
   });

@@ -3,10 +3,22 @@
 import { h } from "../../draw/dom";
 import type { SentenceMatrix } from "./data";
 
+export const headCell = (
+  { texts }: SentenceMatrix,
+  b: number,
+  name: (sentence: number) => HTMLElement,
+): HTMLElement =>
+  h(
+    "div",
+    { role: "columnheader", class: "aw-isa-column", "data-b": b, title: `S${b} ${texts[b]}` },
+    name(b),
+  );
+
 export function gridHead(
-  { texts, elsewhere, asked }: SentenceMatrix,
+  matrix: SentenceMatrix,
   name: (sentence: number) => HTMLElement,
 ): HTMLElement {
+  const { texts, elsewhere, asked } = matrix;
   const corner = h(
     "div",
     { role: "columnheader", class: "aw-isa-corner" },
@@ -16,9 +28,7 @@ export function gridHead(
     "div",
     { role: "row", class: "aw-isa-row aw-isa-head" },
     corner,
-    ...texts.map((text, b) =>
-      h("div", { role: "columnheader", class: "aw-isa-column", title: `S${b} ${text}` }, name(b)),
-    ),
+    ...texts.map((_, b) => headCell(matrix, b, name)),
     ...(elsewhere === null
       ? []
       : [
@@ -31,7 +41,15 @@ export function gridHead(
             },
             "elsewhere",
           ),
-          h("div", { role: "columnheader", class: "aw-isa-sum", title: "Sum of the row" }, "sum"),
+          h(
+            "div",
+            {
+              role: "columnheader",
+              class: "aw-isa-sum",
+              title: "Sum of the row",
+            },
+            "sum",
+          ),
         ]),
   );
 }

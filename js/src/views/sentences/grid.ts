@@ -1,6 +1,6 @@
 /** The matrix of sentences: texts next to the rows, numbers on the cells, one stop for Tab. */
 
-import { inkOn, type Rgb, ramp } from "../../draw/color/ramp";
+import { ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { modeOf } from "../../draw/color/theme";
 import { consume, h, setAttributes, step } from "../../draw/dom";
@@ -10,7 +10,9 @@ import { exact, formatNumber, visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { type SentenceMatrix, strongestOther } from "./data";
-import { gridHead } from "./grid-head";
+import { describeCell, paintCell } from "./grid-cell";
+import { type Columns, columnsInSight, fitCells } from "./grid-columns";
+import { gridHead, headCell } from "./grid-head";
 import { layoutGrid } from "./grid-layout";
 
 export interface Place {
@@ -30,8 +32,6 @@ export interface GridEvents {
 const WHOLE_MOST = 60;
 /** Rows this far (px) from what is in sight have their cells. */
 const NEAR_PX = 120;
-/** A number longer than this is written smaller. */
-const LONG_NUMBER = 6;
 
 const SEGMENTS = ["A", "B"];
 
@@ -48,8 +48,11 @@ export class SentenceGrid {
   });
   #matrix: SentenceMatrix | null = null;
   #built: readonly string[] | null = null;
-  /** Sparse where there are many sentences. */
-  #cells: HTMLElement[] = [];
+  /** By row times size plus column; where there are many sentences only those near what is in sight. */
+  readonly #cells = new Map<number, HTMLElement>();
+  /** Rows that have cells, and columns that have. */
+  readonly #filled = new Set<number>();
+  #columns: Columns = [0, 0];
   #near: IntersectionObserver | null = null;
   #rows: HTMLElement[] = [];
   #outside: { share: HTMLElement; sum: HTMLElement }[] = [];
@@ -57,11 +60,11 @@ export class SentenceGrid {
   #opened: Place | null = null;
   #pinned: Place | null = null;
   #marked: HTMLElement[] = [];
-  /** Background of each cell. */
-  #painted: string[] = [];
   #printed = true;
   #scale: Scale = "head";
   #width = 0;
+  #label = 0;
+  #cellWidth = 0;
 
   constructor(
     readonly events: GridEvents,
@@ -91,25 +94,16 @@ export class SentenceGrid {
   }
 
   #build(matrix: SentenceMatrix): void {
-    const { size, texts, segments, elsewhere } = matrix;
+    const { size, texts, elsewhere } = matrix;
     const hadFocus = this.element.contains(document.activeElement);
     this.#built = texts;
-    this.#cells = [];
+    this.#cells.clear();
+    this.#filled.clear();
     this.#marked = [];
-    this.#painted = [];
     this.#outside = [];
-    const letter = (i: number): string => {
-      const segment = itemAt(segments, i);
-      return this.paired ? (SEGMENTS[segment] ?? String(segment)) : "";
-    };
-    const name = (i: number): HTMLElement =>
-      h(
-        "span",
-        { class: "aw-isa-name" },
-        sentenceName(i),
-        letter(i) === "" ? null : h("span", { class: "aw-isa-segment" }, letter(i)),
-      );
+    const name = this.#name;
     const head = gridHead(matrix, name);
+    this.#columns = [0, size];
     this.#near?.disconnect();
     this.#near =
       size > WHOLE_MOST
@@ -121,7 +115,6 @@ export class SentenceGrid {
           )
         : null;
     this.#rows = texts.map((text, a) => {
-      const cells = this.#near === null ? this.#rowCells(a, size) : [];
       const outside: HTMLElement[] = [];
       if (elsewhere !== null) {
         const share = h("div", { role: "gridcell", class: "aw-isa-outside" });
@@ -138,7 +131,6 @@ export class SentenceGrid {
           name(a),
           h("bdi", { class: "aw-isa-text", dir: "auto" }, oneLine(text)),
         ),
-        ...cells,
         ...outside,
       );
     });
@@ -148,38 +140,70 @@ export class SentenceGrid {
       "aria-colcount": size + 1 + (elsewhere === null ? 0 : 2),
     });
     this.element.replaceChildren(head, ...this.#rows);
+    if (this.#near === null) for (let a = 0; a < size; a++) this.#fill(a);
     for (const row of this.#rows) this.#near?.observe(row);
     const last = Math.max(0, size - 1);
     this.#place = { a: Math.min(this.#place.a, last), b: Math.min(this.#place.b, last) };
     if (hadFocus) this.#cell(this.#place)?.focus({ preventScroll: true });
   }
 
-  #rowCells(a: number, size: number): HTMLElement[] {
-    return Array.from({ length: size }, (_, b) => {
+  /** Give a row the cells of the columns in sight, and the one that one stands on. */
+  #fill(a: number): void {
+    this.#filled.add(a);
+    this.#fitRow(a, this.#columns, a === this.#place.a ? this.#place.b : -1);
+  }
+
+  #fitRow(a: number, columns: Columns, also = -1): void {
+    const size = this.#matrix?.size ?? 0;
+    const row = this.#rows[a];
+    if (row === undefined) return;
+    const make = (b: number): HTMLElement => {
       const how = { role: "gridcell", class: "aw-isa-cell", tabindex: -1 };
       const cell = h("div", { ...how, "data-a": a, "data-b": b });
-      this.#cells[a * size + b] = cell;
+      this.#cells.set(a * size + b, cell);
       return cell;
-    });
+    };
+    fitCells(row, columns, make, also);
+    for (let at = a * size; at < (a + 1) * size; at++) {
+      if (this.#cells.get(at)?.parentElement === null) this.#cells.delete(at);
+    }
   }
 
   #ensure(a: number): void {
-    const size = this.#matrix?.size ?? 0;
-    if (a >= size || this.#cells[a * size] !== undefined) return;
-    this.#rows[a]?.firstElementChild?.after(...this.#rowCells(a, size));
+    if (a >= (this.#matrix?.size ?? 0)) return;
+    this.#fill(a);
     this.#paintRow(a);
     this.#mark();
   }
 
   #empty(a: number): void {
     if (a === this.#place.a) return;
-    const size = this.#matrix?.size ?? 0;
-    for (let at = a * size; at < (a + 1) * size; at++) {
-      this.#cells[at]?.remove();
-      delete this.#cells[at];
-      delete this.#painted[at];
-    }
+    this.#filled.delete(a);
+    this.#fitRow(a, [0, 0]);
   }
+
+  /** The reader has scrolled, or the widget has another width: other columns are in sight. */
+  #shift(): void {
+    const matrix = this.#matrix;
+    if (this.#near === null || matrix === null) return;
+    const next = columnsInSight(this.element, this.#label, this.#cellWidth, matrix.size);
+    if (next[0] === this.#columns[0] && next[1] === this.#columns[1]) return;
+    this.#columns = next;
+    const head = this.element.firstElementChild;
+    if (head !== null) fitCells(head, next, (b) => headCell(matrix, b, this.#name));
+    for (const a of this.#filled) {
+      this.#fill(a);
+      this.#paintRow(a);
+    }
+    this.#mark();
+  }
+
+  readonly #name = (i: number): HTMLElement => {
+    const segment = this.#matrix?.segments[i] ?? 0;
+    const letter = this.paired ? (SEGMENTS[segment] ?? String(segment)) : "";
+    const marked = letter === "" ? null : h("span", { class: "aw-isa-segment" }, letter);
+    return h("span", { class: "aw-isa-name" }, sentenceName(i), marked);
+  };
 
   resize(width: number): void {
     const before = this.#printed;
@@ -203,6 +227,8 @@ export class SentenceGrid {
     style.setProperty("--aw-isa-label", `${layout.label}px`);
     style.setProperty("--aw-isa-cell", `${layout.cell}px`);
     style.setProperty("--aw-isa-count", String(matrix.size));
+    [this.#label, this.#cellWidth] = [layout.label, layout.cell];
+    this.#shift();
   }
 
   paint(scale: Scale): void {
@@ -234,65 +260,22 @@ export class SentenceGrid {
     const matrix = this.#matrix;
     if (matrix === null) return;
     const { size, values, max } = matrix;
-    if (this.#cells[a * size] === undefined) return;
+    if (!this.#filled.has(a)) return;
     const { css, rgb } = ramp("weight", modeOf(this.element));
     const best = strongestOther(matrix, a);
     for (let b = 0; b < size; b++) {
+      const cell = this.#cells.get(a * size + b);
+      if (cell === undefined) continue;
       const value = itemAt(values, a * size + b);
       const index = rampIndex(value, max, this.#scale);
-      this.#paintCell(a * size + b, value, {
+      paintCell(cell, value, {
         color: itemAt(css, index),
         ink: itemAt(rgb, index),
         strongest: b === best,
         error: matrix.error(value),
+        printed: this.#printed,
       });
     }
-  }
-
-  #paintCell(
-    at: number,
-    value: number,
-    how: {
-      color: string;
-      ink: Rgb;
-      strongest: boolean;
-      error: number;
-    },
-  ): void {
-    const cell = itemAt(this.#cells, at);
-    const none = Number.isNaN(value);
-    // Reading a style back is slow: what is painted is kept.
-    const background = none ? "" : how.color;
-    if (this.#painted[at] !== background) {
-      this.#painted[at] = background;
-      cell.style.backgroundColor = background;
-      cell.style.color = none ? "" : inkOn(how.ink);
-    }
-    // Without room for it the number is not laid out; who comes to a cell has it (`#describe`).
-    const text = this.#printed ? formatNumber(value, undefined, how.error) : "";
-    if (cell.textContent !== text) cell.textContent = text;
-    const kind = none ? " is-impossible" : how.strongest ? " is-strongest" : "";
-    const long = text.length > LONG_NUMBER ? " is-long" : "";
-    setAttributes(cell, {
-      class: `aw-isa-cell${kind}${long}`,
-      "data-aw-value": none ? null : exact(value, how.error),
-    });
-  }
-
-  /** Accessible names and titles are written on focus or hover: writing a thousand takes long. */
-  #describe(event: Event): void {
-    const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
-    const matrix = this.#matrix;
-    if (cell === null || matrix === null) return;
-    const [a, b] = [Number(cell.dataset.a), Number(cell.dataset.b)];
-    const value = itemAt(matrix.values, a * matrix.size + b);
-    const none = Number.isNaN(value);
-    const error = matrix.error(value);
-    const said = none ? "impossible, masked" : formatNumber(value, undefined, error);
-    setAttributes(cell, {
-      title: none ? "The model's mask forbids every link here" : exact(value, error),
-      "aria-label": `${sentenceName(a)} to ${sentenceName(b)}: ${said}`,
-    });
   }
 
   /** The cell whose tokens are open below, and the one that holds the pinned pair. */
@@ -304,7 +287,9 @@ export class SentenceGrid {
 
   /** Stand on a cell without taking the focus. */
   standOn(place: Place): void {
+    const before = this.#place.a;
     this.#place = place;
+    if (before !== place.a && this.#filled.has(before)) this.#fill(before);
     this.#ensure(place.a);
     this.#mark();
   }
@@ -315,7 +300,7 @@ export class SentenceGrid {
   }
 
   #cell({ a, b }: Place): HTMLElement | undefined {
-    return this.#cells[a * (this.#matrix?.size ?? 0) + b];
+    return this.#cells.get(a * (this.#matrix?.size ?? 0) + b);
   }
 
   #mark(): void {
@@ -357,6 +342,11 @@ export class SentenceGrid {
       return cell === null ? null : { a: Number(cell.dataset.a), b: Number(cell.dataset.b) };
     };
     const { element } = this;
+    const describe = (event: Event): void => {
+      const cell = (event.target as Element).closest<HTMLElement>(".aw-isa-cell");
+      if (cell !== null && this.#matrix !== null) describeCell(cell, this.#matrix);
+    };
+    element.addEventListener("scroll", () => this.#shift(), { signal });
     element.addEventListener(
       "click",
       (event) => {
@@ -373,8 +363,8 @@ export class SentenceGrid {
       },
       { signal },
     );
-    element.addEventListener("focusin", (event) => this.#describe(event), { signal });
-    element.addEventListener("pointerover", (event) => this.#describe(event), { signal });
+    element.addEventListener("focusin", describe, { signal });
+    element.addEventListener("pointerover", describe, { signal });
     element.addEventListener("pointerover", (event) => this.events.point(placeOf(event)), {
       signal,
     });
