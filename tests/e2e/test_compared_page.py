@@ -56,7 +56,7 @@ def test_the_difference_says_which_word_changed_and_which_head_differs_most(
     lines = part(page, "alignment").locator("line[data-a]")
     drawn = lines.evaluate_all("all => all.map(one => [+one.dataset.a, +one.dataset.b])")
     assert [tuple(pair) for pair in drawn] == list(c.alignment.tokens)
-    expect(part(page, "alignment").locator(".aw-alone")).to_have_count(2)
+    expect(part(page, "alignment").locator(".aw-alone[data-token]")).to_have_count(2)
     change = c.difference(layer, head).difference
     value = part(page, "reading").get_attribute("data-aw-value")
     strongest = change.flat[np.abs(change).argmax()]
