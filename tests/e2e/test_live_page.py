@@ -47,16 +47,17 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
 WATCH = """() => {
     const parts = ["ribbon", "heads", "tabs", "heatmap", "bar"];
     window.places = new Set();
-    const look = () => {
-        window.places.add(JSON.stringify(parts.map((name) => {
-            const element = document.querySelector(`[data-aw-part="${name}"]`);
-            const box = element?.getBoundingClientRect();
-            return [name, Math.round(box?.top), Math.round(box?.height), element?.querySelector("canvas") !== null];
-        })));
-        next();
-    };
-    // What stands there after a frame was painted: observers of sizes draw before that.
-    const next = () => requestAnimationFrame(() => setTimeout(look));
+    const place = ({ target, boundingClientRect: box }) => [
+        target.dataset.awPart, Math.round(box.top), Math.round(box.height), target.querySelector("canvas") !== null];
+    // Boxes as a frame is painted: an intersection observer takes them after observers of sizes have drawn.
+    const next = () => requestAnimationFrame(() => {
+        const eye = new IntersectionObserver((entries) => {
+            eye.disconnect();
+            window.places.add(JSON.stringify(entries.map(place)));
+            next();
+        });
+        for (const name of parts) eye.observe(document.querySelector(`[data-aw-part="${name}"]`));
+    });
     next();
 }"""
 
