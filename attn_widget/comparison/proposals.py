@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from attn_widget.comparison import outputs
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.targets import Target
-from attn_widget.trace.windows.run import ManyPasses
 
 if TYPE_CHECKING:
     from attn_widget.comparison.base import ComparisonBase
@@ -26,8 +25,12 @@ def proposals(c: ComparisonBase) -> list[Target]:
 
 
 def _in_windows(c: ComparisonBase) -> bool:
-    runs = (c.a.run, c.b.run)
-    return any(run is not None and isinstance(run.encoding.inputs, ManyPasses) for run in runs)
+    runs = [run for run in (c.a.run, c.b.run) if run is not None]
+    if not runs:
+        return False
+    from attn_widget.trace.windows.run import ManyPasses  # needs torch, as a run does
+
+    return any(isinstance(run.encoding.inputs, ManyPasses) for run in runs)
 
 
 def mode_of(c: ComparisonBase) -> Literal["as_is", "masked"]:
