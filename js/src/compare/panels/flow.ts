@@ -29,6 +29,15 @@ export interface Flow {
   light(row: number): void;
 }
 
+/** The first of `places` and each later one that lies at least `least` from those taken. */
+export function apart(places: readonly number[], least: number): Set<number> {
+  const taken = new Set<number>();
+  for (const place of places) {
+    if ([...taken].every((other) => Math.abs(other - place) >= least)) taken.add(place);
+  }
+  return taken;
+}
+
 export function createFlow(names: readonly string[], choose: (row: number) => void): Flow {
   const step = Math.min(STEP.most, Math.max(STEP.least, HEIGHT / Math.max(names.length, 1)));
   const height = TOP + step * names.length + 4;
@@ -89,11 +98,22 @@ export function createFlow(names: readonly string[], choose: (row: number) => vo
         line.append(title);
         return line;
       });
-      const ends = new Set(cells.flatMap((at) => [Math.floor(at / size), at % size]));
+      const strongest = [...cells].reverse();
+      const named = [
+        apart(
+          strongest.map((at) => Math.floor(at / size)),
+          STEP.label / step,
+        ),
+        apart(
+          strongest.map((at) => at % size),
+          STEP.label / step,
+        ),
+      ] as const;
       const labels = names.flatMap((name, i) => {
-        if (step < STEP.label && !(ends.has(i) && i % Math.ceil(STEP.label / step) === 0))
-          return [];
-        return [false, true].map((right) => {
+        const sides = [false, true].filter(
+          (right) => step >= STEP.label || named[right ? 1 : 0].has(i),
+        );
+        return sides.map((right) => {
           const label = svg("text", {
             x: right ? WIDTH - LABELS + 6 : LABELS - 6,
             y: y(i),

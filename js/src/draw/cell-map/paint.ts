@@ -154,21 +154,28 @@ export function paintOver(
   colors: Palette,
   marks: CellMarks,
 ): void {
+  // Small cells get room inside a frame, which would cover them.
+  const high = Math.max(0, (6 - g.rows.size) / 2);
   const box = ({ row, column }: CellAt, color: string, line: number): void => {
     const grow = Math.max(0, (6 - g.columns.size) / 2);
     context.strokeStyle = color;
     context.lineWidth = line;
     context.strokeRect(
       g.left + column * g.columns.size - grow,
-      g.top + row * g.rows.size - Math.max(0, (6 - g.rows.size) / 2),
+      g.top + row * g.rows.size - high,
       g.columns.size + 2 * grow,
-      Math.max(g.rows.size, 6),
+      g.rows.size + 2 * high,
     );
   };
   if (marks.row >= 0) {
     context.strokeStyle = colors.ink;
     context.lineWidth = 1.5;
-    context.strokeRect(g.left, g.top + marks.row * g.rows.size, g.width, g.rows.size);
+    context.strokeRect(
+      g.left,
+      g.top + marks.row * g.rows.size - high,
+      g.width,
+      g.rows.size + 2 * high,
+    );
   }
   if (marks.cursor !== null) {
     box(marks.cursor, colors.ground, 3);
