@@ -179,5 +179,7 @@ export function wordsWithout(
 
 function shortened(text: string): string {
   const characters = [...text];
-  return characters.length <= LONGEST ? text : `${characters.slice(0, LONGEST - 1).join("")}…`;
+  if (characters.length <= LONGEST) return text;
+  const most = characters.slice(0, LONGEST - 2).join("");
+  return `${most.replace(/(\s+…)?\s+\S*$/, "")} …`; // whole words
 }

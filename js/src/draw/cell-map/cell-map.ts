@@ -95,8 +95,8 @@ export class CellMap {
     const longest = longestLabels(this.#base, data, colors.font);
     const g = layoutCells(data, this.shape, this.#width, longest);
     this.#geometry = g;
-    this.element.style.height = `${Math.ceil(g.top + g.height + 1)}px`;
-    const context = fitCanvas(this.#base, g.left + g.width + 1, g.top + g.height + 1);
+    this.element.style.height = `${Math.ceil(g.top + g.height + g.edge)}px`;
+    const context = fitCanvas(this.#base, g.left + g.width + g.edge, g.top + g.height + g.edge);
     paintCells(context, data, g, colors);
     this.#drawOver();
   }
@@ -106,7 +106,7 @@ export class CellMap {
     const data = this.#data;
     const colors = this.#colors;
     if (g === null || data === null || colors === null) return;
-    const context = fitCanvas(this.#over, g.left + g.width + 1, g.top + g.height + 1);
+    const context = fitCanvas(this.#over, g.left + g.width + g.edge, g.top + g.height + g.edge);
     paintOver(context, data, g, colors, {
       cursor: this.#cursor,
       pinned: this.#pinned,

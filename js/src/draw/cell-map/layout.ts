@@ -15,6 +15,8 @@ export interface CellsShape {
   readonly heightMost: number;
 }
 
+/** Height of a label (px). */
+const LABEL = 12;
 const GUTTER = { row: 112, column: 92, least: 20 } as const;
 /** Between a label and the cells (px). */
 export const GUTTER_PAD = 8;
@@ -24,6 +26,8 @@ export interface Geometry {
   readonly top: number;
   readonly width: number;
   readonly height: number;
+  /** Room beyond the last cells (px), for half a label where cells are small. */
+  readonly edge: number;
   readonly rows: Track;
   readonly columns: Track;
   /** Whether the names of the columns are turned. */
@@ -38,7 +42,8 @@ export function layoutCells(
   longest: { readonly row: number; readonly column: number },
 ): Geometry {
   const left = Math.ceil(Math.min(GUTTER.row, longest.row) + GUTTER_PAD);
-  const room = Math.max(width - left - 1, 1);
+  const edge = columns * LABEL > width - left ? LABEL / 2 : 1;
+  const room = Math.max(width - left - edge, 1);
   const side = rowHeight === null ? heightMost / Math.max(rows, 1) : Infinity;
   let size = Math.min(cellMost, room / Math.max(columns, 1), side);
   // Whole pixels while there are enough: cells of one size.
@@ -53,6 +58,7 @@ export function layoutCells(
     top,
     width: size * columns,
     height: tall * rows,
+    edge: Math.max(edge, tall < LABEL ? LABEL / 2 : 1),
     rows: { start: top, size: tall, count: rows },
     columns: { start: left, size, count: columns },
     upright,
