@@ -2,6 +2,7 @@
 import { expect, test, vi } from "vitest";
 import type { LongMatrix } from "../src/figures/long/store";
 import { ribbonTools } from "../src/frame/long/tools";
+import { createMasking } from "../src/frame/ribbon/masking";
 import { newMemory } from "../src/frame/ribbon/tools";
 import type { Meta, Slice } from "../src/protocol/types";
 import { longControls } from "../src/views/attention/long/controls";
@@ -69,7 +70,8 @@ test("the ribbon asks for tags when they are wished for, and says why there are 
   const given = { words: [{ pos: "NOUN", entity: null, segment: 0 }], token_word: [0, null, null] };
   const fake = fakeRun(meta, () => ({ data: { ...given, tagger: "t" }, arrays: new Map() }));
   const tagged = vi.fn();
-  const corner = ribbonTools(ribbon, fake.context, memory, { tagged, masks: () => undefined });
+  const masking = createMasking(ribbon, fake.context, memory);
+  const corner = ribbonTools(fake.context, memory, masking, tagged);
   expect(fake.asked).toEqual([]);
   expect(part(corner, "mask")).toBeNull();
   part(corner, "tags").click();
@@ -80,7 +82,8 @@ test("the ribbon asks for tags when they are wished for, and says why there are 
   expect(fake.asked).toEqual([{ kind: "language" }]);
 
   const none = fakeRun(meta, () => ({ data: { notes: ["No tagger."] }, arrays: new Map() }));
-  const other = ribbonTools(ribbon, none.context, newMemory(), { tagged, masks: () => undefined });
+  const wish = newMemory();
+  const other = ribbonTools(none.context, wish, createMasking(ribbon, none.context, wish), tagged);
   part(other, "tags").click();
   await vi.waitFor(() => expect(none.said).toEqual(["No tagger."]));
   expect(part(other, "tags").getAttribute("aria-pressed")).toBe("false");
@@ -92,11 +95,15 @@ test("masks are taken by a click where a kernel runs, and taken off together", (
   const memory = newMemory();
   const hidden = { ...meta, masked: [{ token: 1, text: "b" }] } as unknown as Meta;
   const fake = fakeRun(hidden, nothing, { acts: true });
-  const masks = vi.fn();
-  const corner = ribbonTools(ribbon, fake.context, memory, { tagged: () => undefined, masks });
+  const masking = createMasking(ribbon, fake.context, memory);
+  const corner = ribbonTools(fake.context, memory, masking, () => undefined);
   part(corner, "mask").click();
   expect(memory.masking).toBe(true);
   expect(ribbon.classList.contains("aw-masking")).toBe(true);
+  masking.flip([0], true, "[CLS]");
+  masking.flip([2, 3], false, "cats");
+  masking.flip([1], false, "b");
   part(corner, "unmask").click();
-  expect(masks).toHaveBeenCalledWith([]);
+  expect(fake.acts).toEqual([[1, 2, 3], [2, 3], []].map((tokens) => ({ kind: "mask", tokens })));
+  expect(fake.said[0]).toBe("Special tokens are not masked.");
 });

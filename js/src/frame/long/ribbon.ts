@@ -19,10 +19,11 @@ import { outlineOf } from "../../figures/long/labels";
 import { unitLabelOf } from "../../figures/long/names";
 import { unitOf } from "../../figures/long/pair";
 import { type LongRow, longStore, topOfLong } from "../../figures/long/store";
-import { explain, isAbort } from "../../protocol/failure";
+import { isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import type { ViewContext } from "../../views/contract";
+import { createMasking } from "../ribbon/masking";
 import { newMemory, type RibbonMemory } from "../ribbon/tools";
 import { ribbonTools } from "./tools";
 
@@ -60,15 +61,13 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     signal,
   );
   const box = h("div", { class: "aw-long-ribbon" }, overview.element, line);
-  const tools = ribbonTools(element, stage, memory, {
-    tagged(found) {
-      tags = found;
-      line.classList.toggle("aw-tagged", found !== null);
-      build(chunks, true);
-      const { token } = state.get();
-      if (token !== null && buttons.has(token)) goTo(token);
-    },
-    masks: setMasks,
+  const masking = createMasking(element, stage, memory);
+  const tools = ribbonTools(stage, memory, masking, (found) => {
+    tags = found;
+    line.classList.toggle("aw-tagged", found !== null);
+    build(chunks, true);
+    const { token } = state.get();
+    if (token !== null && buttons.has(token)) goTo(token);
   });
   element.append(box, tools);
   let chunks: Chunks = [0, 0];
@@ -289,23 +288,7 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     { signal },
   );
   function mask(token: number): void {
-    const now = memory.wanted ?? meta.masked.map((hidden) => hidden.token);
-    const on = !now.includes(token);
-    if (on && tokens.special[token] === true) {
-      stage.announce("Special tokens are not masked.");
-      return;
-    }
-    const others = now.filter((one) => one !== token);
-    setMasks(on ? [...others, token].sort((a, b) => a - b) : others);
-    stage.announce(`${name(token)} ${on ? "masked" : "as in the text"}, running.`);
-  }
-  function setMasks(next: readonly number[]): void {
-    memory.wanted = next;
-    act?.({ kind: "mask", tokens: next }).catch((error: unknown) => {
-      memory.wanted = null;
-      const { message, hint } = explain(error);
-      stage.report(message, hint);
-    });
+    masking.flip([token], tokens.special[token] === true, name(token));
   }
 
   let scrolling = 0;

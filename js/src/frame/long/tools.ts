@@ -3,22 +3,17 @@
 import { h, setAttributes } from "../../draw/dom";
 import type { Tags } from "../../draw/text-line";
 import type { ViewContext } from "../../views/contract";
+import type { Masking } from "../ribbon/masking";
 import { askForTags } from "../ribbon/tags";
 import { cornerToggle, type RibbonMemory } from "../ribbon/tools";
 
-export interface RibbonChanges {
-  /** The tags to draw, null for none. */
-  tagged(tags: Tags | null): void;
-  masks(tokens: readonly number[]): void;
-}
-
+/** `tagged` gets the tags to draw, null for none. */
 export function ribbonTools(
-  ribbon: HTMLElement,
   stage: ViewContext,
   memory: RibbonMemory,
-  changes: RibbonChanges,
+  masking: Masking,
+  tagged: (tags: Tags | null) => void,
 ): HTMLElement {
-  const { act, source } = stage;
   const corner = h("div", { class: "aw-ribbon-corner", role: "group", "aria-label": "Ribbon" });
   /** Undefined until they were asked for; null when there are none. */
   let tags: Tags | null | undefined;
@@ -28,7 +23,7 @@ export function ribbonTools(
     memory.tags = on;
     if (tags === undefined) ask();
     else if (tags === null) toggle.setAttribute("aria-pressed", "false");
-    else changes.tagged(on ? tags : null);
+    else tagged(on ? tags : null);
   });
   let asked = false;
   function ask(): void {
@@ -44,28 +39,11 @@ export function ribbonTools(
         "aria-pressed": String(found !== null && memory.tags === true),
       });
       if (found === null) stage.announce(reason);
-      else if (memory.tags === true) changes.tagged(found);
+      else if (memory.tags === true) tagged(found);
     });
   }
   corner.append(toggle);
   if (wanted) ask();
-  if (act === null) return corner;
-  const mask = cornerToggle(
-    "mask",
-    "mask",
-    "A click on a token masks it and runs again (key x)",
-    memory.masking,
-    (on) => {
-      memory.masking = on;
-      ribbon.classList.toggle("aw-masking", on);
-    },
-  );
-  ribbon.classList.toggle("aw-masking", memory.masking);
-  corner.append(mask);
-  if (source.meta.masked.length > 0) {
-    const all = h("button", { class: "aw-corner", "data-aw-part": "unmask" }, "unmask all");
-    all.addEventListener("click", () => changes.masks([]), { signal: stage.signal });
-    corner.append(all);
-  }
+  corner.append(...masking.tools);
   return corner;
 }

@@ -19,9 +19,9 @@ import type { Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { beyondOf, errorOf, type Matrix, topOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { explain } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
+import { createMasking } from "./masking";
 import { linkPointed, signedOf } from "./paint";
 import { askForTags, blankTags } from "./tags";
 import { cornerToggle, newMemory, type RibbonMemory } from "./tools";
@@ -236,30 +236,9 @@ export function ribbon(
     stage.announce(`${next.length} ${next.length === 1 ? "token" : "tokens"} gathered.`);
   }
 
-  const masks = (): readonly number[] => memory.wanted ?? meta.masked.map(({ token }) => token);
-
-  function setMasks(next: readonly number[]): void {
-    memory.wanted = next;
-    act?.({ kind: "mask", tokens: next }).catch((error: unknown) => {
-      memory.wanted = null;
-      const { message, hint } = explain(error);
-      stage.report(message, hint);
-    });
-  }
-
-  function mask(unit: Unit): void {
-    if (act === null) return;
-    const mine = tokensOf(unit);
-    const now = masks();
-    const on = !mine.some((token) => now.includes(token));
-    if (on && unit.special) {
-      stage.announce("Special tokens are not masked.");
-      return;
-    }
-    const others = now.filter((token) => !mine.includes(token));
-    setMasks(on ? [...others, ...mine].sort((a, b) => a - b) : others);
-    stage.announce(`${unitLabel(unit, scheme)} ${on ? "masked" : "as in the text"}, running.`);
-  }
+  const masking = createMasking(element, stage, memory);
+  const mask = (unit: Unit): void =>
+    masking.flip(tokensOf(unit), unit.special, unitLabel(unit, scheme));
 
   tapTwice(line, () => null, signal);
   line.addEventListener(
@@ -332,25 +311,7 @@ export function ribbon(
     else showTags(wish);
   });
   corner.append(tagToggle);
-  if (act !== null) {
-    const maskToggle = cornerToggle(
-      "mask",
-      "mask",
-      "A click on a token masks it and runs again (key x)",
-      memory.masking,
-      (on) => {
-        memory.masking = on;
-        element.classList.toggle("aw-masking", on);
-      },
-    );
-    corner.append(maskToggle);
-    element.classList.toggle("aw-masking", memory.masking);
-    if (meta.masked.length > 0) {
-      const all = h("button", { class: "aw-corner", "data-aw-part": "unmask" }, "unmask all");
-      all.addEventListener("click", () => setMasks([]), { signal });
-      corner.append(all);
-    }
-  }
+  corner.append(...masking.tools);
 
   const stops = [
     matrix.on(paint),
