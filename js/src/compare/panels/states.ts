@@ -66,7 +66,7 @@ export const states: Panel = (element, context) => {
       h(
         "span",
         { class: "aw-hint" },
-        `pale: the same direction (cosine 1); strong: turned away (cosine ${formatNumber(1 - top)}, the least here)`,
+        `like the background: the same direction (cosine 1); strongest color: cosine ${formatNumber(1 - top)}, the least here`,
       ),
     ),
     reading,
