@@ -1,6 +1,6 @@
 /** Compile the kernels: AssemblyScript to WebAssembly with SIMD, no runtime and no imports. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
@@ -18,8 +18,8 @@ export async function compileKernels({ relaxed = false } = {}) {
     ],
     {
       readFile: (name) => {
-        if (name !== "kernels.ts") return null;
-        return readFileSync(join(folder, name), "utf8");
+        const path = join(folder, name);
+        return existsSync(path) ? readFileSync(path, "utf8") : null;
       },
       writeFile: (name, contents) => {
         if (name === "kernels.wasm") bytes = contents;

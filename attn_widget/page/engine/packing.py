@@ -27,7 +27,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.page.engine.layouts import settings_as_bert, weights_as_bert
 
 MAGIC = b"attnwgt1"
-PANEL = 8  # outputs of a panel: COLUMNS of js/engine/kernels.ts
+PANEL = 8  # outputs of a panel: COLUMNS of js/engine/lanes.ts
 ALIGNMENT = 16  # bytes of a SIMD vector
 KINDS = ("bert", "distilbert")
 SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
