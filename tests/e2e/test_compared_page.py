@@ -174,11 +174,36 @@ def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
     np.testing.assert_allclose(shown, patched.attention(5, 0), atol=1e-6)
     part(page, "unpatch").click()
     expect(part(page, "patched-note")).to_have_count(0)
+    for of, kind in (("states", "state"), ("mlp", "mlp"), ("attention", "attention")):
+        a_cell_puts_its_part_of_a_into_b(page, widget, c, of, kind)
     part(page, "compare-close").click()
     expect(part(page, "compare")).to_have_count(0)
     expect(page.locator(".attn-widget").first).to_be_visible()
     widget.close()
     assert errors == []
+
+
+def a_cell_puts_its_part_of_a_into_b(
+    page: Page, widget: aw.AttentionWidget, c: aw.Comparison, of: str, kind: str
+) -> None:
+    """The third matched token after layer 1, which the third column of the second row is."""
+    open_panel(page, "patching")
+    page.locator(f'[data-of="{of}"]').click()
+    grid = part(page, "patching-map")
+    expect(grid).to_be_visible(timeout=60_000)
+    grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        grid.press(key)
+    expect(part(page, "patched-note")).to_be_visible(timeout=60_000)
+    _, position = c.alignment.tokens[2]
+    patched = c.patch([(kind, 1, position)])
+    reply, buffers = widget.slice({"kind": "weights", "layer": 5, "head": 0, "run": "b"}, [])
+    assert isinstance(reply, dict) and reply["ok"]
+    shown = np.frombuffer(buffers[0], np.float32).reshape(10, 10)
+    np.testing.assert_allclose(shown, patched.attention(5, 0), atol=1e-6)
+    assert not np.allclose(shown, c.b.attention(5, 0), atol=1e-5)
+    part(page, "unpatch").click()
+    expect(part(page, "patched-note")).to_have_count(0)
 
 
 def every_quantity_is_that_of_numpy(page: Page, c: aw.Comparison, layer: int, head: int) -> None:
