@@ -229,7 +229,7 @@ def main() -> None:
         wanted = Wanted(aw.profile(file, tagger=None, progress=False, model=model))
         spent = time.perf_counter() - started
         print(f"{wanted.profile}: local engine {spent:.0f} s", flush=True)
-        with connected(None, 4):
+        with connected(None, max(WORKERS) + 2):  # shuffling needs processors that no worker holds
             for what in given.what:
                 if what == "kills":
                     kills(wanted, file, model, range(*given.seeds))
