@@ -9,7 +9,7 @@ import {
 } from "../src/protocol/decode";
 import { unpack } from "../src/protocol/pack";
 import { rolloutStep } from "../src/protocol/rollout";
-import { inflate } from "../src/protocol/snapshot";
+import { inflate } from "../src/protocol/saved/inflate";
 
 interface Saved {
   name: string;

@@ -361,28 +361,28 @@ describe("levels of detail in a saved page", () => {
   const cells = Float32Array.from({ length: n * n }, (_, i) => ((i * 7919) % 10007) / 10007);
   for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) cells[i * n + j] = Number.NaN;
 
-  test("a tile has the largest and the mean of every block", () => {
+  test("a tile has the largest and the mean of every block", async () => {
     expect(coarsestOf(n)).toBe(2);
     expect([coarsestOf(256), coarsestOf(257), coarsestOf(8192)]).toEqual([0, 1, 5]);
     const place = { level: 2, row: 0, col: 0 };
-    const most = pooledTile(cells, n, place, "max");
+    const most = await pooledTile(cells, n, place, "max");
     expect([most.rows, most.columns]).toEqual([175, 175]);
     const block = [0, 1, 2, 3].flatMap((r) =>
       [0, 1, 2, 3].flatMap((c) => (c <= r ? [cells[(40 + r) * n + 40 + c]!] : [])),
     );
     expect(most.data[10 * 175 + 10]).toBe(Math.max(...block));
-    const mean = pooledTile(cells, n, place, "mean").data[10 * 175 + 10]!;
+    const mean = (await pooledTile(cells, n, place, "mean")).data[10 * 175 + 10]!;
     expect(mean).toBeCloseTo(block.reduce((a, b) => a + b) / block.length, 6);
     expect(most.data[10 * 175 + 11]).toBeNaN();
-    const fine = pooledTile(cells, n, { level: 0, row: 2, col: 1 }, "max");
+    const fine = await pooledTile(cells, n, { level: 0, row: 2, col: 1 }, "max");
     expect([fine.rows, fine.columns]).toEqual([188, 256]);
     expect(fine.data[0]).toBe(cells[512 * n + 256]);
   });
 
-  test("links are those that sorting finds", () => {
+  test("links are those that sorting finds", async () => {
     const special = Array.from({ length: n }, (_, i) => i === 0 || i === n - 1);
     const choice = { count: 25, special: false, neighbors: false, itself: false };
-    const found = strongestLinks(cells, n, special, choice);
+    const found = await strongestLinks(cells, n, special, choice);
     const all = [...cells.keys()].filter((at) => {
       const [i, j] = [Math.floor(at / n), at % n];
       return !Number.isNaN(cells[at]!) && !special[i] && !special[j] && Math.abs(i - j) > 1;
@@ -396,13 +396,13 @@ describe("levels of detail in a saved page", () => {
 test.each([
   [1100, 3],
   [515, 2],
-])("%i tokens: one walk gives both poolings to the bit", (n, level) => {
+])("%i tokens: one walk gives both poolings to the bit", async (n, level) => {
   const cells = Float32Array.from({ length: n * n }, (_, i) =>
     i % 7 === 0 || i < 20 * n ? Number.NaN : Math.sin(i),
   );
-  const whole = pooledWhole(cells, n, level);
+  const whole = await pooledWhole(cells, n, level);
   for (const how of ["max", "mean"] as const) {
-    expect(whole[how]).toEqual(pooledTile(cells, n, { level, row: 0, col: 0 }, how));
+    expect(whole[how]).toEqual(await pooledTile(cells, n, { level, row: 0, col: 0 }, how));
   }
 });
 

@@ -4,7 +4,8 @@ import { matrixRequest } from "../figures/matrix";
 import type { Described } from "../figures/targets";
 import { unpack } from "../protocol/pack";
 import { arrayOf, itemAt } from "../protocol/required";
-import { type Chunks, inflate } from "../protocol/snapshot";
+import { inflate } from "../protocol/saved/inflate";
+import type { Chunks } from "../protocol/snapshot";
 import type { HeadIndex, NdArray, Source, Target } from "../protocol/types";
 import type { Selection } from "../state/selection";
 

@@ -19,21 +19,30 @@ function need(chunk: LayerChunk, name: string): NdArray {
 export const headsOf = (chunk: LayerChunk): number =>
   (chunk.arrays.get("largest") ?? need(chunk, "rank")).data.length;
 
+/** Directions of a product that are added at once. */
+const AT_ONCE = 4;
+
 /** Rows `[start, stop)` of a matrix. */
-type Rows = readonly [number, number];
+export type Rows = readonly [number, number];
 
 const every = ({ n }: LayerChunk): Rows => [0, n];
 
+/** Reads rows of a matrix, `[rows, n]`; what all rows need has been read before. */
+export type Reader = (rows: Rows) => Float32Array;
+
+/** Weights of the `index`-th saved head. */
+export function weightsReader(chunk: LayerChunk, index: number): Reader {
+  if (chunk.arrays.has("codes")) return (rows) => squares(chunk, index, "", rows);
+  const scores = scoresReader(chunk, index);
+  return (rows) => softmaxRows(scores(rows), chunk.n);
+}
+
 /** Weights of the `index`-th saved head, `[rows, n]`. */
-export function decodeWeights(
+export const decodeWeights = (
   chunk: LayerChunk,
   index: number,
   rows: Rows = every(chunk),
-): Float32Array {
-  return chunk.arrays.has("codes")
-    ? squares(chunk, index, "", rows)
-    : softmaxRows(decodeScores(chunk, index, rows), chunk.n);
-}
+): Float32Array => weightsReader(chunk, index)(rows);
 
 /** `largest * (code / levels)^2`, the codes being those of the heads or, with a prefix, of their mean. */
 function squares(
@@ -69,11 +78,14 @@ export function squaresOf(
 }
 
 /** Scaled scores of the `index`-th saved head with mask and bias, `[rows, n]`; -Infinity where impossible. */
-export function decodeScores(
+export const decodeScores = (
   chunk: LayerChunk,
   index: number,
-  [start, stop]: Rows = every(chunk),
-): Float32Array {
+  rows: Rows = every(chunk),
+): Float32Array => scoresReader(chunk, index)(rows);
+
+/** The same, for rows that are read part by part. */
+export function scoresReader(chunk: LayerChunk, index: number): Reader {
   const { n } = chunk;
   const ranks = need(chunk, "rank").data;
   const [low, high] = [need(chunk, "low").data, need(chunk, "high").data];
@@ -81,14 +93,16 @@ export function decodeScores(
   let at = 0;
   for (let head = 0; head < index; head++) at += 2 * (ranks[head] as number) * n;
   const rank = ranks[index] as number;
+  // Directions of zero fill the last four.
+  const wide = Math.ceil(rank / AT_ONCE) * AT_ONCE;
   const side = (from: number): Float32Array => {
-    const values = new Float32Array(rank * n);
-    for (let i = 0; i < values.length; i++) {
+    const values = new Float32Array(wide * n);
+    for (let i = 0; i < rank * n; i++) {
       const zigzag =
         (low[from + i] as number) +
         256 * (high[from + i] as number) +
-        65_536 * (top?.[from + i] ?? 0);
-      values[i] = zigzag % 2 === 1 ? -(zigzag + 1) / 2 : zigzag / 2;
+        65_536 * (top === undefined ? 0 : (top[from + i] as number));
+      values[i] = zigzag & 1 ? -(zigzag + 1) / 2 : zigzag / 2;
     }
     return values;
   };
@@ -98,29 +112,36 @@ export function decodeScores(
   const shift = need(chunk, "shift").data;
   const bias = chunk.arrays.get("bias")?.data.subarray(index * n * n, (index + 1) * n * n);
   const allowed = chunk.arrays.get("allowed")?.data;
-  const scores = new Float32Array((stop - start) * n);
   const row = new Float64Array(n);
-  for (let i = start; i < stop; i++) {
-    row.fill(0);
-    // Direction by direction: each pass runs along one contiguous row of keys.
-    for (let r = 0; r < rank; r++) {
-      const query = queries[r * n + i] as number;
-      if (query === 0) continue;
-      const base = r * n;
+  return ([start, stop]) => {
+    const scores = new Float32Array((stop - start) * n);
+    for (let i = start; i < stop; i++) {
+      row.fill(0);
+      // Whole numbers: their sums are exact in any order, and four directions at once take half the time of one.
+      for (let r = 0; r < wide; r += AT_ONCE) {
+        const [a, b, c, d] = [r * n, (r + 1) * n, (r + 2) * n, (r + 3) * n] as const;
+        const [qa, qb] = [queries[a + i] as number, queries[b + i] as number];
+        const [qc, qd] = [queries[c + i] as number, queries[d + i] as number];
+        if (qa === 0 && qb === 0 && qc === 0 && qd === 0) continue;
+        for (let j = 0; j < n; j++) {
+          row[j] =
+            (row[j] as number) +
+            (qa * (keys[a + j] as number) +
+              qb * (keys[b + j] as number) +
+              (qc * (keys[c + j] as number) + qd * (keys[d + j] as number)));
+        }
+      }
+      const added = shift[index * n + i] as number;
       for (let j = 0; j < n; j++) {
-        row[j] = (row[j] as number) + query * (keys[base + j] as number);
+        const cell = i * n + j;
+        const possible = allowed === undefined || allowed[cell] !== 0;
+        scores[cell - start * n] = possible
+          ? (row[j] as number) * unit + added + (bias === undefined ? 0 : (bias[cell] as number))
+          : -Infinity;
       }
     }
-    const added = shift[index * n + i] as number;
-    for (let j = 0; j < n; j++) {
-      const cell = i * n + j;
-      const possible = allowed === undefined || allowed[cell] !== 0;
-      scores[cell - start * n] = possible
-        ? (row[j] as number) * unit + added + (bias?.[cell] ?? 0)
-        : -Infinity;
-    }
-  }
-  return scores;
+    return scores;
+  };
 }
 
 /** Softmax by row; a row without a possible cell is zero. */
@@ -145,13 +166,22 @@ export function softmaxRows(scores: Float32Array, n: number): Float32Array {
 }
 
 /** The mean matrix of the model's heads: kept apart where some of them were left out. */
-export function decodeMean(chunk: LayerChunk, rows: Rows = every(chunk)): Float32Array {
-  if (chunk.arrays.has("mean_codes")) return squares(chunk, 0, "mean_", rows);
+export function meanReader(chunk: LayerChunk): Reader {
+  if (chunk.arrays.has("mean_codes")) return (rows) => squares(chunk, 0, "mean_", rows);
   const heads = headsOf(chunk);
-  const sum = new Float64Array((rows[1] - rows[0]) * chunk.n);
-  for (let head = 0; head < heads; head++) {
-    const weights = decodeWeights(chunk, head, rows);
-    for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (weights[i] as number);
-  }
-  return Float32Array.from(sum, (value) => value / heads);
+  const readers = Array.from({ length: heads }, (_, head) => weightsReader(chunk, head));
+  return (rows) => {
+    const sum = new Float64Array((rows[1] - rows[0]) * chunk.n);
+    for (const read of readers) {
+      const weights = read(rows);
+      for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (weights[i] as number);
+    }
+    const mean = new Float32Array(sum.length);
+    for (let i = 0; i < mean.length; i++) mean[i] = (sum[i] as number) / heads;
+    return mean;
+  };
 }
+
+/** The mean matrix of the model's heads, `[rows, n]`. */
+export const decodeMean = (chunk: LayerChunk, rows: Rows = every(chunk)): Float32Array =>
+  meanReader(chunk)(rows);

@@ -1,13 +1,24 @@
 /** Answers out of the page itself: recorded slices, and attention computed from the layers' chunks. */
 
 import { ByteCache } from "./cache";
-import { decodeMean, decodeScores, decodeWeights, type LayerChunk } from "./decode";
+import {
+  decodeMean,
+  decodeWeights,
+  type LayerChunk,
+  meanReader,
+  type Reader,
+  scoresReader,
+  weightsReader,
+} from "./decode";
 import { SliceFailure } from "./failure";
-import { requestKey } from "./kernel";
+import { requestKey, windowIn } from "./kernel";
 import { PackError, readPack, unpack } from "./pack";
 import { type Errors, precisionOf } from "./precision";
 import { arrayOf, itemAt } from "./required";
 import { decodeCarried, headNorms, rolloutStep, rowsNormalized } from "./rollout";
+import { inflate } from "./saved/inflate";
+import { NAMES, nameOf } from "./saved/names";
+import { pauses, readWhole } from "./saved/pauses";
 import { drill, gather, matrix, type Part } from "./sentences";
 import { shorterList, softmaxOf } from "./snapshot-predictions";
 import { f32, product, rowsOf, VECTORS, windowOf } from "./snapshot-tensors";
@@ -49,15 +60,6 @@ export type SavedMeta = Meta & {
 
 /** The text of a chunk by name, as it stands in the page; null when the page has none of that name. */
 export type Chunks = (name: string) => string | null;
-
-/** Base64, inflated. */
-export async function inflate(text: string): Promise<ArrayBuffer> {
-  const binary = atob(text.trim());
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).arrayBuffer();
-}
 
 export class SnapshotSource implements Source {
   readonly live = false;
@@ -134,7 +136,7 @@ export class SnapshotSource implements Source {
     const key = requestKey(request);
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
-    const made = await this.#compute(request);
+    const made = await this.#compute(request, options.signal);
     if (options.signal?.aborted) throw new DOMException("This request was canceled.", "AbortError");
     const bytes = [...made.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
     this.#cache.set(key, made, bytes);
@@ -154,24 +156,29 @@ export class SnapshotSource implements Source {
     return this.meta.tokens.text.length;
   }
 
-  async #compute(request: SliceRequest): Promise<Slice> {
+  async #compute(request: SliceRequest, signal?: AbortSignal): Promise<Slice> {
     const n = this.#n;
     switch (request.kind) {
       case "weights": {
         const { layer, head } = request;
         const chunk = await this.#layer(layer);
-        const weights =
-          head === "mean" ? decodeMean(chunk) : decodeWeights(chunk, this.#place(head));
-        const arrays = new Map([["weights", f32(weights, n, n)]]);
+        const read = head === "mean" ? meanReader(chunk) : weightsReader(chunk, this.#place(head));
+        const arrays = new Map([["weights", await this.#matrix(read, request, signal)]]);
         const allowed = chunk.arrays.get("allowed");
-        if (allowed !== undefined) arrays.set("allowed", allowed);
-        return rowsOf({ data: {}, arrays }, request, n);
+        if (allowed !== undefined) {
+          const rows = rowsOf({ data: {}, arrays: new Map([["allowed", allowed]]) }, request, n);
+          arrays.set("allowed", arrayOf(rows, "allowed"));
+        }
+        return { data: {}, arrays };
       }
       case "scores": {
         const { layer, head } = request;
         if (this.meta.snapshot.code !== "qk") throw needsKernel("A score");
-        const scores = decodeScores(await this.#layer(layer), this.#place(head));
-        return rowsOf({ data: {}, arrays: new Map([["scores", f32(scores, n, n)]]) }, request, n);
+        const read = scoresReader(await this.#layer(layer), this.#place(head));
+        return {
+          data: {},
+          arrays: new Map([["scores", await this.#matrix(read, request, signal)]]),
+        };
       }
       case "mixing":
         return rowsOf(await this.#mixing(request), request, n);
@@ -206,6 +213,14 @@ export class SnapshotSource implements Source {
     }
   }
 
+  /** The rows that a request names, or all of them. */
+  async #matrix(read: Reader, request: SliceRequest, signal?: AbortSignal): Promise<NdArray> {
+    const n = this.#n;
+    const { rows } = windowIn(request);
+    if (rows) return f32(read(rows), rows[1] - rows[0], n);
+    return f32(await readWhole(read, n, pauses(signal)), n, n);
+  }
+
   #place(head: number): number {
     const place = this.meta.snapshot.heads.indexOf(head);
     if (place < 0) throw needsKernel(`Head ${head}`);
@@ -230,7 +245,10 @@ export class SnapshotSource implements Source {
     const made = (async () => {
       const before = layer === 0 ? null : await this.#rollout(layer - 1, quantity);
       const n = this.#n;
-      if (quantity === null) return rolloutStep(decodeMean(await this.#layer(layer)), before, n);
+      if (quantity === null) {
+        const mean = await readWhole(meanReader(await this.#layer(layer)), n);
+        return rolloutStep(mean, before, n);
+      }
       const matrix = arrayOf(await this.slice({ kind: "mixing", quantity, layer }), "weights");
       const rows = rowsNormalized(matrix.data as Float32Array, n);
       return rolloutStep(rows, before, n, quantity === "norms" ? 0.5 : 0);
@@ -369,26 +387,3 @@ export class SnapshotSource implements Source {
 }
 
 const LAST_LAYERS = 6;
-const NAMES = {
-  qkv: "What a head computes as q, k and v",
-  flow: "The attention flow",
-  mixing: "What this attention carries",
-  mixing_pair: "The sum of this pair",
-  tensor: "This tensor",
-  predictions: "This kind of prediction",
-  metrics: "This threshold",
-  roles: "This seed",
-  language: "The tagging of the words",
-  layer_change: "The change from layer to layer",
-  specialization: "What the heads specialize in",
-  patterns: "Where the heads look",
-  hidden_path: "The path of the hidden states",
-  residuals: "What each layer adds",
-  architecture: "The plan of the model",
-  classification: "The classification",
-  next_sentence: "The next-sentence probability",
-  beside: "A text to set beside it",
-} as const satisfies Readonly<Record<string, string>>;
-
-const nameOf = (kind: string): string =>
-  (NAMES as Readonly<Record<string, string>>)[kind] ?? `"${kind}"`;

@@ -1,10 +1,14 @@
 /** Levels of detail in the page itself, for a saved page that has whole matrices: as `attn_widget/figures/long`. */
 
 import { arrayOf } from "../../protocol/required";
+import { type Pause, pauses } from "../../protocol/saved/pauses";
 import type { HeadIndex, Slice, Source, TypedArray } from "../../protocol/types";
 import { maximum } from "../derive/matrix";
 import { TILE, type TilePlace } from "./levels";
 import type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
+
+/** Cells between two looks at the clock. */
+const CELLS_AT_ONCE = 65_536;
 
 export interface Whole {
   readonly quantity: LongQuantity;
@@ -20,23 +24,32 @@ export function coarsestOf(n: number): number {
 }
 
 /** A matrix with NaN where it cannot be. */
-export function withMask(values: TypedArray, allowed: TypedArray | undefined): Float32Array {
+export async function withMask(
+  values: TypedArray,
+  allowed: TypedArray | undefined,
+  pause: Pause = pauses(),
+): Promise<Float32Array> {
   // A plain loop: `Float32Array.from` takes ten times as long for millions of cells.
   const cells = new Float32Array(values.length);
-  for (let i = 0; i < cells.length; i++) {
-    const value = values[i] as number;
-    const none = value === Number.NEGATIVE_INFINITY || (allowed !== undefined && allowed[i] === 0);
-    cells[i] = none ? Number.NaN : value;
+  for (let from = 0; from < cells.length; from += CELLS_AT_ONCE) {
+    for (let i = from; i < Math.min(cells.length, from + CELLS_AT_ONCE); i++) {
+      const value = values[i] as number;
+      const none =
+        value === Number.NEGATIVE_INFINITY || (allowed !== undefined && allowed[i] === 0);
+      cells[i] = none ? Number.NaN : value;
+    }
+    await pause();
   }
   return cells;
 }
 
 /** The level that is one tile, by both poolings in one walk over the rows; equal to `pooledTile` to the bit. */
-export function pooledWhole(
+export async function pooledWhole(
   cells: Float32Array,
   n: number,
   level: number,
-): Readonly<Record<Pooling, TileData>> {
+  pause: Pause = pauses(),
+): Promise<Readonly<Record<Pooling, TileData>>> {
   const side = Math.ceil(n / 2 ** level);
   const max = new Float32Array(side * side).fill(Number.NaN);
   const mean = new Float32Array(side * side).fill(Number.NaN);
@@ -56,6 +69,7 @@ export function pooledWhole(
         sum[c] = (sum[c] as number) + value;
         count[c] = (count[c] as number) + 1;
       }
+      await pause();
     }
     for (let c = 0; c < side; c++) {
       if (count[c] === 0) continue;
@@ -68,12 +82,13 @@ export function pooledWhole(
 }
 
 /** Blocks of `2 ** level` cells a side by their largest or mean cell; those of NaN alone are NaN. */
-export function pooledTile(
+export async function pooledTile(
   cells: Float32Array,
   n: number,
   { level, row, col }: TilePlace,
   pooling: Pooling,
-): TileData {
+  pause: Pause = pauses(),
+): Promise<TileData> {
   const block = 2 ** level;
   const side = Math.ceil(n / block);
   const [top, left] = [row * TILE, col * TILE];
@@ -100,17 +115,19 @@ export function pooledTile(
       }
       if (count > 0) data[r * columns + c] = pooling === "max" ? most : sum / count;
     }
+    await pause();
   }
   return { data, rows, columns };
 }
 
 /** The strongest links of a matrix; NaN is none. */
-export function strongestLinks(
+export async function strongestLinks(
   cells: Float32Array,
   n: number,
   special: readonly boolean[],
   { count, least, ...choice }: LinkChoice,
-): LinkList {
+  pause: Pause = pauses(),
+): Promise<LinkList> {
   const found: { query: number; key: number; weight: number }[] = [];
   let total = 0;
   let floor = least ?? Number.NEGATIVE_INFINITY;
@@ -131,6 +148,7 @@ export function strongestLinks(
       found.push({ query: i, key: j, weight });
       if (found.length > 4 * count) cut();
     }
+    await pause();
   }
   cut();
   return {
@@ -165,7 +183,7 @@ export function localDetail(source: Source): LocalDetail {
           ? await source.slice({ kind: "scores", layer, head }, { signal })
           : await source.slice({ kind: "weights", layer, head }, { signal });
     const { data } = arrayOf(slice, quantity === "scores" ? "scores" : "weights");
-    const cells = withMask(data, slice.arrays.get("allowed")?.data);
+    const cells = await withMask(data, slice.arrays.get("allowed")?.data, pauses(signal));
     kept = { key, cells };
     return cells;
   }
@@ -174,7 +192,8 @@ export function localDetail(source: Source): LocalDetail {
     async pyramid(of, signal) {
       const cells = await cellsOf(of, signal);
       const coarsest = coarsestOf(n);
-      const { max, mean } = pooledWhole(cells, n, coarsest);
+      const pause = pauses(signal);
+      const { max, mean } = await pooledWhole(cells, n, coarsest, pause);
       const received = new Float32Array(n);
       let [largest, smallest, wordMax] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
       let masked = false;
@@ -190,6 +209,7 @@ export function localDetail(source: Source): LocalDetail {
           if (value < smallest) smallest = value;
           if (value > wordMax && !special[i] && !special[j]) wordMax = value;
         }
+        await pause();
       }
       const array = ({ data, rows, columns }: TileData) => ({ data, shape: [rows, columns] });
       const meanLargest = maximum(mean.data);
@@ -210,8 +230,8 @@ export function localDetail(source: Source): LocalDetail {
       };
     },
     tile: async (of, place, pooling, signal) =>
-      pooledTile(await cellsOf(of, signal), n, place, pooling),
+      pooledTile(await cellsOf(of, signal), n, place, pooling, pauses(signal)),
     links: async (of, choice, signal) =>
-      strongestLinks(await cellsOf(of, signal), n, special, choice),
+      strongestLinks(await cellsOf(of, signal), n, special, choice, pauses(signal)),
   };
 }

@@ -1,0 +1,53 @@
+/** Long computations on the page's main thread, in parts between which clicks, keys and frames are handled. */
+
+import type { Reader } from "../decode";
+
+/** Script before a pause, ms: half of a frame. */
+const BUDGET_MS = 8;
+/** Cells of a matrix that are read between two looks at the clock: a millisecond or two for a single head. */
+const CELLS_AT_ONCE = 8192;
+
+export type Pause = () => Promise<void> | undefined;
+
+/**
+ * `await pause()` between small parts: at once within the budget, else after what else the page has to do. Throws when
+ * the result is no longer wanted.
+ */
+export function pauses(signal?: AbortSignal, now: () => number = () => performance.now()): Pause {
+  let end = now() + BUDGET_MS;
+  return () => {
+    if (now() < end) return undefined;
+    return turn().then(() => {
+      signal?.throwIfAborted();
+      end = now() + BUDGET_MS;
+    });
+  };
+}
+
+/** Not a frame: a page in the background has none. Not a timer: a nested one waits for 4 ms. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/** All rows of a matrix of `n` tokens, with pauses. */
+export async function readWhole(
+  read: Reader,
+  n: number,
+  pause: Pause = pauses(),
+): Promise<Float32Array> {
+  const cells = new Float32Array(n * n);
+  const step = Math.max(1, Math.floor(CELLS_AT_ONCE / n));
+  for (let start = 0; start < n; start += step) {
+    const stop = Math.min(n, start + step);
+    cells.set(read([start, stop]), start * n);
+    await pause();
+  }
+  return cells;
+}
