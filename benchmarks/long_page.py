@@ -26,6 +26,7 @@ FRAMES = 60
 SHARP = 0.06  # standard deviation of the weights: attention about as sharp as a trained model's
 SETTLE_MS = 1500
 FILL_MS = 600_000
+FILLING = '[data-aw-part="filling"]'
 
 # A wheel event a frame, with Ctrl: in for the first half, out for the second; or a drag around.
 MOVE = """([kind, frames]) => new Promise(done => {
@@ -108,6 +109,24 @@ def script_ms(browser: Browser, page: Page, kind: str) -> list[float]:
     return [script / FRAMES, rendering / FRAMES]
 
 
+def while_filling(browser: Browser, page: Page) -> list[str]:
+    """Clicks while heads are computed: on tokens, then on another head of the grid.
+
+    Of each, script and rendering in CPU ms, what fills the grid included, and the wall clock until the picture follows
+    (median and longest); a dash where the grid was full before.
+    """
+
+    def traced(script: str, arguments: range) -> str:
+        browser.start_tracing(page=page, categories=CATEGORIES)
+        times = [page.evaluate(script, argument) for argument in arguments]
+        work = sum(main_thread_ms(browser.stop_tracing())) / len(times)
+        if not page.locator(FILLING).is_visible():
+            return "–"
+        return f"{work:.0f}, {statistics.median(times):.0f} ({max(times):.0f})"
+
+    return [traced(CLICK, range(10, 20)), traced(HEAD, range(4, 5))]
+
+
 def look_everywhere(page: Page) -> None:
     """Every eighth part of the text, far and near: more tiles than are kept."""
     page.locator(".aw-long-map").focus()
@@ -130,8 +149,9 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
         page = browser.new_page(viewport={"width": 1200, "height": 1100})
         mount(page, widget, width=1200)
         page.locator(".aw-long-map").wait_for()
+        filling = while_filling(browser, page)
         # All heads of the grid are there: nothing is computed besides.
-        page.locator('[data-aw-part="filling"]').wait_for(state="hidden", timeout=FILL_MS)
+        page.locator(FILLING).wait_for(state="hidden", timeout=FILL_MS)
         page.wait_for_timeout(SETTLE_MS)
         nodes = page.evaluate("document.querySelectorAll('*').length")
         clicks = [page.evaluate(CLICK, token) for token in range(20, 40)]
@@ -157,6 +177,7 @@ def measure(n: int, layers: int, heads: int) -> list[str]:
         f"{sum(click):.1f}",
         f"{statistics.median(clicks):.0f} ({max(clicks):.0f})",
         f"{statistics.median(heads_ms):.0f}",
+        *filling,
         f"{heap:.0f} + {buffers:.0f}",
         str(nodes),
     ]
@@ -178,6 +199,8 @@ def main() -> None:
         "click on a token: script and rendering, CPU ms",
         "until painted, ms (longest)",
         "another head, ms",
+        "click on a token while heads fill the grid: CPU ms, until painted (longest)",
+        "on a head",
         "heap + buffers, MB",
         "nodes",
     ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attn_widget.protocol.source import Source
 
 LEAST_BYTES, LARGEST_BYTES = 1_000, 400_000_000
-BASE64 = 4 / 3
+TEXT = 5 / 4  # characters of a byte: compress.py
 FIGURES = 0.25  # of the room: thumbnails, metrics, predictions, at first guess
 TENSORS_FROM = 3_000_000  # bytes of a page that has room for tensors of the view Inside
 TRIES = 4
@@ -67,7 +67,7 @@ def fitted_run(
     opened = opening_of(analysis, selection, kept.layers, kept.heads)
     selection = replace(selection, layer=opened.layer, head=opened.head, token=opened.token)
     tensors = 1.0 if most >= TENSORS_FROM else 0.0
-    room = (most - shell) / BASE64
+    room = (most - shell) / TEXT
     figures = FIGURES * room
     run: SavedRun | None = None
     for attempt in range(TRIES):
@@ -87,7 +87,7 @@ def fitted_run(
             return run, lacks
         if layers is not None and heads is not None and len(layers) == len(heads) == 1:
             break
-        figures += (size - most) / BASE64 * 1.1
+        figures += (size - most) / TEXT * 1.1
         tensors = 0.0
     assert run is not None
     return checked(run, most, shell), ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.page.compress import deflate
+from attn_widget.page.compress import deflate, packed
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.saved_run import SavedRun, check_views, saved_run
@@ -158,9 +158,10 @@ def page_around() -> tuple[str, str]:
 def code_element() -> str:
     """The code of the page, compressed, as one element for a whole document."""
     head, tail = page_around()
-    packed = deflate(json.dumps({"head": head, "tail": tail}).encode()).decode()
+    code = json.dumps({"head": head, "tail": tail}).encode()
+    compressed = base64.b64encode(packed(code)).decode()
     opening = f'<script type="text/plain" class="attn-widget-code" data-version="{version()}">'
-    return f"{opening}{packed}</script>"
+    return f"{opening}{compressed}</script>"
 
 
 @cache

@@ -29,6 +29,7 @@ from attn_widget.protocol.source import Source
 Layout = Literal["stack", "report", "compare"]
 
 TITLE = "attn_widget"
+OPENS_WITH = 2  # chunks of a run: its first picture, and the layer that it opens on
 INDEX_BYTES = 8 * TITLE_CHARACTERS  # at most, of a page's list of runs
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
@@ -184,18 +185,24 @@ def page_parts(
     )
     yield head.encode()
     listed: list[dict[str, Any]] = []
+    later: list[bytes] = []
     for number, run in enumerate(runs):
         entry = {"title": run.title, "tokens": run.tokens}
         listed.append({**entry, "second": True} if run.second else entry)
-        for name, chunk in run.snapshot.chunks.items():
+        for place, (name, chunk) in enumerate(run.snapshot.chunks.items()):
             opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
-            yield opening.encode() + deflate(chunk) + b"</script>\n"
+            element = opening.encode() + deflate(chunk) + b"</script>\n"
+            if number == 0 and place >= OPENS_WITH and layout != "compare":
+                later.append(element)
+            else:
+                yield element
     index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     if model is not None:
         facts = model.facts.replace("<", "\\u003c")
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
     yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
+    yield from later  # the first picture is drawn while they are read
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
         yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"

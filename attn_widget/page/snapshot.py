@@ -69,7 +69,7 @@ class Snapshot:
     Attributes
     ----------
     chunks : dict of str to bytes
-        ``"paint"`` and ``"layer-<l>"``, not compressed.
+        ``"paint"`` and ``"layer-<l>"``, not compressed; first those that the page opens with.
     code : {"weights", "qk"} or None
         None: a profile, which has no weights.
     error : float
@@ -214,7 +214,9 @@ def snapshot(
             )
         first = first_paint(analysis, chosen["layer"], chosen["head"])
         chunks["paint"] = painted(first, about, answers)
-    return Snapshot(chunks, way[0], error, score_error, rollout_error)
+    opens_with = ("paint", f"layer-{chosen['layer']}")
+    ordered = {name: chunks[name] for name in (*opens_with, *chunks)}
+    return Snapshot(ordered, way[0], error, score_error, rollout_error)
 
 
 def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) -> list[Target]:

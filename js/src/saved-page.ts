@@ -57,11 +57,21 @@ let enliven: Enliven | null = null;
 
 const OPEN_VIEW = ".aw-view > [data-view]";
 
-const chunksOf =
-  (run: number) =>
-  (name: string): string | null =>
-    document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
-      ?.textContent ?? null;
+/** The page's text up to its end; the first picture is drawn before that is read. */
+const readToEnd = new Promise<void>((resolve) => {
+  if (document.readyState !== "loading") resolve();
+  else document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
+});
+
+/** Chunks of a run, as they are read. */
+const chunksOf = (run: number) => (name: string) => {
+  const element = () =>
+    document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`);
+  const found = element();
+  // An element has all of its text when something follows it.
+  if (found?.nextSibling != null) return found.textContent;
+  return readToEnd.then(() => element()?.textContent ?? null);
+};
 
 /**
  * Open a run below `parent`, unless it is no longer `wanted` by then; what cannot be opened says why.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
 import json
 import os
 import re
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.__main__ import main, read_lines
+from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
 
 TEXT = "Alice lives in Paris. She likes it."
@@ -144,7 +143,7 @@ def test_a_page_has_masked_predictions_when_they_are_asked_for(tmp_path: Path) -
         page = tmp_path / "cat.html"
         assert main([text, "-o", str(page), *flags]) == 0
         (chunk,) = re.findall(r'data-chunk="paint">([^<]+)<', page.read_text("utf-8"))
-        meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
+        meta, _ = unpack(inflate(chunk))
         modes = [one["request"].get("mode") for one in meta["recorded"]]
         assert ("masked" in modes) == has
 

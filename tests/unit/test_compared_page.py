@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from pathlib import Path
 
 import nbformat
@@ -17,6 +15,7 @@ import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.compared import compared_parts, selections
+from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget.compared import frame_of
 from scripts.probe import SENTENCES
@@ -128,7 +127,7 @@ def test_a_report_holds_comparisons_among_texts_and_analyses(tmp_path: Path) -> 
     assert re.findall(r'data-run="(\d)" data-chunk="compare"', text) == ["1"]
     for run in range(4):
         (chunk,) = re.findall(rf'data-run="{run}" data-chunk="paint">(.*?)</script>', text)
-        meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -15))
+        meta, _ = unpack(inflate(chunk))
         opened = meta["snapshot"]["selection"]
         assert (opened["layer"], opened["head"]) == (4, 2)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-import zlib
-from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.page.compress import inflate
 from attn_widget.page.encodings.chunks import FINENESS, best_encoding
 from attn_widget.protocol.pack import unpack
 from tests.unit import tiny_models
@@ -34,7 +33,7 @@ def chunks_of(page: Path) -> dict[str, Any]:
     found = re.findall(
         r'class="aw-data" data-run="0" data-chunk="([^"]+)">([^<]+)<', page.read_text()
     )
-    return {name: unpack(zlib.decompress(b64decode(data), -15)) for name, data in found}
+    return {name: unpack(inflate(data)) for name, data in found}
 
 
 def saved(widget: aw.AttentionWidget, path: Path, most: int) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 import struct
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.page.compress import inflate
 from attn_widget.page.output import outputs
 from attn_widget.page.snapshot import profile_snapshot
 from attn_widget.protocol.pack import unpack
@@ -200,7 +200,7 @@ def test_a_closed_widget_says_so(profile: Profile) -> None:
 def test_the_output_of_a_cell_keeps_the_whole_profile_and_a_picture(widget: ProfileWidget) -> None:
     found = outputs(widget.source, widget.selection, code=False)
     chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', found["text/html"]))
-    meta, arrays = unpack(zlib.decompress(base64.b64decode(chunks["paint"]), -zlib.MAX_WBITS))
+    meta, arrays = unpack(inflate(chunks["paint"]))
     assert meta["snapshot"]["selection"]["layer"] == 3
     assert {"kind": "specialization"} in [one["request"] for one in meta["recorded"]]
     np.testing.assert_array_equal(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
 import json
 import re
 import tracemalloc
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.page.compress import inflate
 from attn_widget.page.saved_run import SavedRun
 from attn_widget.page.size_budget import ENOUGH, MOST_BYTES, SizeBudget
 from attn_widget.page.snapshot import Snapshot
@@ -119,7 +118,7 @@ def test_a_report_opens_on_what_is_selected(tmp_path: Path) -> None:
         ["the cat"], tmp_path / "r.html", layer=2, view=None, theme="dark", progress=False
     )
     (chunk,) = re.findall(r'data-chunk="paint">([^<]+)<', path.read_text("utf-8"))
-    meta, _ = unpack(zlib.decompress(base64.b64decode(chunk), -zlib.MAX_WBITS))
+    meta, _ = unpack(inflate(chunk))
     selection = meta["snapshot"]["selection"]
     assert (selection["layer"], selection["view"], selection["theme"]) == (2, "attention", "dark")
 

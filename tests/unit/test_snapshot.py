@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attn_widget.page.compress import inflate
 from attn_widget.page.recorded import LIGHT
 from attn_widget.page.snapshot import Snapshot, snapshot
 from attn_widget.page.tensors import fitting
@@ -236,8 +235,7 @@ def test_the_golden_pages_are_what_python_makes_now() -> None:
         asked = [[one["request"], one["how"]] for one in page["slices"]]
         assert asked == json.loads(json.dumps(runs()[name][2]))
         meta, _ = paint_of(name)
-        stored = base64.b64decode(page["chunks"]["paint"])
-        golden_meta, _ = unpack(zlib.decompress(stored, -zlib.MAX_WBITS))
+        golden_meta, _ = unpack(inflate(page["chunks"]["paint"]))
         assert recorded(meta) == recorded(golden_meta)
         said, golden_said = meta["snapshot"], golden_meta["snapshot"]
         assert said.keys() == golden_said.keys()

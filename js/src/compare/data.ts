@@ -59,7 +59,7 @@ export interface Compared extends CompareMeta {
 }
 
 export async function openCompared(chunks: Chunks): Promise<Compared> {
-  const text = chunks("compare");
+  const text = await chunks("compare");
   if (text === null) throw new Error("This page holds no comparison.");
   return comparedOf(await inflate(text));
 }

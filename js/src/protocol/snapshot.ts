@@ -58,8 +58,8 @@ export type SavedMeta = Meta & {
   readonly recorded: readonly Recorded[];
 };
 
-/** The text of a chunk by name, as it stands in the page; null when the page has none of that name. */
-export type Chunks = (name: string) => string | null;
+/** The text of a chunk by name, as it stands in the page, once it does; null when the page has none of that name. */
+export type Chunks = (name: string) => string | null | Promise<string | null>;
 
 export class SnapshotSource implements Source {
   readonly live = false;
@@ -76,14 +76,18 @@ export class SnapshotSource implements Source {
 
   /** Read the chunk `paint`; the layers' chunks are inflated on first use. */
   static async open(chunks: Chunks): Promise<SnapshotSource> {
-    const text = chunks("paint");
+    const text = await chunks("paint");
     if (text === null) throw new PackError("This page holds no run.");
     const { meta, arrays } = readPack(await inflate(text));
     const { snapshot, recorded } = meta as Partial<SavedMeta>;
     if (snapshot === undefined || recorded === undefined) {
       throw new PackError("This run was not packed for a saved page.");
     }
-    return new SnapshotSource({ ...meta, snapshot, recorded }, arrays, chunks);
+    const source = new SnapshotSource({ ...meta, snapshot, recorded }, arrays, chunks);
+    // Inflated beside the main thread, which draws the rest of the page meanwhile.
+    const { layer } = snapshot.selection;
+    if (snapshot.code !== null) source.#layer(Number(layer)).catch(() => undefined);
+    return source;
   }
 
   private constructor(meta: SavedMeta, arrays: ReadonlyMap<string, NdArray>, chunks: Chunks) {
@@ -230,9 +234,11 @@ export class SnapshotSource implements Source {
   #layer(layer: number): Promise<LayerChunk> {
     const known = this.#layers.get(layer);
     if (known !== undefined) return known;
-    const text = this.#chunks(`layer-${layer}`);
-    if (text === null) return Promise.reject(needsKernel(`Layer ${layer}`));
-    const made = inflate(text).then((bytes) => ({ n: this.#n, arrays: unpack(bytes).arrays }));
+    const made = (async () => {
+      const text = await this.#chunks(`layer-${layer}`);
+      if (text === null) throw needsKernel(`Layer ${layer}`);
+      return { n: this.#n, arrays: unpack(await inflate(text)).arrays };
+    })();
     this.#layers.set(layer, made);
     return made;
   }
