@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attn_widget.page.saved_run import SavedRun
 
 MOST_BYTES = 400e6  # of a page, which the browser holds whole
-FOR_ATTENTION = 0.45  # of a run's share of that, before it is text: the rest is figures and predictions
+FOR_ATTENTION = 0.45  # of a run's share of that, compressed: the rest is figures and predictions
 ENOUGH = 8  # runs, from which the size of the page is foreseen
 
 
