@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import zlib
+
+from attn_widget.page import base85
 
 DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 # Numbers of one direction of queries or keys are spread alike, and those of the next otherwise: pieces of some 16
@@ -13,15 +14,9 @@ PIECE = 8192  # bytes
 STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY)
 
 
-# Base 85 of Python, where a document, JSON or a formula would read a character otherwise: four bytes in five characters,
-# none of them changed by any of these. Base64 takes four for three.
-SPECIAL, PLAIN = b"&<>$`", b",./:["
-READ, WRITE = bytes.maketrans(PLAIN, SPECIAL), bytes.maketrans(SPECIAL, PLAIN)
-
-
 def deflate(data: bytes) -> bytes:
     """Raw deflate as text: an alphabet that cannot close an element. ``js/src/protocol/saved/inflate.ts`` reads it."""
-    return base64.b85encode(packed(data)).translate(WRITE)
+    return base85.encode(packed(data))
 
 
 def inflate(text: str | bytes) -> bytes:
@@ -33,7 +28,7 @@ def inflate(text: str | bytes) -> bytes:
     b'the cat sat on the mat'
     """
     written = text.encode() if isinstance(text, str) else text
-    return zlib.decompress(base64.b85decode(written.strip().translate(READ)), -zlib.MAX_WBITS)
+    return zlib.decompress(base85.decode(written.strip()), -zlib.MAX_WBITS)
 
 
 def packed(data: bytes) -> bytes:

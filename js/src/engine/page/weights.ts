@@ -1,30 +1,7 @@
 /** The model's file out of a page's text, or out of a script beside the page. */
 
+import { inflate } from "../../protocol/saved/inflate";
 import { EngineError } from "../errors";
-
-/** Places of the digits' characters that HTML and scripts read otherwise, and what stands for them. */
-const DIGITS = 85;
-const FIRST = 40;
-const INSTEAD: Readonly<Record<number, string>> = { 20: "}", 52: "~" };
-
-/** Values by character: the 85 digits of attn_widget/page/engine/text.py. */
-const VALUES = new Uint8Array(128);
-for (let value = 0; value < DIGITS; value++)
-  VALUES[(INSTEAD[value] ?? String.fromCharCode(FIRST + value)).charCodeAt(0)] = value;
-
-/** Bytes of base-85 digits: five for four bytes, the most significant first. */
-function decode(text: string): Uint8Array<ArrayBuffer> {
-  const digits = new TextEncoder().encode(text);
-  const bytes = new Uint8Array(Math.ceil(digits.length / 5) * 4);
-  const view = new DataView(bytes.buffer);
-  for (let from = 0, to = 0; from + 4 < digits.length; from += 5, to += 4) {
-    let word = 0;
-    for (let i = from; i < from + 5; i++)
-      word = word * DIGITS + (VALUES[digits[i] as number] as number);
-    view.setUint32(to, word);
-  }
-  return bytes;
-}
 
 const damaged = (): EngineError =>
   new EngineError(
@@ -34,24 +11,19 @@ const damaged = (): EngineError =>
 
 /** Throws an `EngineError` (truncated) for a text that was cut off. */
 export async function unpackWeights(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  // "<length> <digits>": the last digits may stand for bytes that fill a word.
-  const [length = "", digits = ""] = text.trim().split(" ");
-  const packed = decode(digits);
-  let planes: Uint8Array;
   try {
-    if (packed.length - Number(length) >= 4 || packed.length < Number(length)) throw damaged();
-    const stream = new Blob([packed.subarray(0, Number(length))])
-      .stream()
-      .pipeThrough(new DecompressionStream("deflate-raw"));
-    planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    return interleave(new Uint8Array(await inflate(text)));
   } catch {
     throw damaged();
   }
-  const file = new Uint8Array(planes.length);
-  const half = Math.ceil(planes.length / 2);
-  for (let i = 0; i < half; i++) file[2 * i] = planes[i] as number;
-  for (let i = half; i < planes.length; i++) file[2 * (i - half) + 1] = planes[i] as number;
-  return file;
+}
+
+/** The file whose even bytes stand first here, and whose odd ones come after them. */
+function interleave(planes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const words = new Uint16Array(Math.ceil(planes.length / 2));
+  const odd = planes.subarray(words.length);
+  for (let i = 0; i < words.length; i++) words[i] = (planes[i] as number) | ((odd[i] ?? 0) << 8);
+  return new Uint8Array(words.buffer, 0, planes.length);
 }
 
 /** A script beside the page that holds the model's file. */

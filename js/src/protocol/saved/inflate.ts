@@ -4,6 +4,7 @@
 const DIGITS =
   "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#:%,()*+-;.=/?@^_[{|}~";
 const [CHARACTERS, BYTES, BASE] = [5, 4, 85] as const;
+const LAST = DIGITS.charCodeAt(BASE - 1);
 
 let values: Uint8Array | null = null;
 
@@ -21,25 +22,18 @@ export function decode85(text: string): Uint8Array<ArrayBuffer> {
   const value = digits();
   const groups = Math.ceil(text.length / CHARACTERS);
   const missing = groups * CHARACTERS - text.length;
-  const bytes = new Uint8Array(groups * BYTES);
   // Missing characters stand for the largest digit.
-  const whole = text + "~".repeat(missing);
-  for (let at = 0, to = 0; to < bytes.length; at += CHARACTERS, to += BYTES) {
-    const high =
-      ((value[whole.charCodeAt(at)] as number) * BASE +
-        (value[whole.charCodeAt(at + 1)] as number)) *
-        BASE +
-      (value[whole.charCodeAt(at + 2)] as number);
-    // Below 2^32, and above what 31 bits hold: the last steps in floating point.
-    const number =
-      (high * BASE + (value[whole.charCodeAt(at + 3)] as number)) * BASE +
-      (value[whole.charCodeAt(at + 4)] as number);
-    bytes[to] = number >>> 24;
-    bytes[to + 1] = number >>> 16;
-    bytes[to + 2] = number >>> 8;
-    bytes[to + 3] = number;
+  const codes = new Uint8Array(groups * CHARACTERS).fill(LAST);
+  new TextEncoder().encodeInto(text, codes);
+  const digit = (at: number): number => value[codes[at] as number] as number;
+  const bytes = new DataView(new ArrayBuffer(groups * BYTES));
+  for (let group = 0, at = 0; group < groups; group++, at += CHARACTERS) {
+    const high = (digit(at) * BASE + digit(at + 1)) * BASE + digit(at + 2);
+    const low = digit(at + 3) * BASE + digit(at + 4);
+    // Up to 2^32, above what 31 bits hold: the product of whole numbers keeps the 32 bits that count.
+    bytes.setInt32(group * BYTES, Math.imul(high, BASE * BASE) + low);
   }
-  return bytes.subarray(0, bytes.length - missing);
+  return new Uint8Array(bytes.buffer, 0, groups * BYTES - missing);
 }
 
 /** A chunk's text, inflated beside the main thread. */
