@@ -1,6 +1,6 @@
 /** Lets the runs of a page go on with what is typed: one engine for all of them, opened when it is first needed. */
 
-import type { Engine } from "./engine/client";
+import type { Engine, GivenFile } from "./engine/client";
 import { EngineError } from "./engine/errors";
 import { type About, specialIds } from "./engine/page/about";
 import { carriedSelection } from "./engine/page/carry";
@@ -14,7 +14,7 @@ import type { Enliven, OpenedRun } from "./saved-page";
 import { fit } from "./state/state";
 
 /** Given by static/engine.js. */
-declare const attnWidgetEngine: { open(file: Uint8Array<ArrayBuffer>): Promise<Engine> };
+declare const attnWidgetEngine: { open(file: GivenFile): Promise<Engine> };
 
 /** Facts of the model, from Python. */
 export interface Facts extends Pick<About, "rounding" | "tagger" | "architecture" | "classifier"> {
@@ -45,7 +45,7 @@ async function weightsOf({ beside }: Facts): Promise<string> {
 
 async function openModel(facts: Facts): Promise<Model> {
   const { beside } = facts;
-  const engine = await attnWidgetEngine.open(await unpackWeights(await weightsOf(facts)));
+  const engine = await attnWidgetEngine.open(async () => unpackWeights(await weightsOf(facts)));
   const { crc32 } = await engine.header();
   if (beside !== null && crc32.toString(16).padStart(8, "0") !== beside.key)
     throw new EngineError(

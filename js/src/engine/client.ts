@@ -13,6 +13,8 @@ export interface Core {
   openSession(file: Uint8Array, kernels: Uint8Array<ArrayBuffer>): Promise<Session>;
 }
 
+export type GivenFile = Uint8Array<ArrayBuffer> | (() => Promise<Uint8Array<ArrayBuffer>>);
+
 export interface Engine extends Remote {
   readonly where: "worker" | "main thread";
   close(): void;
@@ -21,17 +23,24 @@ export interface Engine extends Remote {
 /**
  * Start an engine.
  *
- * @param file weights and vocabulary; a worker takes the buffer over where it is a whole one
+ * @param given weights and vocabulary, or what gives them once a worker has started; a worker takes the buffer over
+ *   where it is a whole one
  */
 export async function openEngine(
   makeCore: () => Core,
   kernels: Uint8Array<ArrayBuffer>,
-  file: Uint8Array<ArrayBuffer>,
+  given: GivenFile,
 ): Promise<Engine> {
   const worker = await startWorker(makeCore);
-  return worker === null
-    ? onMainThread(await makeCore().openSession(file, kernels))
-    : await inWorker(worker, file, kernels);
+  try {
+    const file = typeof given === "function" ? await given() : given;
+    return worker === null
+      ? onMainThread(await makeCore().openSession(file, kernels))
+      : await inWorker(worker, file, kernels);
+  } catch (error) {
+    worker?.terminate();
+    throw error;
+  }
 }
 
 /** A worker that has answered; null where none is allowed. */
@@ -109,12 +118,7 @@ async function inWorker(
       worker.postMessage(make(last), transfer);
     });
   const whole = file.byteLength === file.buffer.byteLength;
-  try {
-    await send((id) => ({ id, file, kernels }), whole ? [file.buffer] : []);
-  } catch (error) {
-    worker.terminate();
-    throw error;
-  }
+  await send((id) => ({ id, file, kernels }), whole ? [file.buffer] : []);
   return engineOf(
     "worker",
     (name, values) => send((id) => ({ id, name, values })),

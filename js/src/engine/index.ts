@@ -1,6 +1,6 @@
 /** Entry of static/engine.js: gives the page `attnWidgetEngine.open(file)`. */
 
-import { type Core, type Engine, openEngine } from "./client";
+import { type Core, type Engine, type GivenFile, openEngine } from "./client";
 
 /** Put here by the build: the bundle of core.ts in a function, and the kernels compiled twice, in base64. */
 declare const CORE: () => Core;
@@ -19,7 +19,7 @@ function kernels(): Uint8Array<ArrayBuffer> {
     : decode(KERNELS);
 }
 
-function open(file: Uint8Array<ArrayBuffer>): Promise<Engine> {
+function open(file: GivenFile): Promise<Engine> {
   return openEngine(CORE, kernels(), file);
 }
 

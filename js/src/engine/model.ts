@@ -7,6 +7,8 @@ import type { Kernels } from "./kernels";
 import { COLUMNS, F32, layOut, type Places, ROWS, upTo } from "./places";
 
 const PAGE = 65_536;
+/** Bytes of the tables of crc32. */
+const CRC_TABLES = 8 * 256 * 4;
 
 const isOff = ({ off }: ModelInput, layer: number, head: number): boolean =>
   off?.some((one) => one[0] === layer && one[1] === head) ?? false;
@@ -30,7 +32,8 @@ export class Model {
     const steps = Math.max(hidden, intermediate, upTo(positions, COLUMNS)) + ROWS;
     const panel = steps * COLUMNS * F32;
     this.#heap = this.#scratch + panel;
-    this.#reserve(this.#heap);
+    // The checksum's tables may need more than the panel has; nothing else is there yet.
+    this.#reserve(Math.max(this.#heap, this.#scratch + CRC_TABLES));
     new Uint8Array(kernels.memory.buffer).set(file.payload, this.#weights);
     const sum = kernels.crc32(this.#weights, bytes, this.#scratch) >>> 0;
     if (sum !== file.header.crc32)
