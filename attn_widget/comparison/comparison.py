@@ -91,7 +91,10 @@ class Comparison(ComparisonBase):
         check_choice(mode, "mode", ("as_is", "masked"))
         sizes = [run.vocab_size for run in (self.a, self.b)]
         top_k = check_count(top_k, "top_k", 1, min(sizes))
-        return predictions(self.a, self.b, self.alignment.tokens, top_k, mode)
+        key = f"predictions {top_k} {mode}"
+        if key not in self._known:
+            self._known[key] = predictions(self.a, self.b, self.alignment.tokens, top_k, mode)
+        return [dict(record) for record in self._known[key]]
 
     def classes(self) -> list[dict[str, Any]]:
         """Answers of the classifiers, before and after: ``label, before, after, log_odds``.
@@ -292,7 +295,7 @@ class Comparison(ComparisonBase):
         from attn_widget.comparison.proposals import proposals
 
         if "proposals" not in self._known:
-            self._known["proposals"] = proposals(self)
+            self._known["proposals"] = proposals(self, self.predictions)
         return self._known["proposals"]
 
     def to_dataframe(self) -> Any:

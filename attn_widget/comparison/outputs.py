@@ -12,6 +12,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float64
 from attn_widget.trace.run import MASKED_TOKENS_AT_ONCE
 
+PAIRS_AT_ONCE = 256  # tokens of both runs whose whole distributions are in memory together
 SMALLEST = 1e-300  # a probability below has no odds that float64 can hold
 
 
@@ -42,32 +43,37 @@ def predictions(
     pairs = [(i, j) for i, j in tokens if not a.trace.tokens[i].special]
     if not pairs:
         return []
-    chances = [
-        _probabilities(run, [pair[side] for pair in pairs], mode) for side, run in enumerate(runs)
-    ]
-    orders = [np.argsort(-chance, axis=-1, kind="stable")[:, :top_k] for chance in chances]
     readers: list[Any] = [run.encoder.reader for run in runs if run is not None]
     vocabularies = [reader.backend_tokenizer.get_vocab() for reader in readers]
     records: list[dict[str, Any]] = []
-    for row, (i, j) in enumerate(pairs):
-        names: dict[str, None] = {}
-        for reader, order in zip(readers, orders, strict=True):
-            names.update(dict.fromkeys(reader.convert_ids_to_tokens(order[row].tolist())))
-        for name in names:
-            ids = [vocabulary.get(name) for vocabulary in vocabularies]
-            if None in ids or any(k >= c.shape[1] for k, c in zip(ids, chances, strict=True)):
-                continue
-            before, after = (float(chance[row, k]) for chance, k in zip(chances, ids, strict=True))
-            records.append(
-                {
-                    "position_a": i,
-                    "position_b": j,
-                    "token": name,
-                    "before": before,
-                    "after": after,
-                    "log_odds": float(log_odds(after) - log_odds(before)),
-                }
-            )
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        block = pairs[start : start + PAIRS_AT_ONCE]
+        chances = [
+            _probabilities(run, [pair[side] for pair in block], mode)
+            for side, run in enumerate(runs)
+        ]
+        orders = [_best(chance, top_k) for chance in chances]
+        for row, (i, j) in enumerate(block):
+            names: dict[str, None] = {}
+            for reader, order in zip(readers, orders, strict=True):
+                names.update(dict.fromkeys(reader.convert_ids_to_tokens(order[row].tolist())))
+            for name in names:
+                ids = [vocabulary.get(name) for vocabulary in vocabularies]
+                if None in ids or any(k >= c.shape[1] for k, c in zip(ids, chances, strict=True)):
+                    continue
+                before, after = (
+                    float(chance[row, k]) for chance, k in zip(chances, ids, strict=True)
+                )
+                records.append(
+                    {
+                        "position_a": i,
+                        "position_b": j,
+                        "token": name,
+                        "before": before,
+                        "after": after,
+                        "log_odds": float(log_odds(after) - log_odds(before)),
+                    }
+                )
     return records
 
 
@@ -94,6 +100,16 @@ def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
         }
         for label, before, after in rows
     ]
+
+
+def _best(chances: Float64, top_k: int) -> NDArray[np.intp]:
+    """Places of the ``top_k`` largest of each row, the largest first; of equal ones the first."""
+    best = np.empty((len(chances), top_k), dtype=np.intp)
+    for row, chance in enumerate(chances):
+        least = np.partition(chance, -top_k)[-top_k]
+        places = np.flatnonzero(chance >= least)
+        best[row] = places[np.argsort(-chance[places], kind="stable")[:top_k]]
+    return best
 
 
 def _probabilities(run: Any, positions: list[int], mode: str) -> Float64:

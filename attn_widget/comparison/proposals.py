@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attn_widget.comparison import outputs
 from attn_widget.errors import NotAvailableError
@@ -12,16 +13,19 @@ from attn_widget.influence.targets import Target
 if TYPE_CHECKING:
     from attn_widget.comparison.base import ComparisonBase
 
+Mode: TypeAlias = Literal["as_is", "masked"]
 MOST = 4
 LISTED = 5  # predictions of either run at a token
 MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for each
 
 
-def proposals(c: ComparisonBase) -> list[Target]:
-    """See `Comparison.proposals`."""
+def proposals(
+    c: ComparisonBase, predictions: Callable[[int, Mode], list[dict[str, Any]]]
+) -> list[Target]:
+    """See `Comparison.proposals`; ``predictions`` are its own."""
     if _in_windows(c):
         return []  # a target needs one pass over all of the text
-    return [*_classes(c), *_words(c)][:MOST]
+    return [*_classes(c), *_words(c, predictions)][:MOST]
 
 
 def _in_windows(c: ComparisonBase) -> bool:
@@ -33,7 +37,7 @@ def _in_windows(c: ComparisonBase) -> bool:
     return any(isinstance(run.encoding.inputs, ManyPasses) for run in runs)
 
 
-def mode_of(c: ComparisonBase) -> Literal["as_is", "masked"]:
+def mode_of(c: ComparisonBase) -> Mode:
     """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask."""
     for run in (c.a.run, c.b.run):
         if run is None or run.encoder.mask_token_id is None or run.trace.n_tokens > MASKED_MOST:
@@ -53,12 +57,14 @@ def _classes(c: ComparisonBase) -> list[Target]:
     return [Target(label=order[0], against=order[-1])]
 
 
-def _words(c: ComparisonBase) -> list[Target]:
+def _words(
+    c: ComparisonBase, predictions: Callable[[int, Mode], list[dict[str, Any]]]
+) -> list[Target]:
     """At each token the likely word that sinks most, against the one that rises most."""
     mode = mode_of(c)
     masks = _masks(c)
     try:
-        records = outputs.predictions(c.a, c.b, c.alignment.tokens, LISTED, mode)
+        records = predictions(LISTED, mode)
     except NotAvailableError:
         return []
     assert c.b.run is not None  # predictions() has refused such a run
