@@ -25,6 +25,7 @@ from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import described, plain
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.comparison.patching import Recovery
@@ -162,7 +163,12 @@ def selections(comparison: Comparison) -> tuple[Selection, Selection]:
 
 
 def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The first proposal at the positions of A and of B, where both runs have the same vocabulary."""
+    """The first proposal at the positions of A and of B, where both runs have the same vocabulary.
+
+    None for a long text: its Why, which a page records for the target it opens on, takes longer than all the rest.
+    """
+    if max(c.a.n_tokens, c.b.n_tokens) > LONG_TOKENS:
+        return None, None
     runs = c.a.run, c.b.run
     proposed = c.proposals()
     if not proposed or None in runs or runs[0].encoder.name != runs[1].encoder.name:  # pyright: ignore[reportOptionalMemberAccess]
