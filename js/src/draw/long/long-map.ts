@@ -3,17 +3,15 @@
 import { levelFor, type Range, TILE, tilesIn } from "../../figures/long/levels";
 import type { TileData } from "../../figures/long/store";
 import { fitCanvas, hatching, pixelRatio } from "../canvas";
-import { type Palette, palette } from "../color/theme";
-import { h } from "../dom";
+import type { Palette } from "../color/theme";
 import { paintMarks } from "../heatmap/marks";
-import { constrain, IDENTITY, panZoom, type Transform, zoomAt } from "../heatmap/panzoom";
-import { type Cell, type Geometry, type Highlights, NO_HIGHLIGHTS } from "../heatmap/types";
-import { tapTwice } from "../touch";
+import { constrain, zoomAt } from "../heatmap/panzoom";
+import type { Cell, Geometry } from "../heatmap/types";
+import { type PointerEvents, ZoomableMap } from "../heatmap/zoomable";
 import { FOOT, paintFoot } from "./foot";
 import type { TileImages } from "./tile-images";
 import { type ColorsAt, tileImage } from "./tile-images";
 
-const MAX_ZOOM_CELL = 40;
 const GUTTER = { least: 84, most: 148, share: 0.24, top: 104 } as const;
 /** Size of a cell (px) at which it is looked at. */
 const NEAR_CELL = 14;
@@ -40,57 +38,29 @@ export interface View {
   readonly pixels: number;
 }
 
-export interface LongMapEvents {
-  hover(cell: Cell | null): void;
-  pick(cell: Cell): void;
+export interface LongMapEvents extends PointerEvents {
   /** After every drawing. */
   drawn(view: View, geometry: Geometry): void;
   labels(context: CanvasRenderingContext2D, geometry: Geometry, colors: Palette, view: View): void;
 }
 
-export class LongMap {
-  readonly element: HTMLElement;
-  #base = h("canvas", { class: "aw-map-base", "aria-hidden": "true" });
-  #over = h("canvas", { class: "aw-map-over", "aria-hidden": "true" });
-  #pane = h("div", { class: "aw-map-pane" });
-  #data: LongMapData | null = null;
+const BELOW = FOOT.gap + FOOT.height + FOOT.below;
+
+export class LongMap extends ZoomableMap<LongMapData> {
   #top: HTMLCanvasElement | null = null;
-  #colors: Palette | null = null;
-  #width = 0;
-  #height = 0;
-  #transform: Transform = IDENTITY;
-  #highlights: Highlights = NO_HIGHLIGHTS;
-  #geometry: Geometry | null = null;
-  #frame = 0;
 
   constructor(
     readonly events: LongMapEvents,
     readonly tiles: TileImages,
     signal: AbortSignal,
   ) {
-    this.element = h(
-      "div",
-      {
-        class: "aw-map aw-long-map",
-        tabindex: 0,
-        role: "application",
-        "aria-roledescription": "attention matrix",
-        "data-aw-part": "heatmap",
-      },
-      this.#base,
-      this.#over,
-      this.#pane,
-    );
-    this.#listen(signal);
-  }
-
-  get geometry(): Geometry | null {
-    return this.#geometry;
+    super("aw-map aw-long-map", events, signal);
+    signal.addEventListener("abort", () => tiles.stop(), { once: true });
   }
 
   get view(): View | null {
-    const g = this.#geometry;
-    if (g === null || this.#data === null) return null;
+    const g = this.geometry;
+    if (g === null || this.data === null) return null;
     const range = (start: number, from: number, size: number): Range => [
       (from - start) / size,
       (from + g.side - start) / size,
@@ -98,69 +68,46 @@ export class LongMap {
     return {
       rows: range(g.rows.start, g.top, g.rows.size),
       columns: range(g.columns.start, g.left, g.columns.size),
-      level: levelFor(g.rows.size * pixelRatio(), this.#data.coarsest),
+      level: levelFor(g.rows.size * pixelRatio(), this.data.coarsest),
       pixels: g.rows.size,
     };
   }
 
-  show(data: LongMapData): void {
-    if (data.size !== this.#data?.size) this.#transform = IDENTITY;
-    if (data.top !== this.#data?.top || data.colors !== this.#data.colors) {
+  override show(data: LongMapData): void {
+    if (data.top !== this.data?.top || data.colors !== this.data.colors) {
       this.#top = tileImage(data.top, data.colors(data.coarsest));
     }
-    this.#data = data;
-    this.draw();
-  }
-
-  highlight(change: Partial<Highlights>): void {
-    this.#highlights = { ...this.#highlights, ...change };
-    this.#drawOver();
-  }
-
-  resize(width: number, height: number): void {
-    this.#width = width;
-    this.#height = height;
-    this.draw();
-  }
-
-  recolor(): void {
-    this.#colors = null;
+    super.show(data);
   }
 
   zoomBy(factor: number, around: Cell | null = null): void {
-    const g = this.#geometry;
+    const g = this.geometry;
     if (g === null) return;
-    const at = (track: Geometry["rows"], from: number, i: number | undefined): number =>
-      i === undefined || i < 0
-        ? g.side / 2
-        : Math.max(0, Math.min(g.side, track.start - from + (i + 0.5) * track.size));
-    const center = [at(g.columns, g.left, around?.column), at(g.rows, g.top, around?.row)] as const;
-    this.#move(zoomAt(this.#transform, factor, center, g.side, this.#most()));
-  }
-
-  resetZoom(): void {
-    this.#move(IDENTITY);
+    const [x, y] = this.middleOf(around ?? { row: -1, column: -1 }, g);
+    const inside = (at: number): number => Math.max(0, Math.min(g.side, at));
+    const center = [inside(x), inside(y)] as const;
+    this.move(zoomAt(this.transform, factor, center, g.side, this.most()));
   }
 
   /** Show these queries and keys; both windows have one width, that of the wider one. */
   look(rows: Range, columns: Range): void {
-    const g = this.#geometry;
-    const size = this.#data?.size;
+    const g = this.geometry;
+    const size = this.data?.size;
     if (g === null || size === undefined) return;
     const wide = Math.max(rows[1] - rows[0], columns[1] - columns[0], 1);
-    const k = Math.min(size / wide, this.#most());
+    const k = Math.min(size / wide, this.most());
     const pixels = (g.side * k) / size;
     const start = ([from, to]: Range): number => g.side / 2 - ((from + to) / 2) * pixels;
-    this.#move(constrain({ k, x: start(columns), y: start(rows) }, g.side, this.#most()));
+    this.move(constrain({ k, x: start(columns), y: start(rows) }, g.side, this.most()));
   }
 
   /** Bring a cell into view, at a zoom where it can be seen if `near`. */
   reveal({ row, column }: Cell, near = false): void {
     const view = this.view;
-    const size = this.#data?.size;
+    const size = this.data?.size;
     if (view === null || size === undefined) return;
     // Near enough that tokens have their labels.
-    const most = Math.floor((this.#geometry?.side ?? 0) / NEAR_CELL);
+    const most = Math.floor((this.geometry?.side ?? 0) / NEAR_CELL);
     const least = near ? Math.min(size, most) : view.rows[1] - view.rows[0];
     const inside = (i: number, [from, to]: Range): boolean => i < 0 || (i >= from && i + 1 <= to);
     const closeEnough = !near || view.pixels >= NEAR_CELL / 3;
@@ -175,81 +122,30 @@ export class LongMap {
 
   /** Move the window by a share of itself. */
   pan(across: number, down: number): void {
-    const g = this.#geometry;
+    const g = this.geometry;
     if (g === null) return;
-    const { k, x, y } = this.#transform;
+    const { k, x, y } = this.transform;
     const to = { k, x: x - across * g.side, y: y - down * g.side };
-    this.#move(constrain(to, g.side, this.#most()));
-  }
-
-  cellAt(clientX: number, clientY: number): Cell | null {
-    const g = this.#geometry;
-    if (g === null || this.#data === null) return null;
-    const box = this.element.getBoundingClientRect();
-    const [x, y] = [clientX - box.left, clientY - box.top];
-    if (x < 0 || y < 0 || x >= g.left + g.side || y >= g.top + g.side) return null;
-    const row = y < g.top ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
-    const column = x < g.left ? -1 : Math.floor((x - g.columns.start) / g.columns.size);
-    const { size } = this.#data;
-    return row < size && column < size && (row >= 0 || column >= 0) ? { row, column } : null;
-  }
-
-  boxOf({ row, column }: Cell): { x: number; y: number; size: number } | null {
-    const g = this.#geometry;
-    if (g === null) return null;
-    const { size } = g.rows;
-    return { x: g.columns.start + column * size, y: g.rows.start + row * size, size };
-  }
-
-  redraw(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#frame = requestAnimationFrame(() => this.draw());
+    this.move(constrain(to, g.side, this.most()));
   }
 
   draw(): void {
-    const data = this.#data;
-    if (data === null || this.#width === 0) return;
-    this.#colors ??= palette(this.element);
+    const { data } = this;
+    if (data === null || this.width === 0) return;
+    const { colors } = this;
     const left = Math.round(
-      Math.max(GUTTER.least, Math.min(GUTTER.most, this.#width * GUTTER.share)),
+      Math.max(GUTTER.least, Math.min(GUTTER.most, this.width * GUTTER.share)),
     );
     const { top } = GUTTER;
-    const below = FOOT.gap + FOOT.height + FOOT.below;
-    const side = Math.max(
-      96,
-      Math.floor(Math.min(this.#width - left - 1, this.#height - top - below)),
-    );
-    const before = this.#geometry?.side ?? side;
-    const { k, x, y } = this.#transform;
-    if (side !== before) {
-      const ratio = side / before;
-      this.#transform = constrain({ k, x: x * ratio, y: y * ratio }, side, this.#most(side));
-    }
-    const cell = (side * this.#transform.k) / data.size;
-    const g: Geometry = {
-      left,
-      top,
-      side,
-      rows: { start: top + this.#transform.y, size: cell, count: data.size },
-      columns: { start: left + this.#transform.x, size: cell, count: data.size },
-      zoomed: this.#transform.k > 1,
-    };
-    this.#geometry = g;
-    const height = top + side + below;
-    Object.assign(this.element.style, { width: `${left + side + 1}px`, height: `${height}px` });
-    Object.assign(this.#pane.style, {
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${side}px`,
-      height: `${side}px`,
-      cursor: g.zoomed ? "grab" : "crosshair",
-    });
-    const context = fitCanvas(this.#base, left + side + 1, height);
+    const room = Math.min(this.width - left - 1, this.height - top - BELOW);
+    const side = Math.max(96, Math.floor(room));
+    const g = this.place(data.size, { left, top, side, below: BELOW });
+    const context = fitCanvas(this.base, left + side + 1, top + side + BELOW);
     const view = this.view as View;
-    this.#paint(context, g, view, data, this.#colors);
-    paintFoot(context, g, view.columns, data.received, this.#colors);
-    this.events.labels(context, g, this.#colors, view);
-    this.#drawOver();
+    this.#paint(context, g, view, data, colors);
+    paintFoot(context, g, view.columns, data.received, colors);
+    this.events.labels(context, g, colors, view);
+    this.drawOver();
     this.events.drawn(view, g);
   }
 
@@ -313,61 +209,14 @@ export class LongMap {
     context.restore();
   }
 
-  #drawOver(): void {
-    const g = this.#geometry;
-    if (g === null || this.#colors === null) return;
-    const height = g.top + g.side + FOOT.gap + FOOT.height + FOOT.below;
-    const context = fitCanvas(this.#over, g.left + g.side + 1, height);
-    paintMarks(context, g, this.#highlights, this.#colors);
+  protected override tapPlace({ row, column }: Cell): string {
+    return `${row} ${column}`;
   }
 
-  #most(side = this.#geometry?.side ?? 1): number {
-    return Math.max(1, (MAX_ZOOM_CELL * (this.#data?.size ?? 1)) / side);
-  }
-
-  #move(transform: Transform): void {
-    this.#transform = transform;
-    this.redraw();
-  }
-
-  #listen(signal: AbortSignal): void {
-    tapTwice(
-      this.element,
-      ({ clientX, clientY }) => {
-        const cell = this.cellAt(clientX, clientY);
-        return cell === null ? null : `${cell.row} ${cell.column}`;
-      },
-      signal,
-    );
-    panZoom(
-      this.#pane,
-      {
-        get: () => this.#transform,
-        set: (transform) => this.#move(transform),
-        side: () => this.#geometry?.side ?? 1,
-        most: () => this.#most(),
-      },
-      signal,
-    );
-    const hover = (event: PointerEvent) =>
-      this.events.hover(this.cellAt(event.clientX, event.clientY));
-    this.element.addEventListener("pointermove", hover, { signal });
-    this.element.addEventListener("pointerleave", () => this.events.hover(null), { signal });
-    this.element.addEventListener(
-      "click",
-      (event) => {
-        const cell = this.cellAt(event.clientX, event.clientY);
-        if (cell !== null) this.events.pick(cell);
-      },
-      { signal },
-    );
-    signal.addEventListener(
-      "abort",
-      () => {
-        cancelAnimationFrame(this.#frame);
-        this.tiles.stop();
-      },
-      { once: true },
-    );
+  protected drawOver(): void {
+    const { geometry: g } = this;
+    if (g === null) return;
+    const context = fitCanvas(this.over, g.left + g.side + 1, g.top + g.side + BELOW);
+    paintMarks(context, g, this.highlights, this.colors);
   }
 }
