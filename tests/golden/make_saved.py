@@ -5,14 +5,13 @@ Run ``python -m tests.golden.make_saved`` after a change of the codes, and look 
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from attn_widget.page.compress import deflate
+from attn_widget.page.compress import deflate, inflate
 from attn_widget.page.encodings.chunks import layer_arrays
 from attn_widget.page.encodings.codec import (
     WORST_SCORE,
@@ -71,9 +70,7 @@ def golden() -> list[dict[str, Any]]:
 
 def same_bytes(text: str) -> bytes:
     """A chunk without its compression, which may differ between versions of zlib."""
-    import zlib
-
-    return zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS)
+    return inflate(text)
 
 
 if __name__ == "__main__":
