@@ -38,7 +38,10 @@ export interface ModelFile {
 export function readFile(file: Uint8Array): ModelFile {
   const ascii = new TextDecoder("latin1");
   if (file.length < 12 || ascii.decode(file.subarray(0, 8)) !== MAGIC)
-    throw new EngineError("file", "This file holds no model for the engine. Save the page again.");
+    throw new EngineError(
+      "file",
+      "This file holds no model for the engine, or a damaged one. Copy or save the page again.",
+    );
   const length = new DataView(file.buffer, file.byteOffset).getUint32(8, true);
   if (file.length < 12 + length) throw truncated(file.length, 12 + length);
   const header: Header = JSON.parse(new TextDecoder().decode(file.subarray(12, 12 + length)));
