@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from attn_widget.comparison.base import ComparisonBase
 
 Mode: TypeAlias = Literal["as_is", "masked"]
+Predictions: TypeAlias = Callable[[int, Mode], list[dict[str, Any]]]
 MOST = 4
 LISTED = 5  # predictions of either run at a token
 MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for each
 
 
-def proposals(
-    c: ComparisonBase, predictions: Callable[[int, Mode], list[dict[str, Any]]]
-) -> list[Target]:
+def proposals(c: ComparisonBase, predictions: Predictions) -> list[Target]:
     """See `Comparison.proposals`; ``predictions`` are its own."""
     if _in_windows(c):
         return []  # a target needs one pass over all of the text
@@ -57,9 +56,7 @@ def _classes(c: ComparisonBase) -> list[Target]:
     return [Target(label=order[0], against=order[-1])]
 
 
-def _words(
-    c: ComparisonBase, predictions: Callable[[int, Mode], list[dict[str, Any]]]
-) -> list[Target]:
+def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
     """At each token the likely word that sinks most, against the one that rises most."""
     mode = mode_of(c)
     masks = _masks(c)

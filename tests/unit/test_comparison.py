@@ -12,6 +12,7 @@ from scipy.spatial.distance import jensenshannon
 
 import attn_widget as aw
 from attn_widget.comparison import distances as js
+from attn_widget.comparison import outputs
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from tests.unit import tiny_models
 
@@ -164,6 +165,24 @@ def test_models_of_other_shape(tiny: Any) -> None:
     wide = tiny_models.build("bert", hidden_size=64)
     with pytest.raises(NotAvailableError, match="wide"):
         aw.compare(A, models=[tiny, wide], tagger=None, progress=False).states()
+
+
+def test_equally_likely_predictions_stand_in_the_order_of_the_vocabulary() -> None:
+    chances = np.random.default_rng(0).integers(0, 6, (50, 40)) / 8
+    for top_k in (1, 5, 40):
+        best = outputs._best(chances, top_k)  # pyright: ignore[reportPrivateUsage]
+        assert (best == np.argsort(-chances, kind="stable")[:, :top_k]).all()
+
+
+def test_predictions_are_the_same_in_blocks_of_tokens(
+    c: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = outputs.predictions(c.a, c.b, c.alignment.tokens, 3)
+    monkeypatch.setattr(outputs, "PAIRS_AT_ONCE", 2)
+    blocks = outputs.predictions(c.a, c.b, c.alignment.tokens, 3)
+    assert len(whole) > 6
+    for one, other in zip(whole, blocks, strict=True):
+        assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_predictions_before_and_after(c: Any) -> None:
