@@ -106,6 +106,7 @@ function enliven(
           state.set({ ...kept, ...fit({ ...state.get(), ...kept }, found.meta) });
           frame.show(found, made.act);
         },
+        predicts: () => state.get().view === "predictions",
         activity: (activity) => {
           if (!stopped) frame.activity(activity);
         },

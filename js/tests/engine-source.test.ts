@@ -204,6 +204,7 @@ describe("typing", () => {
     const host = {
       show: ({ meta }: EngineSource) => void shown.push(meta.text),
       activity: (activity: Activity) => void told.push(activity),
+      predicts: () => true,
     };
     return { shown, told, typing: createTyping(turns, about, host, golden[0]!.meta) };
   };
@@ -244,6 +245,7 @@ describe("typing", () => {
     const host = {
       show: ({ meta }: EngineSource) => void shown.push(meta),
       activity: () => undefined,
+      predicts: () => true,
     };
     const typing = createTyping(turns, about, host, golden[0]!.meta);
     await typing.type({ text: "a b c" });
@@ -261,6 +263,27 @@ describe("typing", () => {
     expect(shown.at(-1)).toMatchObject({ text: "a b d c", masked: [], heads_off: [[1, 1]] });
     await typing.type({ text: "x" });
     expect(shown.at(-1)).toMatchObject({ masked: [] });
+  });
+
+  test("computes predictions with the text only where they are looked at, the same ones later", async () => {
+    const shown: EngineSource[] = [];
+    let looking = false;
+    const host = {
+      show: (source: EngineSource) => void shown.push(source),
+      activity: () => undefined,
+      predicts: () => looking,
+    };
+    const typing = createTyping(turns, about, host, golden[0]!.meta);
+    await typing.type({ text: "a b c" });
+    looking = true;
+    await typing.type({ text: "a b c" });
+    const [without, painted] = shown as [EngineSource, EngineSource];
+    expect(without.meta.predictions).toBeNull();
+    expect(painted.meta.predictions).not.toBeNull();
+    const later = await without.slice({ kind: "predictions", mode: "as_is" });
+    expect(later.arrays.size).toBeGreaterThan(0);
+    for (const [name, { data }] of later.arrays)
+      expect(data, name).toEqual(painted.arrays.get(name)!.data);
   });
 
   test("says why a token cannot be masked, and keeps the picture", async () => {

@@ -13,6 +13,8 @@ const HISTORY = 20;
 
 export interface TypingHost {
   show(source: EngineSource): void;
+  /** Whether predictions are looked at: otherwise they are computed when they are asked for. */
+  predicts(): boolean;
   activity(activity: Activity): void;
 }
 
@@ -47,7 +49,8 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
       const { text, changes } = next(shown);
       next = null;
       try {
-        const source = await EngineSource.open(turns, about, text, changes);
+        const predicted = host.predicts();
+        const source = await EngineSource.open(turns, about, text, { ...changes, predicted });
         shown = source.meta;
         host.show(source);
         tell("ready");
