@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from attn_widget.tasks.over_encoder import OverEncoderConfig, bare_encoder
+from attn_widget.tasks.over_encoder import OverEncoderConfig, OverEncoderModel, bare_encoder
 
 WIDTHS = (3, 4, 5)  # tokens, as in Kim (2014)
 FILTERS = 100  # of each width, as in Kim (2014)
@@ -53,7 +52,7 @@ class TextCNNConfig(OverEncoderConfig):
         super().__init__(encoder, **options)
 
 
-class TextCNNForSequenceClassification(PreTrainedModel):
+class TextCNNForSequenceClassification(OverEncoderModel):
     """``softmax(W m + b)``, where m holds each filter's maximum over the text.
 
     A filter of width w sees the last hidden states of w tokens in a row and passes through a ReLU;
@@ -70,8 +69,6 @@ class TextCNNForSequenceClassification(PreTrainedModel):
     """
 
     config_class = TextCNNConfig
-    base_model_prefix = "backbone"
-    _supports_sdpa = True
 
     def __init__(self, config: TextCNNConfig) -> None:
         super().__init__(config)
@@ -118,31 +115,8 @@ class TextCNNForSequenceClassification(PreTrainedModel):
             found.append(features.masked_fill(~inside, 0).amax(2))  # a ReLU is never below 0
         return torch.cat(found, dim=1)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        token_type_ids: torch.Tensor | None = None,
-        labels: torch.Tensor | None = None,
-        **options: Any,
-    ) -> SequenceClassifierOutput:
-        """Logits [batch, classes], and the loss when there are ``labels`` (int64 [batch])."""
-        if token_type_ids is not None:
-            options["token_type_ids"] = token_type_ids
-        options["return_dict"] = True
-        outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
-        hidden: torch.Tensor = outputs[0]
-        mask = attention_mask
-        if mask is None:
-            mask = torch.ones(hidden.shape[:2], dtype=torch.long, device=hidden.device)
-        logits = self.classifier(self.dropout(self.maxima(hidden, mask)))
-        loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
-        return SequenceClassifierOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+    def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.maxima(hidden, attention_mask)
 
 
 AutoConfig.register(TextCNNConfig.model_type, TextCNNConfig, exist_ok=True)

@@ -9,11 +9,9 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel
-from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from attn_widget.tasks.over_encoder import OverEncoderConfig, bare_encoder
+from attn_widget.tasks.over_encoder import OverEncoderConfig, OverEncoderModel, bare_encoder
 
 DROPOUT = 0.1  # before the linear map, as in Devlin et al. (2019)
 SPREAD = 0.02  # standard deviation of its weights, as in Devlin et al. (2019)
@@ -39,7 +37,7 @@ class MeanPoolingConfig(OverEncoderConfig):
         super().__init__(encoder, **options)
 
 
-class MeanPoolingForSequenceClassification(PreTrainedModel):
+class MeanPoolingForSequenceClassification(OverEncoderModel):
     """``softmax(W LayerNorm(mean of h) + b)`` over the last hidden states h of all tokens.
 
     Special tokens count, padding does not. LayerNorm brings the means of all encoders to one
@@ -56,8 +54,6 @@ class MeanPoolingForSequenceClassification(PreTrainedModel):
     """
 
     config_class = MeanPoolingConfig
-    base_model_prefix = "backbone"
-    _supports_sdpa = True
 
     def __init__(self, config: MeanPoolingConfig) -> None:
         super().__init__(config)
@@ -90,31 +86,8 @@ class MeanPoolingForSequenceClassification(PreTrainedModel):
         real = attention_mask.bool()[..., None]
         return hidden.masked_fill(~real, 0).sum(1) / real.sum(1)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        token_type_ids: torch.Tensor | None = None,
-        labels: torch.Tensor | None = None,
-        **options: Any,
-    ) -> SequenceClassifierOutput:
-        """Logits [batch, classes], and the loss when there are ``labels`` (int64 [batch])."""
-        if token_type_ids is not None:
-            options["token_type_ids"] = token_type_ids
-        options["return_dict"] = True
-        outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
-        hidden: torch.Tensor = outputs[0]
-        mask = attention_mask
-        if mask is None:
-            mask = torch.ones(hidden.shape[:2], dtype=torch.long, device=hidden.device)
-        logits = self.classifier(self.dropout(self.norm(self.pooled(hidden, mask))))
-        loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
-        return SequenceClassifierOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=outputs.get("hidden_states"),
-            attentions=outputs.get("attentions"),
-        )
+    def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.pooled(hidden, attention_mask))
 
 
 AutoConfig.register(MeanPoolingConfig.model_type, MeanPoolingConfig, exist_ok=True)

@@ -1,11 +1,14 @@
-"""Base of our classifier heads: a configuration that contains the encoder's, and the encoder built from it."""
+"""Base of our classifier heads: a configuration that contains the encoder's, and a model over the encoder."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
-from transformers import AutoConfig, AutoModel, PreTrainedConfig
+import torch
+from torch.nn import functional
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
 
 
 class OverEncoderConfig(PreTrainedConfig):
@@ -37,6 +40,49 @@ class OverEncoderConfig(PreTrainedConfig):
     @property
     def num_attention_heads(self) -> int:
         return self.encoder_config.num_attention_heads
+
+
+class OverEncoderModel(PreTrainedModel):
+    """``W dropout(features) + b`` over an encoder's last hidden states.
+
+    A subclass makes ``backbone``, ``dropout`` and ``classifier``, and says what `features` are.
+    """
+
+    base_model_prefix = "backbone"
+    _supports_sdpa = True
+    backbone: Any
+    dropout: torch.nn.Module
+    classifier: torch.nn.Module
+
+    def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Float [batch, features] from hidden states [batch, n, d] and mask [batch, n]."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **options: Any,
+    ) -> SequenceClassifierOutput:
+        """Logits [batch, classes], and the loss when there are ``labels`` (int64 [batch])."""
+        if token_type_ids is not None:
+            options["token_type_ids"] = token_type_ids
+        options["return_dict"] = True
+        outputs = self.backbone(input_ids=input_ids, attention_mask=attention_mask, **options)
+        hidden: torch.Tensor = outputs[0]
+        mask = attention_mask
+        if mask is None:
+            mask = torch.ones(hidden.shape[:2], dtype=torch.long, device=hidden.device)
+        logits = self.classifier(self.dropout(self.features(hidden, mask)))
+        loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
+        return SequenceClassifierOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.get("hidden_states"),
+            attentions=outputs.get("attentions"),
+        )
 
 
 def bare_encoder(config: Any) -> Any:
