@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from attn_widget.model.families import layer_modules
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Ablation, Encoder
+    from attn_widget.model.families import Block
 
 # (layer, what all heads hand on [B, n, H, head_dim], which may be changed in place) -> nothing
 Change = Callable[[int, Any], None]
@@ -91,32 +93,14 @@ def visiting(encoder: Encoder, visit: Visit) -> Generator[None]:
     NotAvailableError
         A family whose layers are not known.
     """
-    layers, block = layer_modules(encoder.family, encoder.network), encoder.family.block
-    if layers is None or block is None:
-        raise NotAvailableError(
-            f"Where {encoder.family.name} keeps its layers is not known, so nothing can be patched."
-        )
-    thread = threading.get_ident()
-
-    def turn(uses: list[int]) -> Callable[[], int | None]:
-        turns = 0
-
-        def layer() -> int | None:
-            nonlocal turns
-            if threading.get_ident() != thread:
-                return None
-            turns += 1
-            return uses[(turns - 1) % len(uses)]
-
-        return layer
 
     def visited(kind: PieceKind, layer: int, given: Any) -> Any:
         tensor = given.clone()
         visit(kind, layer, tensor)
         return tensor
 
-    def hooks(module: Any, uses: list[int]) -> Generator[Any]:
-        enters, heads, attends, feeds, leaves = (turn(uses) for _ in range(5))
+    def hooks(module: Any, block: Block, uses: list[int]) -> Generator[Any]:
+        enters, heads, attends, feeds, leaves = (_turns(uses) for _ in range(5))
 
         def state(_module: Any, args: Any, kwargs: Any) -> Any:
             if (layer := enters()) is None:
@@ -155,13 +139,7 @@ def visiting(encoder: Encoder, visit: Visit) -> Generator[None]:
         yield module.get_submodule(block.ffn_output).register_forward_hook(mlp)
         yield module.register_forward_hook(last)
 
-    uses_of: dict[Any, list[int]] = {}  # a module that is shared is several layers
-    for index, layer in enumerate(layers):
-        uses_of.setdefault(layer, []).append(index)
-    with ExitStack() as stack:
-        for module, uses in uses_of.items():
-            for handle in hooks(module, uses):
-                stack.callback(handle.remove)
+    with _hooked(encoder, hooks, "its layers is not known, so nothing can be patched."):
         yield
 
 
@@ -205,34 +183,45 @@ def changing_heads(encoder: Encoder, change: Change) -> Generator[None]:
     NotAvailableError
         A family whose layers are not known.
     """
-    layers, block = layer_modules(encoder.family, encoder.network), encoder.family.block
-    if layers is None or block is None:
-        raise NotAvailableError(
-            f"Where {encoder.family.name} keeps its output projection is not known, so no head can be "
-            "switched off."
-        )
-    thread = threading.get_ident()
 
-    def hook(uses: list[int]) -> Any:
-        turns = 0
+    def hooks(module: Any, block: Block, uses: list[int]) -> Generator[Any]:
+        turn = _turns(uses)
 
         def replace(_module: Any, args: Any) -> Any:
-            nonlocal turns
-            if threading.get_ident() != thread:
+            if (layer := turn()) is None:
                 return None
-            layer = uses[turns % len(uses)]
-            turns += 1
             given = args[0].clone()
             change(layer, given.view(*given.shape[:-1], encoder.n_heads, -1))
             return (given, *args[1:])
 
-        return replace
+        projection = module.get_submodule(block.attention_output)
+        yield projection.register_forward_pre_hook(replace)
 
-    uses_of: dict[Any, list[int]] = {}  # a module that is shared is several layers
+    missing = "its output projection is not known, so no head can be switched off."
+    with _hooked(encoder, hooks, missing):
+        yield
+
+
+def _turns(uses: list[int]) -> Callable[[], int | None]:
+    """Which layer a module computes: one call after another, and None in other threads."""
+    thread = threading.get_ident()
+    layers = itertools.cycle(uses)
+    return lambda: next(layers) if threading.get_ident() == thread else None
+
+
+@contextmanager
+def _hooked(
+    encoder: Encoder, hooks: Callable[[Any, Block, list[int]], Iterable[Any]], missing: str
+) -> Generator[None]:
+    """Hooks on the modules of all layers, removed at the end; a shared module is several layers."""
+    layers, block = layer_modules(encoder.family, encoder.network), encoder.family.block
+    if layers is None or block is None:
+        raise NotAvailableError(f"Where {encoder.family.name} keeps {missing}")
+    uses_of: dict[Any, list[int]] = {}
     for index, layer in enumerate(layers):
         uses_of.setdefault(layer, []).append(index)
     with ExitStack() as stack:
         for module, uses in uses_of.items():
-            projection = module.get_submodule(block.attention_output)
-            stack.callback(projection.register_forward_pre_hook(hook(uses)).remove)
+            for handle in hooks(module, block, uses):
+                stack.callback(handle.remove)
         yield
