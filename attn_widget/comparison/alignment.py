@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -139,20 +139,7 @@ def align_words(a: Sequence[TextWord], b: Sequence[TextWord]) -> Pairs:
             left = max(left, above[j + 1], here.get(j, 0))
             row[j + 1] = left
         best.append(row)
-    pairs: list[tuple[int, int]] = []
-    i, j = len(a), len(b)
-    while i and j:
-        if best[i][j] == best[i - 1][j]:
-            i -= 1
-        elif best[i][j] == best[i][j - 1]:
-            j -= 1
-        else:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-            while ends[i, j][1]:
-                i, j = i - 1, j - 1
-                pairs.append((i, j))
-    return tuple(reversed(pairs))
+    return tuple(_trace_back(best, lambda i, j: ends[i, j][1]))
 
 
 def align_tokens(
@@ -303,8 +290,15 @@ def _inside(
     for i, a in enumerate(spans_a):
         for j, b in enumerate(spans_b):
             best[i + 1][j + 1] = max(best[i][j + 1], best[i + 1][j], best[i][j] + _overlap(a, b))
+    return [(own_a[i], own_b[j]) for i, j in _trace_back(best)]
+
+
+def _trace_back(
+    best: Sequence[Sequence[float]], goes_on: Callable[[int, int], bool] = lambda _i, _j: False
+) -> list[tuple[int, int]]:
+    """Pairs, in order, of a best score; after one that ``goes_on`` the pair before it is taken too."""
     pairs: list[tuple[int, int]] = []
-    i, j = len(spans_a), len(spans_b)
+    i, j = len(best) - 1, len(best[0]) - 1
     while i and j:
         if best[i][j] == best[i - 1][j]:
             i -= 1
@@ -312,8 +306,11 @@ def _inside(
             j -= 1
         else:
             i, j = i - 1, j - 1
-            pairs.append((own_a[i], own_b[j]))
-    return pairs
+            pairs.append((i, j))
+            while goes_on(i, j):
+                i, j = i - 1, j - 1
+                pairs.append((i, j))
+    return pairs[::-1]
 
 
 def _span(word: TextWord, token: Token) -> tuple[float, float]:
