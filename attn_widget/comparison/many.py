@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -27,12 +26,13 @@ from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
 from attn_widget.corpus import statistics
 from attn_widget.corpus.identity import fingerprint
-from attn_widget.corpus.run import KEEP_EVERY
-from attn_widget.corpus.storage import Parts, Rows, join
+from attn_widget.corpus.resumable import resumable
+from attn_widget.corpus.storage import Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.host.frames import dataframe
 
 KEYS = ("distance", "dropped_a", "dropped_b")
+TextPair = tuple[tuple[str, str | None], tuple[str, str | None]]
 EXAMPLE = 'compare_many([("He is here.", "She is here.")])'
 
 
@@ -218,37 +218,13 @@ def compare_many(
         "texts": _digest(texts),
         "attn_widget": __version__,
     }
-    parts = None if folder is None else Parts(folder, meta)
-    done: list[Rows] = [] if parts is None else list(parts.done)
-    finished = {int(k) for rows in done for k in rows.index}
-    fresh: list[tuple[int, int, NDArray[np.float32]]] = []
 
-    def keep() -> None:
-        if fresh:
-            index, matched, figures = zip(*fresh, strict=True)
-            rows = Rows(np.array(index), np.array(matched), np.stack(figures))
-            fresh.clear()
-            done.append(rows)
-            if parts is not None:
-                parts.add(rows, meta)
+    def row(_k: int, pair: TextPair) -> tuple[int, NDArray[np.float32]]:
+        return _figures(
+            *(run_text(encoder, *text, truncation=truncation, tagger=None) for text in pair)
+        )
 
-    from tqdm.auto import tqdm
-
-    kept = time.monotonic()
-    bar = tqdm(total=len(texts), initial=len(finished), desc="compare", disable=not progress)
-    try:
-        for k, pair in enumerate(texts):
-            if k in finished:
-                continue
-            a, b = (run_text(encoder, *text, truncation=truncation, tagger=None) for text in pair)
-            fresh.append((k, *_figures(a, b)))
-            bar.update(1)
-            if time.monotonic() - kept > KEEP_EVERY:
-                keep()
-                kept = time.monotonic()
-    finally:
-        bar.close()
-        keep()
+    done = resumable(texts, row, meta, folder, label="compare", progress=progress)
     return ManyComparisons(join(done), meta, seed)
 
 
@@ -262,7 +238,7 @@ def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:
     return found.n_queries, figures.astype(np.float32)
 
 
-def _pair(pair: Any, k: int) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
+def _pair(pair: Any, k: int) -> TextPair:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InputTypeError(f"Pair {k} is {shown(pair)}, expected two texts.", EXAMPLE)
     found = [check_text(text, f"a text of pair {k}") for text in pair]

@@ -21,10 +21,6 @@ from attn_widget.corpus.reading.sources import is_source
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.language.taggers import TaggerLike
 
-KEEP_EVERY = (
-    20.0  # seconds of work that a crash of `agreement`, `faithfulness` or `compare_many` may cost
-)
-
 
 def profile(
     texts: Iterable[Any] | str | Path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,8 @@ from attn_widget.checks import (
     shown,
 )
 from attn_widget.corpus.identity import fingerprint
-from attn_widget.corpus.run import KEEP_EVERY
-from attn_widget.corpus.storage import Parts, Rows, join
+from attn_widget.corpus.resumable import resumable
+from attn_widget.corpus.storage import Rows, join
 from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.influence.methods import METHODS
@@ -215,43 +214,19 @@ def _many(
     encoder = load(model, progress=progress)
     identity = {**meta, **_identity(encoder, given, target)}
     identity["tagger"] = None if tag_with is None else tag_with.name
-    parts = None if folder is None else Parts(folder, identity)
-    done: list[Rows] = [] if parts is None else list(parts.done)
-    finished = {int(k) for rows in done for k in rows.index}
-    fresh: list[tuple[int, int, Figures]] = []
     failed: list[dict[str, Any]] = []
 
-    def keep() -> None:
-        if fresh:
-            index, n_tokens, found = zip(*fresh, strict=True)
-            rows = Rows(np.array(index), np.array(n_tokens), np.stack(found))
-            fresh.clear()
-            done.append(rows)
-            if parts is not None:
-                parts.add(rows, identity)
+    def row(k: int, text: str) -> tuple[int, Figures] | None:
+        try:
+            analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
+            return analysis.n_tokens, figures(analysis, choose(analysis, k))
+        except InputTypeError:  # the caller's own function gives no target
+            raise
+        except AttnWidgetError as error:
+            failed.append({"index": k, "reason": str(error)})
+            return None
 
-    from tqdm.auto import tqdm
-
-    kept = time.monotonic()
-    bar = tqdm(total=len(given), initial=len(finished), desc=meta["work"], disable=not progress)
-    try:
-        for k, text in enumerate(given):
-            if k in finished:
-                continue
-            try:
-                analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
-                fresh.append((k, analysis.n_tokens, figures(analysis, choose(analysis, k))))
-            except InputTypeError:  # the caller's own function gives no target
-                raise
-            except AttnWidgetError as error:
-                failed.append({"index": k, "reason": str(error)})
-            bar.update(1)
-            if time.monotonic() - kept > KEEP_EVERY:
-                keep()
-                kept = time.monotonic()
-    finally:
-        bar.close()
-        keep()
+    done = resumable(given, row, identity, folder, label=meta["work"], progress=progress)
     if not done:
         raise InputError(
             f"No text has its target. Text {failed[0]['index']}: {failed[0]['reason']}"

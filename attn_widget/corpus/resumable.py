@@ -1,0 +1,81 @@
+"""Figures of one item after another, kept in a folder while they are made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.corpus.storage import Parts, Rows
+
+KEEP_EVERY = 20.0  # seconds of work that a crash may cost
+Item = TypeVar("Item")
+
+
+def resumable(
+    items: Sequence[Item],
+    figures: Callable[[int, Item], tuple[int, NDArray[np.float32]] | None],
+    identity: dict[str, Any],
+    folder: Path | None,
+    *,
+    label: str,
+    progress: bool,
+) -> list[Rows]:
+    """Figures of every item, those of an earlier call from ``folder``.
+
+    Parameters
+    ----------
+    items : sequence
+    figures : callable
+        Tokens and figures [keys, L, H] of an item and its index; None leaves it out.
+    identity : dict
+        What the work depends on; see `Parts`.
+    folder : Path, optional
+        Where finished work is kept. An error, an interrupt included, keeps what was finished.
+    label : str
+        Of the progress bar.
+    progress : bool
+        Show it.
+
+    Raises
+    ------
+    InputError
+        As in `Parts`.
+    """
+    parts = None if folder is None else Parts(folder, identity)
+    done: list[Rows] = [] if parts is None else list(parts.done)
+    finished = {int(k) for rows in done for k in rows.index}
+    fresh: list[tuple[int, int, NDArray[np.float32]]] = []
+
+    def keep() -> None:
+        if fresh:
+            index, n_tokens, values = zip(*fresh, strict=True)
+            rows = Rows(np.array(index), np.array(n_tokens), np.stack(values))
+            fresh.clear()
+            done.append(rows)
+            if parts is not None:
+                parts.add(rows, identity)
+
+    from tqdm.auto import tqdm
+
+    kept = time.monotonic()
+    bar = tqdm(total=len(items), initial=len(finished), desc=label, disable=not progress)
+    try:
+        for k, item in enumerate(items):
+            if k in finished:
+                continue
+            row = figures(k, item)
+            if row is not None:
+                fresh.append((k, *row))
+            bar.update(1)
+            if time.monotonic() - kept > KEEP_EVERY:
+                keep()
+                kept = time.monotonic()
+    finally:
+        bar.close()
+        keep()
+    return done
