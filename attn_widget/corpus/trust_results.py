@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,12 @@ from numpy.typing import NDArray
 from attn_widget.checks import check_kind, check_seed
 from attn_widget.corpus import statistics
 from attn_widget.corpus.storage import Rows
-from attn_widget.errors import NotAvailableError
+from attn_widget.host.figures import transparent_figure
 from attn_widget.host.frames import dataframe
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random")
 Figures = NDArray[np.float32]
 INK, RIGHT, IDLE = "#7b7b7b", "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
-PIXELS = 100  # an inch
 
 
 class Many:
@@ -111,7 +108,7 @@ class ManyAgreements(Many):
             matplotlib is not installed.
         """
         size = len(self.methods)
-        figure = _figure(1.6 + 0.5 * size, 0.9 + 0.42 * size)
+        figure = transparent_figure(1.6 + 0.5 * size, 0.9 + 0.42 * size)
         axes = figure.add_subplot()
         axes.imshow(self.mean, cmap="RdBu_r", vmin=-1, vmax=1)
         for (i, j), value in np.ndenumerate(self.mean):
@@ -197,7 +194,7 @@ class ManyFaithfulness(Many):
             matplotlib is not installed.
         """
         mean, low, high = self.gain
-        figure = _figure(5.2, 0.9 + 0.3 * len(self.methods))
+        figure = transparent_figure(5.2, 0.9 + 0.3 * len(self.methods))
         axes = figure.add_subplot()
         axes.axvline(0, color=INK, linewidth=1, linestyle=":")
         for place, i in enumerate(np.argsort(mean)):
@@ -226,24 +223,3 @@ class ManyFaithfulness(Many):
             f"<ManyFaithfulness of {len(self.methods)} methods over {len(self.index)} texts: "
             f"{self.methods[best]} gains most, {self.gain[0][best]:+.3f}>"
         )
-
-
-def _figure(width: float, height: float) -> Any:
-    """A transparent figure that a notebook shows also where pyplot was never imported."""
-    if find_spec("matplotlib") is None:
-        raise NotAvailableError(
-            "A picture needs matplotlib, which is not installed.",
-            "Install it with: pip install 'attn-widget[tasks]'",
-        )
-    from matplotlib.figure import Figure
-
-    class Picture(Figure):
-        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-            target = io.BytesIO()
-            self.savefig(target, format="png", dpi=2 * PIXELS)
-            wide, high = (round(PIXELS * side) for side in self.get_size_inches())
-            return target.getvalue(), {"width": wide, "height": high}
-
-    figure = Picture(figsize=(width, height), dpi=PIXELS, layout="constrained")
-    figure.set_facecolor("none")
-    return figure

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.figures import transparent_figure
 
 PANELS = (
     ("cross_entropy", "Cross-entropy"),
@@ -19,7 +18,6 @@ PANELS = (
 INK = "#7b7b7b"
 SERIES = (("train", "training", "#3d7fbf", "--"), ("validation", "validation", "#c9660a", "-"))
 PANEL = (2.9, 2.5)  # inches
-PIXELS = 100  # an inch; the picture has twice as many
 
 
 def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
@@ -46,28 +44,12 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
             "This classifier was not trained here, so there are no curves.",
             "fit_classifier() and load_classifier() of what it saved have them.",
         )
-    if find_spec("matplotlib") is None:
-        raise NotAvailableError(
-            "Curves need matplotlib, which is not installed.",
-            "Install it with: pip install 'attn-widget[tasks]'",
-        )
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    class Curves(Figure):
-        """Shown by itself also where pyplot was never imported."""
-
-        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-            target = io.BytesIO()
-            self.savefig(target, format="png", dpi=2 * PIXELS)
-            width, height = (round(PIXELS * side) for side in self.get_size_inches())
-            return target.getvalue(), {"width": width, "height": height}
-
     panels = [(key, title) for key, title in PANELS if history[0]["train"].get(key) is not None]
     columns = 2 if len(panels) == 4 else len(panels)
     rows = len(panels) // columns
-    figure = Curves(figsize=(PANEL[0] * columns, PANEL[1] * rows), dpi=PIXELS, layout="constrained")
-    figure.set_facecolor("none")
+    figure = transparent_figure(PANEL[0] * columns, PANEL[1] * rows)
+    from matplotlib.ticker import MaxNLocator
+
     epochs = [record["epoch"] for record in history]
     for i, (key, title) in enumerate(panels):
         axes: Any = figure.add_subplot(rows, columns, i + 1)
