@@ -5,7 +5,8 @@
  *                notebooks; widgets of one page share what it unpacks
  * rest.deflate   the views that a notebook's page asks the kernel for after its first picture (src/views/lazy-views.ts)
  * stub.js        what each widget gets where all can share one model that holds widget.js
- * standalone.js, widget.css    what saved pages get, once a page
+ * standalone.js, widget.css    what saved pages get, once a page, compressed
+ * unpack.js      what a saved page runs first: inflates and runs these
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
  * engine.js      the model's engine with its kernels, without weights
  * live.js        the end of standalone.js in pages with an engine, in place of its last line: what both need is shipped once
@@ -133,12 +134,14 @@ const {
   body: saved,
   ends: [alone, typed],
 } = await splitScript("standalone", "live");
-// Every copy carries the notices: whole in what is compressed and in saved pages, in a line where a notebook stores it.
+// Every copy carries the notices: whole in what is compressed, in a line in the script that unpacks it.
 const notices = noticesOf(packages);
 const common = notices.comment + commonCode;
 const rest = notices.comment + lazyCode;
 const standalone = notices.comment + saved + alone;
 const live = typed;
+const unpack =
+  notices.line + (await text({ entryPoints: [join(root, "src", "unpack.ts")], format: "iife" }));
 // The core stands in a function: called on the main thread, or its source started in a worker.
 const core = await text({
   entryPoints: [join(root, "src", "engine", "core.ts")],
@@ -169,7 +172,7 @@ const [first, middle, last] = await Promise.all(styles.map(sheetOf));
 
 // Parted by a byte that none of them holds: quotes in JSON would be escaped, and cost 1%.
 const parts = [name, common, script, first, last];
-if ([...parts, rest, middle].some((part) => part.includes("\0")))
+if ([...parts, rest, middle, standalone, engine, live].some((part) => part.includes("\0")))
   throw new Error("A part holds the byte that parts them.");
 const packed = deflateRawSync(parts.join("\0"), { level: 9 }).toString("base64");
 const later = deflateRawSync(`${rest}\0${middle}`, { level: 9 });
@@ -192,9 +195,11 @@ for (const name of ["output.js", "height.js"]) {
   writeFileSync(join(out, name), await single(name, "iife"));
 }
 writeFileSync(join(out, "standalone.js"), standalone);
+writeFileSync(join(out, "unpack.js"), unpack);
 writeFileSync(join(out, "engine.js"), engine);
 writeFileSync(join(out, "live.js"), live);
-writeFileSync(join(out, "widget.css"), first + middle + last);
+const css = first + middle + last;
+writeFileSync(join(out, "widget.css"), css);
 console.log(
   `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
     `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, live.js ${live.length} bytes, engine.js ${engine.length} bytes`,
@@ -207,7 +212,17 @@ for (const [file, code, limit] of [
   if (code.length > limit)
     throw new Error(`${file} has ${code.length} bytes; the limit is ${limit}.`);
 }
-for (const [module, code] of Object.entries({ common, script, rest, standalone, engine, live })) {
+for (const [module, code] of Object.entries({
+  common,
+  script,
+  rest,
+  standalone,
+  unpack,
+  engine,
+  live,
+  css,
+})) {
+  if (/<\/(script|style)/i.test(code)) throw new Error(`${module} would end its own element.`);
   if (/\bdefine\.amd\b|https?:\/\/(?!www\.w3\.org\/)/.test(code)) {
     throw new Error(`${module} names a module loader or an outside address.`);
   }

@@ -13,6 +13,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -165,22 +166,21 @@ def page_parts(
     runs: Iterable[SavedRun], title: str, layout: Layout, model: PageModel | None = None
 ) -> Iterator[bytes]:
     """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
-    scripts = [bundle("standalone.js")] if model is None else [bundle("engine.js"), live_script()]
-    style = bundle("widget.css") + PAGE_CSS
-    if any("</script" in script.lower() for script in scripts) or "</style" in style.lower():
-        raise RuntimeError("the built page would end its own element")
-    hashes = " ".join(map(hash_of, scripts))
+    scripts = page_scripts(live=model is not None)
+    unpack = bundle("unpack.js")
+    allowed = " ".join(map(hash_of, (unpack, *scripts)))
+    styles = " ".join(map(hash_of, (PAGE_CSS, bundle("widget.css"))))
     if model is None:
-        policy = POLICY.format(scripts=hashes, styles=hash_of(style))
+        policy = POLICY.format(scripts=allowed, styles=styles)
     else:
-        allowed = hashes + COMPILES + (BESIDE if model.weights is None else "")
-        policy = POLICY.format(scripts=allowed, styles=hash_of(style)) + WORKS
+        allowed += COMPILES + (BESIDE if model.weights is None else "")
+        policy = POLICY.format(scripts=allowed, styles=styles) + WORKS
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
-        f"<style>{style}</style>\n</head>\n<body>\n"
+        f"<style>{PAGE_CSS}</style>\n</head>\n<body>\n"
         f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript. In JupyterLab, press Trust HTML.</noscript></main>\n"
     )
     yield head.encode()
@@ -201,7 +201,8 @@ def page_parts(
     if model is not None:
         facts = model.facts.replace("<", "\\u003c")
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
-    yield "".join(f"<script>{script}</script>\n" for script in scripts).encode()
+    yield b'<script type="text/plain" id="aw-code">' + packed_code(scripts) + b"</script>\n"
+    yield f"<script>{unpack}</script>\n".encode()
     yield from later  # the first picture is drawn while they are read
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
@@ -209,10 +210,23 @@ def page_parts(
     yield b"</body>\n</html>\n"
 
 
-def live_script() -> str:
-    """The script of a saved page, which goes on with live.js where it would have started (js/build.mjs)."""
-    shared, _, _ = bundle("standalone.js").rstrip().rpartition("\n")
-    return f"{shared}\n{bundle('live.js')}"
+def page_scripts(*, live: bool) -> tuple[str, ...]:
+    """Scripts of a page in their order.
+
+    Those of a live page are the engine, and the script of a saved page, which goes on with live.js where it would
+    have started (js/build.mjs).
+    """
+    saved = bundle("standalone.js")
+    if not live:
+        return (saved,)
+    shared, _, _ = saved.rstrip().rpartition("\n")
+    return bundle("engine.js"), f"{shared}\n{bundle('live.js')}"
+
+
+@lru_cache(maxsize=2)  # with an engine, and without
+def packed_code(scripts: tuple[str, ...]) -> bytes:
+    """Styles and ``scripts`` as the text that unpack.js reads."""
+    return deflate("\0".join([bundle("widget.css"), *scripts]).encode())
 
 
 def hash_of(text: str) -> str:

@@ -64,14 +64,14 @@ def test_smaller_pages_have_fewer_layers_around_the_selected_one(
 
 def test_a_warning_says_what_was_left_out(widget: aw.AttentionWidget, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"made without .*tensors of the view Inside"):
-        widget.to_html(tmp_path / "a.html", max_bytes=950_000)
+        widget.to_html(tmp_path / "a.html", max_bytes=540_000)
 
 
 def test_the_least_page_is_named_where_nothing_fits(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=r"no room.*max_bytes=(\d+)") as caught:
-        widget.to_html(tmp_path / "b.html", max_bytes=560_000)
+        widget.to_html(tmp_path / "b.html", max_bytes=320_000)
     assert not (tmp_path / "b.html").exists()
     least = int(re.search(r"max_bytes=(\d+)", str(caught.value)).group(1))  # pyright: ignore
     found = saved(widget, tmp_path / "b.html", int(least * 1.02))
@@ -96,13 +96,13 @@ def test_several_widgets_share_the_bytes_of_a_page(
     short = aw.show("the cat sat", tagger=None, progress=False)
     path = tmp_path / "several.html"
     with pytest.warns(UserWarning, match=r"made without matrices of .* of widget 1;"):
-        aw.to_html([widget, short], path, max_bytes=1_000_000)
-    assert path.stat().st_size <= 1_000_000
+        aw.to_html([widget, short], path, max_bytes=590_000)
+    assert path.stat().st_size <= 590_000
     for number, layers in ((0, range(1, 6)), (1, [6])):  # the short one keeps all
         chunks = re.findall(rf'data-run="{number}" data-chunk="layer-\d+"', path.read_text())
         assert len(chunks) in layers
     with pytest.raises(InputError, match=r"no room for 2 widgets.*max_bytes=(\d+)") as caught:
-        aw.to_html([widget, short], path, max_bytes=750_000)
+        aw.to_html([widget, short], path, max_bytes=340_000)
     least = int(re.search(r"max_bytes=(\d+)", str(caught.value)).group(1))  # pyright: ignore
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -20,7 +20,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.compress import inflate
-from attn_widget.page.page import hash_of
+from attn_widget.page.page import hash_of, page_parts
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
@@ -38,14 +38,21 @@ def test_a_page_carries_the_notices_of_the_code_in_it(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:
     text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
+    _, *scripts = code_of(text)
     notices = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text("utf-8")
     lines = {re.sub(r" [\d.]+ \(", " (", line) for line in notices.splitlines()[4:] if line}
     assert sum(line.startswith("d3-") for line in lines) > 3
-    assert [line for line in lines if line not in text] == []
-    # What a notebook stores has them compressed, and names the packages outside.
-    assert {line.split(" ")[0] for line in lines if line.startswith("d3-")} <= set(
-        re.findall(r"d3-\w+", bundle("widget.js").split("*/")[0])
-    )
+    assert [line for line in lines if line not in "".join(scripts)] == []
+    # They are compressed, and the packages named outside.
+    packages = {line.split(" ")[0] for line in lines if line.startswith("d3-")}
+    for outside in (text, bundle("widget.js").split("*/")[0]):
+        assert packages <= set(re.findall(r"d3-\w+", outside))
+
+
+def code_of(text: str) -> list[str]:
+    """The styles of a page, and its scripts."""
+    (packed,) = re.findall(r'id="aw-code">([^<]+)<', text)
+    return inflate(packed).decode("utf-8").split("\0")
 
 
 class Elements(html.parser.HTMLParser):
@@ -109,8 +116,12 @@ def test_the_policy_names_the_page_s_own_code_and_nothing_else(
     text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     policy = html.unescape(policy)
-    code, _, _ = text[text.rindex("<script>") + len("<script>") :].partition("</script>")
-    assert f"script-src {hash_of(code)};" in policy
+    (style,) = re.findall("<style>(.*?)</style>", text, re.DOTALL)
+    (unpack,) = re.findall("<script>(.*?)</script>", text, re.DOTALL)
+    css, script = code_of(text)
+    assert (css, script) == (bundle("widget.css"), bundle("standalone.js"))
+    assert f"script-src {hash_of(unpack)} {hash_of(script)};" in policy
+    assert f"style-src {hash_of(style)} {hash_of(css)};" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy and "http" not in policy and "*" not in policy
 
@@ -202,7 +213,7 @@ def test_many_widgets_share_the_room_of_a_page_and_too_many_are_refused(
 ) -> None:
     one = aw.to_html(widget, tmp_path / "one.html").stat().st_size
     five = aw.to_html([widget] * 5, tmp_path / "five.html").stat().st_size
-    code = len(bundle("standalone.js")) + len(bundle("widget.css"))
+    code = sum(len(part) for part in page_parts([], "", "stack"))
     assert five - code < 4 * (one - code)  # tensors share; the rows of the focus tokens do not
     monkeypatch.setattr("attn_widget.page.size_budget.MOST_BYTES", 1e6)
     with pytest.raises(InputError, match=r"these 20 widgets would .* report\(\)"):
