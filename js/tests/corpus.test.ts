@@ -132,9 +132,9 @@ describe("words that are read alike", () => {
   test("stand in their sentences, with their tags, and run", async () => {
     const run = fakeRun(metaOf(TEXT), () => slice(near), { selection: { token: 2 }, acts: true });
     const words = nearWords(run.context, () => run.state.get().token ?? 1);
-    host.append(words.element);
+    host.append(words);
     await settled();
-    expect(words.element.hidden).toBe(false);
+    expect(words.hidden).toBe(false);
     expect(host.querySelector("mark")?.textContent).toBe("cat");
     expect(host.querySelector("i:not([aria-hidden])")).toBe(null);
     const bars = [...host.querySelectorAll<HTMLElement>(".aw-near-bar i")];
@@ -144,7 +144,7 @@ describe("words that are read alike", () => {
     run.state.set({ token: 1 });
     await settled();
     expect(run.asked.map(fieldsOf).map(({ token }) => token)).toEqual([2, 1]);
-    words.dispose();
+    run.stop();
   });
 
   test("are absent without an index, and in saved pages", async () => {
@@ -158,10 +158,10 @@ describe("words that are read alike", () => {
       );
       const words = nearWords(run.context, () => 1);
       await settled();
-      expect(words.element.hidden).toBe(true);
+      expect(words.hidden).toBe(true);
       expect(run.asked).toHaveLength(live ? 1 : 0);
       expect(run.reports).toEqual([]);
-      words.dispose();
+      run.stop();
     }
   });
 });

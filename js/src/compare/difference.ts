@@ -119,19 +119,17 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
       const ribbons = alignment(compared, sources, (chosen) => state.set({ token: chosen }));
       lines.append(ribbons.element);
       const mark = (): void => ribbons.mark(state.get().token, states.b.get().token);
-      for (const side of [states.a, states.b]) {
-        signal.addEventListener("abort", side.on(["token"], mark), { once: true });
-      }
+      for (const side of [states.a, states.b]) side.on(["token"], mark, signal);
       mark();
       differenceGrid(grid, compared, sources, state, signal);
     }
     open();
   };
-  const follow = state.on(["view"], () => {
+  const follow = (): void => {
     memory.patching = false;
     open();
-  });
-  signal.addEventListener("abort", follow, { once: true });
+  };
+  state.on(["view"], follow, signal);
   signal.addEventListener("abort", () => life.abort(), { once: true });
   return { draw, element: root };
 }

@@ -139,7 +139,7 @@ export function differenceGrid(
     });
   };
   shade.addEventListener("change", paint);
-  signal.addEventListener("abort", state.on(["layer", "head"], mark), { once: true });
+  state.on(["layer", "head"], mark, signal);
   onTheme(place, paint, signal);
   paint();
   mark();

@@ -53,7 +53,7 @@ export interface Mounted {
 }
 
 /** Keep both selections the same, token by token and head by head. */
-function link(compared: Compared, a: Run, b: Run): () => void {
+function link(compared: Compared, a: Run, b: Run, signal: AbortSignal): void {
   let busy = false;
   const same = a.source.meta.model.name === b.source.meta.model.name;
   const carry = (from: Run, to: Run, side: "a" | "b"): void => {
@@ -66,14 +66,9 @@ function link(compared: Compared, a: Run, b: Run): () => void {
     busy = false;
   };
   const keys: readonly (keyof Selection)[] = SELECTION_KEYS;
-  const stops = [
-    a.state.on(keys, () => carry(a, b, "b")),
-    b.state.on(keys, () => carry(b, a, "a")),
-  ];
+  a.state.on(keys, () => carry(a, b, "b"), signal);
+  b.state.on(keys, () => carry(b, a, "a"), signal);
   carry(a, b, "b");
-  return () => {
-    for (const stop of stops) stop();
-  };
 }
 
 /** Says that B is not as it was run first. */
@@ -112,12 +107,11 @@ export function mount(host: HTMLElement, runs: Runs): Mounted {
     hidden: true,
   });
   for (const root of [bar, panel]) {
-    const apply = followTheme(root, theme, signal);
-    signal.addEventListener("abort", a.state.on(["theme"], apply), { once: true });
+    a.state.on(["theme"], followTheme(root, theme, signal), signal);
     keepHostKeysAway(root, signal);
   }
   onResize(panel, (width) => panel.classList.toggle("aw-compact", width < COMPACT), signal);
-  const unlink = link(compared, a, b);
+  link(compared, a, b, signal);
   const view = difference(
     panel,
     {
@@ -169,7 +163,6 @@ export function mount(host: HTMLElement, runs: Runs): Mounted {
     start: () => show(shown),
     shown: () => shown,
     dispose() {
-      unlink();
       life.abort();
       bar.remove();
       panel.remove();

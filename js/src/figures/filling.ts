@@ -2,6 +2,7 @@
 
 import { explain, isAbort } from "../protocol/failure";
 import type { Filling, SliceRequest, Source } from "../protocol/types";
+import { listen } from "../state/listen";
 
 /** Starts asking for the layers that the first paint of `source` lacks; null where it has all. */
 export function startFilling(source: Source, signal: AbortSignal): Filling | null {
@@ -13,10 +14,7 @@ export function startFilling(source: Source, signal: AbortSignal): Filling | nul
     total: model.n_layers,
     state: "running" as Filling["state"],
     message: "",
-    on(listener: () => void) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    on: (listener: () => void, until?: AbortSignal) => listen(listeners, listener, until),
     toggle() {
       if (filling.state === "running") asking?.abort();
       else void ask();

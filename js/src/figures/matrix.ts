@@ -3,6 +3,7 @@
 import { explain, isAbort } from "../protocol/failure";
 import { arrayOf } from "../protocol/required";
 import type { HeadIndex, Meta, Progress, SliceRequest, Source } from "../protocol/types";
+import { listen } from "../state/listen";
 import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
 import {
@@ -50,10 +51,11 @@ export interface Matrix {
 export interface MatrixStore {
   get(): Matrix | null;
   /**
-   * Called with every new matrix, and at once with the present one. Returns the way to stop. What draws on a
-   * canvas goes `first`: a canvas asks for the style of the page, which is cheap until others change elements.
+   * Called with every new matrix, and at once with the present one, until `signal` is aborted. Returns the way to
+   * stop sooner. What draws on a canvas goes `first`: a canvas asks for the style of the page, which is cheap until
+   * others change elements.
    */
-  on(listener: (matrix: Matrix) => void, turn?: "first"): () => void;
+  on(listener: (matrix: Matrix) => void, signal?: AbortSignal, turn?: "first"): () => void;
 }
 
 /** How far a value of a matrix, or a sum of `terms` of them, may be off; 0 where it is exact. */
@@ -269,14 +271,12 @@ export function createMatrix(
     }
   }
 
-  const stop = state.on(["layer", "head", "words", "special", "quantity"], (selection) => {
-    // A quantity of a layer mixes all heads: another one changes nothing.
-    if (asked !== wish(selection)) void load();
-  });
+  // A quantity of a layer mixes all heads: another one changes nothing.
+  const ask = (selection: Selection): void => void (asked !== wish(selection) && load());
+  state.on(["layer", "head", "words", "special", "quantity"], ask, signal);
   signal.addEventListener(
     "abort",
     () => {
-      stop();
       clearTimeout(idle);
       asking?.abort();
       early.clear();
@@ -287,13 +287,10 @@ export function createMatrix(
   void load();
   return {
     get: () => current,
-    on(listener, turn) {
-      const group = turn === "first" ? early : listeners;
-      group.add(listener);
+    on(listener, until, turn) {
+      const stop = listen(turn === "first" ? early : listeners, listener, until);
       if (current !== null) listener(current);
-      return () => {
-        group.delete(listener);
-      };
+      return stop;
     },
   };
 }

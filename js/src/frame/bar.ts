@@ -33,7 +33,6 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
   const { tokens, profile } = source.meta;
   /** A long text is drawn by tokens, with a legend in its view. */
   const long = isLong(source.meta);
-  const stops: (() => void)[] = [];
   const noHead = (): string => NO_HEAD[isRolled(state.get().quantity) ? "rollout" : "layer"];
 
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
@@ -75,7 +74,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       });
       if (without) value.title = noHead();
     };
-    stops.push(state.on(["layer", "head", "quantity"], show));
+    state.on(["layer", "head", "quantity"], show, signal);
     show();
     return made;
   }
@@ -95,7 +94,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       made.setAttribute("aria-pressed", String(!without && get(state.get())));
     };
     act(made, "click", () => set(!get(state.get())));
-    stops.push(state.on(["head", "special", "words", "quantity"], show));
+    state.on(["head", "special", "words", "quantity"], show, signal);
     show();
     return made;
   }
@@ -114,7 +113,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       made.value = state.get()[key];
     };
     act(made, "change", () => state.set({ [key]: made.value }));
-    stops.push(state.on([key], show));
+    state.on([key], show, signal);
     show();
     return made;
   }
@@ -283,10 +282,8 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       full,
     ),
   );
-  stops.push(matrix.on(explain), state.on(["scale", "quantity", "view"], explain));
+  matrix.on(explain, signal);
+  state.on(["scale", "quantity", "view"], explain, signal);
   onTheme(element, explain, signal);
-  return () => {
-    for (const stop of stops) stop();
-    element.replaceChildren();
-  };
+  return () => element.replaceChildren();
 }

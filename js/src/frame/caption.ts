@@ -8,7 +8,7 @@ import type { ViewContext } from "../views/contract";
 import { viewOf } from "./tabs";
 
 export function caption(element: HTMLElement, stage: ViewContext): () => void {
-  const { source, state } = stage;
+  const { source, state, signal } = stage;
   const { model, text, text_pair, profile } = source.meta;
   const what = h("span", { class: "aw-caption-what" });
   const written = [text, text_pair].filter((part) => part !== null && part !== "").join(" / ");
@@ -25,9 +25,6 @@ export function caption(element: HTMLElement, stage: ViewContext): () => void {
     what.textContent = shown.head === "shown" ? where : shown.label;
   }
   name();
-  const stop = state.on(["layer", "head", "quantity", "view"], name);
-  return () => {
-    stop();
-    element.replaceChildren();
-  };
+  state.on(["layer", "head", "quantity", "view"], name, signal);
+  return () => element.replaceChildren();
 }

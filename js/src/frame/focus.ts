@@ -205,10 +205,8 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
       (row >= 0 ? "" : "Choose a token above to see its row.");
   }
 
-  const stops = [matrix.on(draw), state.on(["token", "pair", "scale"], draw)];
+  matrix.on(draw, signal);
+  state.on(["token", "pair", "scale"], draw, signal);
   onTheme(element, draw, signal);
-  return () => {
-    for (const stop of stops) stop();
-    element.replaceChildren();
-  };
+  return () => element.replaceChildren();
 }

@@ -153,11 +153,10 @@ export function createFrame(state: State): Frame {
     panel.classList.toggle("aw-fixed", height !== null);
     panel.style.setProperty("--aw-view-height", height === null ? null : `${height}px`);
   };
-  const stops = [
-    state.on(["theme"], applyTheme),
-    screened.state.on(["height"], applyHeight),
-    state.on(["chrome"], () => current !== null && show(current.source, current.act, compared)),
-  ];
+  state.on(["theme"], applyTheme, signal);
+  screened.state.on(["height"], applyHeight, signal);
+  const redraw = (): void => void (current && show(current.source, current.act, compared));
+  state.on(["chrome"], redraw, signal);
   applyHeight();
   const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
   onResize(root, (width) => root.classList.toggle("aw-compact", width < compact), signal);
@@ -243,10 +242,10 @@ export function createFrame(state: State): Frame {
       parts.missing.hidden = false;
       report(message, hint);
     }
-    const found = matrix.on(() => {
+    matrix.on(() => {
       if (!parts.missing.hidden) messages.clearReport();
       parts.missing.hidden = true;
-    });
+    }, run.signal);
 
     root.classList.toggle("aw-bare", !chrome);
     bones.hidden = true;
@@ -260,7 +259,7 @@ export function createFrame(state: State): Frame {
     runBox.show(meta, chrome ? act : null, compare);
     if (!chrome) keys.hidden = true;
     const stage: ViewContext = { ...base, matrix, paint: createPaint() };
-    const disposers = [found];
+    const disposers: (() => void)[] = [];
     if (chrome && profile) disposers.push(profileHead(parts.ribbon, stage));
     if (chrome && long) disposers.push(longParts(parts, stage));
     else if (chrome && !profile) {
@@ -330,7 +329,6 @@ export function createFrame(state: State): Frame {
     clearReport: messages.clearReport,
     dispose() {
       stopRun?.();
-      for (const stop of stops) stop();
       progress.dispose();
       runBox.dispose();
       abort.abort();

@@ -6,6 +6,7 @@ import { isLong } from "../figures/long/levels";
 import { explain } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
+import { listen } from "../state/listen";
 import type { Selection } from "../state/selection";
 import { VIEWS, viewNamed } from "../views";
 import {
@@ -172,16 +173,12 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
   };
   tabs.addEventListener("keydown", move, { signal: stage.signal });
   tabs.addEventListener("click", click, { signal: stage.signal });
-  const stop = state.on(["view"], open);
+  state.on(["view"], open, stage.signal);
   open(state.get());
   return {
     open: () => ({ name: shown, drawn }),
-    on(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    on: (listener) => listen(listeners, listener),
     dispose() {
-      stop();
       listeners.clear();
       stopView?.();
       panel.replaceChildren();

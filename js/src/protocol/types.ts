@@ -258,8 +258,8 @@ export interface Filling {
   readonly state: "running" | "stopped" | "done";
   /** Why it stopped, where the reader did not ask for it. */
   readonly message: string;
-  /** Called whenever one of these has changed; returns the way to end that. */
-  on(listener: () => void): () => void;
+  /** Called whenever one of these has changed, until `signal` is aborted; returns the way to end that sooner. */
+  on(listener: () => void, signal?: AbortSignal): () => void;
   /** Stop, or go on. */
   toggle(): void;
 }

@@ -38,6 +38,10 @@ export interface State {
   get(): Selection;
   /** Merge a change; listeners of the keys that really changed are called once. */
   set(change: Partial<Selection>): void;
-  /** Call `listener` whenever one of `keys` changes. Returns the way to stop. */
-  on(keys: readonly (keyof Selection)[], listener: (selection: Selection) => void): () => void;
+  /** Call `listener` whenever one of `keys` changes, until `signal` is aborted. Returns the way to stop sooner. */
+  on(
+    keys: readonly (keyof Selection)[],
+    listener: (selection: Selection) => void,
+    signal?: AbortSignal,
+  ): () => void;
 }

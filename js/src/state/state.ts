@@ -1,6 +1,7 @@
 /** The one selection: a small store, and what a selection may hold for a given run. */
 
 import type { Meta } from "../protocol/types";
+import { listen } from "./listen";
 import type { Selection, State } from "./selection";
 
 export const DEFAULT_SELECTION: Selection = {
@@ -56,13 +57,7 @@ export function createState(initial: Partial<Selection> = {}): State {
         }
       }
     },
-    on(keys, call) {
-      const listener = { keys: new Set(keys), call };
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-      };
-    },
+    on: (keys, call, signal) => listen(listeners, { keys: new Set(keys), call }, signal),
   };
 }
 
@@ -100,10 +95,10 @@ export function withHeight(
     state: {
       get: seen,
       set: (change) => state.set(change),
-      on(keys, call) {
+      on(keys, call, signal) {
         const listener = () => call(seen());
-        if (keys.includes("height")) listeners.add(listener);
-        const stop = state.on(keys, listener);
+        if (keys.includes("height")) listen(listeners, listener, signal);
+        const stop = state.on(keys, listener, signal);
         return () => {
           listeners.delete(listener);
           stop();

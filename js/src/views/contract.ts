@@ -40,10 +40,10 @@ export interface TextPaint {
 export interface PaintStore {
   get(): TextPaint | null;
   set(paint: TextPaint | null): void;
-  on(listener: () => void): () => void;
+  on(listener: () => void, signal?: AbortSignal): () => void;
   /** Mark a token that is pointed at, in the text and in the view. */
   point(token: number | null): void;
-  onPoint(listener: (token: number | null) => void): () => void;
+  onPoint(listener: (token: number | null) => void, signal?: AbortSignal): () => void;
 }
 
 /** A drawn view: the way to stop it, and what it gives away. */
@@ -120,7 +120,6 @@ export interface GridCells {
 /** The amount that each token gives in every layer, for a quantity that has no heads. */
 export interface LayerStrips {
   paint(context: CanvasRenderingContext2D, cells: GridCells): void;
-  stop(): void;
 }
 
 /** A choice of the columns of a table that has many. */

@@ -3,6 +3,7 @@
 import { explain, isAbort } from "../../protocol/failure";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, Slice, Source } from "../../protocol/types";
+import { listen } from "../../state/listen";
 import type { Scale, Selection, State } from "../../state/selection";
 import { scoresAbsent } from "../matrix";
 import type { MatrixKey } from "../names";
@@ -40,8 +41,8 @@ export interface LongRow {
 
 export interface LongStore {
   get(): LongMatrix | null;
-  /** Called with every new matrix, and at once with the present one. */
-  on(listener: (matrix: LongMatrix) => void): () => void;
+  /** Called with every new matrix, and at once with the present one, until `signal` is aborted. */
+  on(listener: (matrix: LongMatrix) => void, signal?: AbortSignal): () => void;
   tile(
     matrix: LongMatrix,
     place: TilePlace,
@@ -61,7 +62,7 @@ export type Hit = readonly [from: number, to: number];
 export interface HitStore {
   get(): { readonly hits: readonly Hit[]; readonly at: number };
   set(hits: readonly Hit[], at: number): void;
-  on(listener: () => void): () => void;
+  on(listener: () => void, signal?: AbortSignal): () => void;
 }
 
 function hitStore(): HitStore {
@@ -74,12 +75,7 @@ function hitStore(): HitStore {
       current = { hits, at };
       for (const listener of [...listeners]) listener();
     },
-    on(listener) {
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-      };
-    },
+    on: (listener, signal) => listen(listeners, listener, signal),
   };
 }
 
@@ -210,11 +206,10 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
     }
   }
 
-  const stop = state.on(["layer", "head", "quantity"], () => void load());
+  state.on(["layer", "head", "quantity"], () => void load(), signal);
   signal.addEventListener(
     "abort",
     () => {
-      stop();
       asking?.abort();
       listeners.clear();
     },
@@ -229,12 +224,10 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
         ? (source.precision?.score ?? 0)
         : (source.precision?.weight(value, 1, current?.head === "mean") ?? 0),
     hits: hitStore(),
-    on(listener) {
-      listeners.add(listener);
+    on(listener, until) {
+      const stop = listen(listeners, listener, until);
       if (current !== null) listener(current);
-      return () => {
-        listeners.delete(listener);
-      };
+      return stop;
     },
     async tile(matrix, place, pooling, until) {
       if (place.level === matrix.coarsest) return matrix.top[pooling];

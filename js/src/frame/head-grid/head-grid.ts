@@ -361,19 +361,17 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     { signal },
   );
 
-  const stops = [
-    state.on(["layer", "head"], mark),
-    state.on(["metric"], () => void reshade()),
-    state.on(["target"], () => state.get().metric === "effect" && void reshade()),
-    state.on(["scale"], () => paint()),
-    stage.matrix.on(({ quantity }) => {
-      if (layered === !hasHead(quantity)) return;
-      layered = !layered;
-      mark();
-      describe();
-      paint();
-    }),
-  ];
+  state.on(["layer", "head"], mark, signal);
+  state.on(["metric"], () => void reshade(), signal);
+  state.on(["target"], () => void (state.get().metric === "effect" && reshade()), signal);
+  state.on(["scale"], () => paint(), signal);
+  stage.matrix.on(({ quantity }) => {
+    if (layered === !hasHead(quantity)) return;
+    layered = !layered;
+    mark();
+    describe();
+    paint();
+  }, signal);
   onResize(element, layout, signal);
   onTheme(element, () => paint(), signal);
   most.addEventListener(
@@ -381,11 +379,12 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
     () => select(Number(most.dataset.layer), Number(most.dataset.head), false),
     { signal },
   );
+  let stopFilling: (() => void) | undefined;
   withParts(() => {
     const parts = laterParts();
     strips = parts?.layerStrips?.(element, stage, paint) ?? null;
     const drawLayer = (layer: number) => [describe(layer), paint(layer)];
-    stops.push(parts?.long.filling(stage, grid, drawLayer) ?? (() => undefined));
+    stopFilling = parts?.long.filling(stage, grid, drawLayer);
     paint();
   }, signal);
   mark();
@@ -393,8 +392,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
   void reshade();
   return () => {
     asking?.abort();
-    strips?.stop();
-    for (const stop of stops) stop();
+    stopFilling?.();
     element.replaceChildren();
   };
 }

@@ -44,14 +44,14 @@ export function layerStrips(
     }
   }
 
-  const stop = matrix.on((next) => {
+  matrix.on((next) => {
     if (next.quantity === shown) return;
     shown = next.quantity;
     asking?.abort();
     if (hasHead(shown)) return;
     asking = new AbortController();
     void gather(shown, AbortSignal.any([asking.signal, signal]));
-  });
+  }, signal);
 
   return {
     paint(context, { layers, heads, cell, step }: GridCells) {
@@ -74,10 +74,6 @@ export function layerStrips(
           context.fillRect(from, y, to - from, cell);
         });
       }
-    },
-    stop() {
-      asking?.abort();
-      stop();
     },
   };
 }

@@ -131,10 +131,9 @@ export function longFocus(element: HTMLElement, stage: ViewContext): () => void 
       (masked > 0 ? `${masked} masked: this query cannot see them.` : "");
   }
 
-  const stops = [store.on(ask), state.on(["token"], ask), state.on(["pair", "scale"], draw)];
+  store.on(ask, signal);
+  state.on(["token"], ask, signal);
+  state.on(["pair", "scale"], draw, signal);
   onTheme(element, draw, signal);
-  return () => {
-    for (const stop of stops) stop();
-    element.replaceChildren();
-  };
+  return () => element.replaceChildren();
 }

@@ -307,17 +307,15 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
   );
 
   build(chunksAround(state.get().token ?? 0, n));
-  const stops = [
-    store.on(askRow),
-    store.hits.on(() => {
-      const { hits, at } = store.hits.get();
-      const hit = hits[at];
-      if (hit !== undefined) goTo(hit[0]);
-      paint();
-    }),
-    state.on(["token"], chosen),
-    state.on(["scale", "pair", "group"], paint),
-  ];
+  store.on(askRow, signal);
+  store.hits.on(() => {
+    const { hits, at } = store.hits.get();
+    const hit = hits[at];
+    if (hit !== undefined) goTo(hit[0]);
+    paint();
+  }, signal);
+  state.on(["token"], chosen, signal);
+  state.on(["scale", "pair", "group"], paint, signal);
   onTheme(
     element,
     () => {
@@ -337,7 +335,6 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     signal,
   );
   return () => {
-    for (const stop of stops) stop();
     cancelAnimationFrame(frame);
     cancelAnimationFrame(scrolling);
     element.classList.remove("aw-masking");

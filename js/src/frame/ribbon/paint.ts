@@ -4,6 +4,7 @@ import type { Mode } from "../../draw/color/ramp";
 import { type Ramp, ramp } from "../../draw/color/ramp";
 import { largestOf, signedIndex } from "../../draw/color/scale";
 import { sumsOf, type Unit, unitOfToken } from "../../figures/derive/units";
+import { listen } from "../../state/listen";
 import type { PaintStore, TextPaint } from "../../views/contract";
 
 export function createPaint(): PaintStore {
@@ -30,17 +31,14 @@ export function createPaint(): PaintStore {
 
 function listeners<T>(): {
   readonly call: (value: T) => void;
-  readonly on: (listener: (value: T) => void) => () => void;
+  readonly on: (listener: (value: T) => void, signal?: AbortSignal) => () => void;
 } {
   const all = new Set<(value: T) => void>();
   return {
     call: (value) => {
       for (const listener of [...all]) listener(value);
     },
-    on: (listener) => {
-      all.add(listener);
-      return () => all.delete(listener);
-    },
+    on: (listener, signal) => listen(all, listener, signal),
   };
 }
 
@@ -72,12 +70,11 @@ export function linkPointed(
   shown: () => { readonly units: readonly Unit[]; readonly buttons: readonly HTMLElement[] },
   signal: AbortSignal,
 ): void {
-  const stop = paint.onPoint((token) => {
+  paint.onPoint((token) => {
     const { units, buttons } = shown();
     line.querySelector(".aw-pointed")?.classList.remove("aw-pointed");
     buttons[unitOfToken(units, token)]?.classList.add("aw-pointed");
-  });
-  signal.addEventListener("abort", stop, { once: true });
+  }, signal);
   const point = ({ target }: Event): void => {
     if (paint.get() === null) return;
     const button = (target as Element).closest<HTMLElement>(".aw-ribbon-token");

@@ -313,24 +313,16 @@ export function ribbon(
   corner.append(tagToggle);
   corner.append(...masking.tools);
 
-  const stops = [
-    matrix.on(paint),
-    stage.paint?.on(repaint) ?? (() => undefined),
-    state.on(["token", "scale", "pair", "group"], paint),
-    state.on(["token"], settle),
-  ];
+  matrix.on(paint, signal);
+  stage.paint?.on(repaint, signal);
+  state.on(["token", "scale", "pair", "group"], paint, signal);
+  state.on(["token"], settle, signal);
   // Words must be asked for; tokens stand here at once, whatever the matrix waits for.
   if (matrix.get() === null && !state.get().words) build(firstUnits(meta, state.get().special));
-  if (tagging) {
-    const stopWaiting = matrix.on(() => {
-      if (!asked) setTimeout(ask);
-    });
-    stops.push(stopWaiting);
-  }
+  if (tagging) matrix.on(() => void (asked || setTimeout(ask)), signal);
   onTheme(element, paint, signal);
   onResize(line, settle, signal);
   return () => {
-    for (const stop of stops) stop();
     element.classList.remove("aw-masking");
     element.replaceChildren();
   };

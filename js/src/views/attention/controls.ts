@@ -153,8 +153,7 @@ export function attentionControls(
             ? `Weights are shown; scores are N/A: ${absent}.`
             : `Scores N/A: ${absent}.`;
   }
-  const stop = state.on(["quantity", "head", "words"], showQuantity);
-  signal.addEventListener("abort", stop, { once: true });
+  state.on(["quantity", "head", "words"], showQuantity, signal);
   showQuantity();
 
   const which = h(

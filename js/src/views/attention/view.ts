@@ -346,12 +346,10 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     map.resize(pictures.width, pictures.height);
   }
 
-  const stops = [
-    stage.matrix.on(show, "first"),
-    state.on(["token", "pair", "group"], mark),
-    state.on(["scale"], rescale),
-    state.on(["height"], () => layout(width)),
-  ];
+  stage.matrix.on(show, signal, "first");
+  state.on(["token", "pair", "group"], mark, signal);
+  state.on(["scale"], rescale, signal);
+  state.on(["height"], () => layout(width), signal);
   onResize(element, layout, signal);
   onTheme(
     element,
@@ -373,7 +371,6 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
   });
   return {
     dispose() {
-      for (const stop of stops) stop();
       element.classList.remove("aw-wide");
       element.replaceChildren();
     },

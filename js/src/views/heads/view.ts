@@ -13,6 +13,7 @@ import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, MetricScale, NdArray } from "../../protocol/types";
+import type { Selection } from "../../state/selection";
 import { type DrawView, laterParts, type RunContext, withParts } from "../contract";
 import { createCard, entropyDetail } from "./card";
 import { metricExplanation } from "./explain";
@@ -312,28 +313,26 @@ export const heads: DrawView<RunContext> = (element, context) => {
   fill();
   follow();
   let behind = false;
-  const stops = [
-    state.on(["layer", "head", "metric"], follow),
-    // The whole table is written again: once for all layers that come while the page is busy.
-    filling?.on(() => {
-      if (behind) return;
-      behind = true;
-      whenIdle(() => {
-        behind = false;
-        if (stop.signal.aborted) return;
-        fill();
-        follow();
-      });
-    }),
-    // The figure that shades the head grid sorts the table.
-    state.on(["metric"], ({ metric: key }) => {
-      if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
-    }),
-  ];
+  state.on(["layer", "head", "metric"], follow, stop.signal);
+  // The whole table is written again: once for all layers that come while the page is busy.
+  filling?.on(() => {
+    if (behind) return;
+    behind = true;
+    whenIdle(() => {
+      behind = false;
+      if (stop.signal.aborted) return;
+      fill();
+      follow();
+    });
+  }, stop.signal);
+  // The figure that shades the head grid sorts the table.
+  const resort = ({ metric: key }: Selection): void => {
+    if (key !== sort.key && sortable(key)) sortBy({ key, descending: key !== "role" });
+  };
+  state.on(["metric"], resort, stop.signal);
 
   return {
     dispose() {
-      for (const off of stops) off?.();
       stop.abort();
       popover.dispose();
       root.remove();

@@ -27,11 +27,6 @@ interface Answer {
   readonly tags: readonly (readonly [string, number])[];
 }
 
-export interface NearWords {
-  readonly element: HTMLElement;
-  dispose(): void;
-}
-
 /** A text with the word marked; offsets count code points. */
 function sentence({ text, start, end }: Near): HTMLElement {
   const points = Array.from(text);
@@ -42,7 +37,7 @@ function sentence({ text, start, end }: Near): HTMLElement {
 export function nearWords(
   { source, state, signal, act, report }: ViewContext,
   focus: () => number,
-): NearWords {
+): HTMLElement {
   const element = h("section", { class: "aw-near", "data-aw-part": "near", hidden: true });
   const { text, surface } = source.meta.tokens;
   const scheme = schemeOf(source.meta.tokens);
@@ -129,13 +124,7 @@ export function nearWords(
     return h("li", {}, number, open, h("span", { class: "aw-muted" }, near.pos ?? ""));
   }
 
-  const stop = state.on(["token"], () => void show());
+  state.on(["token"], () => void show(), signal);
   void show();
-  return {
-    element,
-    dispose() {
-      stop();
-      asking?.abort();
-    },
-  };
+  return element;
 }

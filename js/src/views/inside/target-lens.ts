@@ -8,12 +8,7 @@ import { askLens, askTargets } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
-export interface TargetLens {
-  readonly element: HTMLElement;
-  dispose(): void;
-}
-
-export function targetLens({ source, state, signal }: ViewContext): TargetLens {
+export function targetLens({ source, state, signal }: ViewContext): HTMLElement {
   const element = h("section", {
     class: "aw-inside-lens",
     "data-aw-part": "inside-lens",
@@ -43,13 +38,7 @@ export function targetLens({ source, state, signal }: ViewContext): TargetLens {
     }
   }
 
-  const stop = state.on(["target", "layer"], () => void show());
+  state.on(["target", "layer"], () => void show(), signal);
   void show();
-  return {
-    element,
-    dispose() {
-      stop();
-      asking?.abort();
-    },
-  };
+  return element;
 }

@@ -330,8 +330,8 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
       words,
       ...(arch.notes.length === 0 ? [] : [h("p", { class: "aw-view-note" }, arch.notes.join(" "))]),
       panel.element,
-      lens.element,
-      near.element,
+      lens,
+      near,
     );
     onResize(
       root,
@@ -367,15 +367,12 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
   }
 
   listenToKeys(root, { step, turn: (by) => setLayer(state.get().layer + by) }, signal);
-  const stop = state.on(["layer", "head", "token", "scale"], follow);
+  state.on(["layer", "head", "token", "scale"], follow, signal);
   void begin();
 
   return {
     dispose() {
-      stop();
       asking?.abort();
-      lens.dispose();
-      near.dispose();
       root.remove();
     },
     table() {

@@ -386,10 +386,9 @@ function draw(
   }
 
   void show(openingMode(source, TOP_K));
-  const off = state.on(["token", "special"], follow);
+  state.on(["token", "special"], follow, stop.signal);
   return {
     stop() {
-      off();
       close();
       cancelAnimationFrame(frame);
       cancelAnimationFrame(filling);

@@ -274,7 +274,8 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
   }
 
   onResize(room, (width) => map.resize(width), signal);
-  const stops = [state.on(["pair"], mark), state.on(["scale"], draw)];
+  state.on(["pair"], mark, signal);
+  state.on(["scale"], draw, signal);
   return {
     element,
     place,
@@ -299,7 +300,6 @@ export function createDrill(place: Place, stage: ViewContext, close: () => void)
       legend.show(max, state.get().scale, block?.error(max));
     },
     dispose() {
-      for (const off of stops) off();
       stop.abort();
       element.remove();
     },

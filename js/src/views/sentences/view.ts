@@ -340,15 +340,12 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     tell(null);
   }
 
-  const stops = [
-    state.on(["layer", "head", "quantity"], () => void load()),
-    state.on(["token", "pair"], follow),
-    state.on(["scale"], recolor),
-  ];
+  state.on(["layer", "head", "quantity"], () => void load(), signal);
+  state.on(["token", "pair"], follow, signal);
+  state.on(["scale"], recolor, signal);
   void load();
   return {
     dispose() {
-      for (const stop of stops) stop();
       loading?.abort();
       drilling?.abort();
       drill?.dispose();

@@ -240,7 +240,7 @@ export function textsBeside(
   }
 
   onTheme(element, paint, ends);
-  const stops = [state.on(["layer", "scale"], paint)];
+  state.on(["layer", "scale"], paint, ends);
   void load();
   return {
     compare(next) {
@@ -248,7 +248,6 @@ export function textsBeside(
       draw();
     },
     stop() {
-      for (const stop of stops) stop();
       life.abort();
       section.remove();
     },

@@ -304,16 +304,13 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     picture?.mark();
   };
   onTheme(element, repaint, ends);
-  const stops = [
-    state.on(["head"], () => void load()),
-    state.on(["words"], () => divide(state.get().words)),
-    state.on(["special"], draw),
-    state.on(["layer", "pair"], () => picture?.mark()),
-    state.on(["scale"], repaint),
-  ];
+  state.on(["head"], () => void load(), ends);
+  state.on(["words"], () => divide(state.get().words), ends);
+  state.on(["special"], draw, ends);
+  state.on(["layer", "pair"], () => picture?.mark(), ends);
+  state.on(["scale"], repaint, ends);
   if (model.n_layers > 0) void load();
   return () => {
-    for (const stop of stops) stop();
     picture?.stop();
     asking?.abort();
     life.abort();

@@ -256,14 +256,14 @@ export function classGradients(
   }
 
   onTheme(element, draw, ends);
-  const stops = [state.on(["head"], () => void load()), state.on(["layer"], draw)];
+  state.on(["head"], () => void load(), ends);
+  state.on(["layer"], draw, ends);
   return {
     compare(next) {
       classes = [...next].sort((a, b) => itemAt(logits, b) - itemAt(logits, a) || a - b);
       void load();
     },
     stop() {
-      for (const stop of stops) stop();
       picture?.stop();
       asking?.abort();
       life.abort();

@@ -267,11 +267,10 @@ export function answerSpan(
     },
     ends,
   );
-  const off = state.on(["token", "special"], follow);
+  state.on(["token", "special"], follow, ends);
   follow();
   tell(null);
   return () => {
-    off();
     life.abort();
     block.remove();
   };

@@ -186,10 +186,9 @@ export function tokenClasses(
     },
     { signal: ends },
   );
-  const off = state.on(["token", "special"], follow);
+  state.on(["token", "special"], follow, ends);
   follow();
   return () => {
-    off();
     life.abort();
     whole.remove();
   };

@@ -26,7 +26,7 @@ export function createTreeHead(
   state: State,
   signal: AbortSignal,
   { back, choose }: { back(token: number): void; choose(layout: LayoutName): void },
-): { head: TreeHead; stop: () => void } {
+): TreeHead {
   const title = h("h3", { class: "aw-title", "data-aw-part": "tree-root" });
   const which = h("span", { class: "aw-muted" });
   const trail = h("nav", {
@@ -55,7 +55,7 @@ export function createTreeHead(
       less.disabled = now <= least;
       more.disabled = now >= most;
     };
-    stops.push(state.on([key], show));
+    state.on([key], show, signal);
     show();
     return h(
       "div",
@@ -72,7 +72,6 @@ export function createTreeHead(
     );
   }
 
-  const stops: (() => void)[] = [];
   const layouts = LAYOUTS.map(([name, label]) => {
     const button = h("button", { "data-layout": name }, label);
     button.addEventListener("click", () => choose(name), { signal });
@@ -135,10 +134,5 @@ export function createTreeHead(
       }
     },
   };
-  return {
-    head,
-    stop() {
-      for (const stop of stops) stop();
-    },
-  };
+  return head;
 }

@@ -6,6 +6,7 @@ import type { Matrix, MatrixStore } from "../../figures/matrix";
 import { explain, isAbort, SliceFailure } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Slice, SliceOptions, SliceRequest, Source, TokenColumns } from "../../protocol/types";
+import { listen } from "../../state/listen";
 import type { ViewContext, ViewHandle } from "../contract";
 import { tree } from "./view";
 
@@ -128,14 +129,11 @@ function reachedMatrix(store: LongStore, stage: ViewContext): MatrixStore {
       report(message, hint);
     }
   }
-  const stops = [
-    store.on(() => void load()),
-    state.on(["token", "top_k", "depth", "special"], () => void load()),
-  ];
+  store.on(() => void load(), signal);
+  state.on(["token", "top_k", "depth", "special"], () => void load(), signal);
   signal.addEventListener(
     "abort",
     () => {
-      for (const stop of stops) stop();
       asking?.abort();
       listeners.clear();
     },
@@ -143,12 +141,10 @@ function reachedMatrix(store: LongStore, stage: ViewContext): MatrixStore {
   );
   return {
     get: () => current,
-    on(listener) {
-      listeners.add(listener);
+    on(listener, until) {
+      const stop = listen(listeners, listener, until);
       if (current !== null) listener(current);
-      return () => {
-        listeners.delete(listener);
-      };
+      return stop;
     },
   };
 }

@@ -70,7 +70,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
   /** Units of the matrix that the tree is grown from. */
   let units: Matrix["units"] = [];
 
-  const { head, stop: stopHead } = createTreeHead(state, signal, {
+  const head = createTreeHead(state, signal, {
     back: reroot,
     choose(name) {
       layoutName = name;
@@ -348,15 +348,11 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     signal,
   );
   onTheme(element, color, signal);
-  const stops = [
-    stopHead,
-    store.on(update),
-    state.on(["token", "top_k", "depth", "scale"], update),
-  ];
+  store.on(update, signal);
+  state.on(["token", "top_k", "depth", "scale"], update, signal);
 
   return {
     dispose() {
-      for (const stop of stops) stop();
       picture.dispose();
       element.replaceChildren();
     },

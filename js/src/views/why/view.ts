@@ -330,24 +330,22 @@ export const why: DrawView<ViewContext> = (element, context) => {
     tell(unit.token, found);
   }
 
-  const stops = [
-    state.on(["target"], () => void take()),
-    state.on(["method"], follow),
-    state.on(["token"], () => chooser?.move()),
-    paint?.onPoint((token) => {
-      if (!grid.matches(":hover")) pointed = undefined;
-      point(token);
-    }) ?? (() => undefined),
-    context.matrix.on((next) => {
-      if (next.units === units) {
-        told?.();
-        return;
-      }
-      units = next.units;
-      drawStrips();
-      follow();
-    }),
-  ];
+  state.on(["target"], () => void take(), signal);
+  state.on(["method"], follow, signal);
+  state.on(["token"], () => chooser?.move(), signal);
+  paint?.onPoint((token) => {
+    if (!grid.matches(":hover")) pointed = undefined;
+    point(token);
+  }, signal);
+  context.matrix.on((next) => {
+    if (next.units === units) {
+      told?.();
+      return;
+    }
+    units = next.units;
+    drawStrips();
+    follow();
+  }, signal);
   onResize(
     root,
     (measured) => {
@@ -369,7 +367,6 @@ export const why: DrawView<ViewContext> = (element, context) => {
     dispose() {
       life.abort();
       paint?.set(null);
-      for (const stop of stops) stop();
       root.remove();
     },
     table() {

@@ -109,8 +109,7 @@ export function longControls(
     if (mixingOf(wanted) === null) note.hidden = true;
     else explainMixing(capital(calledOf(measureOf(wanted))));
   }
-  const stop = state.on(["quantity"], noteQuantity);
-  signal.addEventListener("abort", stop, { once: true });
+  state.on(["quantity"], noteQuantity, signal);
   const pooling = segmented("A block of cells shows its", "pooling", POOLINGS, (name) => {
     press(pooling, name);
     events.pool(name);

@@ -345,18 +345,16 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     map.resize(room.width, Math.max(room.height, 380));
   }
 
-  const stops = [
-    store.on(showMatrix),
-    store.hits.on(() => {
-      const { hits: found, at } = store.hits.get();
-      hits.show(found, at);
-      map.redraw();
-    }),
-    state.on(["token"], askRow),
-    state.on(["pair"], mark),
-    state.on(["scale"], () => matrix !== null && showMatrix(matrix)),
-    state.on(["height"], () => layout(width)),
-  ];
+  store.on(showMatrix, signal);
+  store.hits.on(() => {
+    const { hits: found, at } = store.hits.get();
+    hits.show(found, at);
+    map.redraw();
+  }, signal);
+  state.on(["token"], askRow, signal);
+  state.on(["pair"], mark, signal);
+  state.on(["scale"], () => matrix !== null && showMatrix(matrix), signal);
+  state.on(["height"], () => layout(width), signal);
   onResize(element, layout, signal);
   onTheme(
     element,
@@ -374,7 +372,6 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
   });
   return {
     dispose() {
-      for (const stop of stops) stop();
       tiles.stop();
       element.replaceChildren();
     },

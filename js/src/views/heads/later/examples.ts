@@ -160,7 +160,6 @@ export function headExamples(host: HTMLElement, stage: RunContext): void {
     { signal },
   );
   least.hidden = !source.live;
-  const stop = state.on(["layer", "head", "theme"], () => void fill());
-  signal.addEventListener("abort", stop, { once: true });
+  state.on(["layer", "head", "theme"], () => void fill(), signal);
   void fill();
 }

@@ -247,8 +247,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
   layer.addEventListener("focusin", pointAt);
   layer.addEventListener("focusout", () => point(null));
 
-  const stop = state.on(["layer", "head"], follow);
-  signal.addEventListener("abort", stop, { once: true });
+  state.on(["layer", "head"], follow, signal);
   onResize(plane, draw, signal);
   onTheme(body, paint, signal);
   paint();

@@ -290,14 +290,8 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
     draw();
     fillTable();
   };
-  const stops = [
-    state.on(["layer", "head"], follow),
-    state.on(["metric"], ({ metric }) => table.setChosen(metric)),
-  ];
-  const letGo = (): void => {
-    for (const stop of stops) stop();
-  };
-  signal.addEventListener("abort", letGo, { once: true });
+  state.on(["layer", "head"], follow, signal);
+  state.on(["metric"], ({ metric }) => table.setChosen(metric), signal);
   press();
   follow();
   onResize(
