@@ -1,7 +1,7 @@
 /** The difference B − A: aligned texts, the heads, and a panel for each view. */
 
-import { consume, h } from "../draw/dom";
-import { scrollAcross } from "../draw/scroll";
+import { h } from "../draw/dom";
+import { listenToTabs, markTab, revealTab } from "../draw/roving";
 import { explain } from "../protocol/failure";
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
@@ -56,15 +56,9 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
     if (root.hidden) return;
     const { view } = state.get();
     const name = memory.patching ? PATCHING : names.includes(view) ? view : itemAt(names, 0);
-    buttons.forEach((button, i) => {
-      button.setAttribute("aria-selected", String(names[i] === name));
-      button.tabIndex = names[i] === name ? 0 : -1;
-    });
+    markTab(buttons, name);
     if (name === shown) return;
-    requestAnimationFrame(() => {
-      const { offsetLeft, offsetWidth } = itemAt(buttons, names.indexOf(name));
-      scrollAcross(tabs, offsetLeft, offsetLeft + offsetWidth);
-    });
+    revealTab(tabs, buttons, name);
     shown = name;
     table = null;
     life.abort();
@@ -92,24 +86,7 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
     if (!memory.patching) state.set({ view: name });
     open();
   };
-  tabs.addEventListener("click", ({ target }) => {
-    const name = (target as Element).closest<HTMLElement>(".aw-tab")?.dataset.view;
-    if (name !== undefined) choose(name);
-  });
-  tabs.addEventListener("keydown", (event) => {
-    const index = buttons.indexOf(event.target as HTMLButtonElement);
-    const last = names.length - 1;
-    const next = {
-      ArrowLeft: index === 0 ? last : index - 1,
-      ArrowRight: index === last ? 0 : index + 1,
-      Home: 0,
-      End: last,
-    }[event.key];
-    if (index < 0 || next === undefined) return;
-    choose(itemAt(names, next));
-    itemAt(buttons, next).focus({ preventScroll: true });
-    consume(event);
-  });
+  listenToTabs(tabs, buttons, choose, signal);
 
   let drawn = false;
   const draw = (): void => {

@@ -1,6 +1,6 @@
 /** How a difference is drawn: a number with its sign, a bar from the middle, a legend, a mark in a cell. */
 
-import { ramp } from "../draw/color/ramp";
+import { rampImage } from "../draw/color/ramp";
 import { modeOf } from "../draw/color/theme";
 import { h } from "../draw/dom";
 import { exact, formatNumber } from "../figures/format";
@@ -55,16 +55,12 @@ export function signedLegend(
   less = "less in B",
   more = "more in B",
 ): HTMLElement {
-  const { css } = ramp("signed", modeOf(root));
-  const stops = Array.from(
-    { length: STOPS },
-    (_, i) => css[Math.round((255 * i) / (STOPS - 1))],
-  ).join(", ");
+  const colors = rampImage("signed", modeOf(root), STOPS);
   return h(
     "p",
     { class: "aw-ramp aw-change-legend" },
     h("span", {}, h("span", { class: "aw-number" }, formatNumber(-top)), ` ${less}`),
-    h("span", { class: "aw-ramp-bar", style: `background: linear-gradient(to right, ${stops})` }),
+    h("span", { class: "aw-ramp-bar", style: `background: ${colors}` }),
     h("span", {}, h("span", { class: "aw-number" }, signedNumber(top)), ` ${more}`),
   );
 }

@@ -3,8 +3,8 @@
 import { explain, isAbort } from "../protocol/failure";
 import { h } from "./dom";
 
-/** An answer that comes sooner needs no word about waiting (ms). */
-const QUIET_MS = 120;
+/** An answer that comes sooner needs no word about waiting. */
+export const QUIET_MS = 120;
 
 export interface Wait<T> {
   readonly waiting: string;

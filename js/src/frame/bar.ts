@@ -1,6 +1,6 @@
 /** The bar: which head, what is shown, on which scale, and what the colors mean. */
 
-import { ramp } from "../draw/color/ramp";
+import { ramp, rampImage } from "../draw/color/ramp";
 import { rampValue, SCALE_LABELS } from "../draw/color/scale";
 import { modeOf, onTheme } from "../draw/color/theme";
 import { h, setAttributes } from "../draw/dom";
@@ -9,7 +9,6 @@ import { exact, formatNumber } from "../figures/format";
 import { isLong } from "../figures/long/levels";
 import { beyondText, errorOf, topOf } from "../figures/matrix";
 import { calledOf, hasHead, isRolled } from "../figures/quantities";
-import { itemAt } from "../protocol/required";
 import type { Scale, Selection, Theme } from "../state/selection";
 import type { ViewContext } from "../views/contract";
 
@@ -191,10 +190,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const called = calledOf(shown.quantity);
     quantityName.textContent = called;
     const { css } = ramp("weight", modeOf(element));
-    const stopsOfRamp = Array.from({ length: STOPS }, (_, i) =>
-      itemAt(css, Math.round((i / (STOPS - 1)) * 255)),
-    );
-    gradient.style.background = `linear-gradient(to right, ${stopsOfRamp.join(", ")})`;
+    gradient.style.background = rampImage("weight", modeOf(element), STOPS);
     const max = topOf(shown, scale);
     const top = rampValue(1, max, scale);
     low.textContent = "0";

@@ -1,7 +1,7 @@
 /** Tabs and the chosen view; one view lives at a time. */
 
-import { consume, h } from "../draw/dom";
-import { scrollAcross } from "../draw/scroll";
+import { h } from "../draw/dom";
+import { listenToTabs, markTab, revealTab } from "../draw/roving";
 import { isLong } from "../figures/long/levels";
 import { explain } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
@@ -71,19 +71,11 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
   let drawn: ViewHandle | null = null;
   let shown = "";
 
-  /** Scroll the tabs, and never the page, to the chosen one. */
-  function reveal({ offsetLeft, offsetWidth }: HTMLElement): void {
-    scrollAcross(tabs, offsetLeft, offsetLeft + offsetWidth);
-  }
-
   function open({ view }: Selection): void {
     const name = viewOf(source.meta, view);
-    buttons.forEach((button, i) => {
-      button.setAttribute("aria-selected", String(names[i] === name));
-      button.tabIndex = names[i] === name ? 0 : -1;
-    });
+    markTab(buttons, name);
     if (name === shown) return;
-    requestAnimationFrame(() => reveal(itemAt(buttons, names.indexOf(name))));
+    revealTab(tabs, buttons, name);
     stopView?.();
     shown = name;
     const life = new AbortController();
@@ -153,26 +145,7 @@ export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext
     ask();
   }
 
-  const move = (event: KeyboardEvent): void => {
-    const index = buttons.indexOf(event.target as HTMLButtonElement);
-    const last = names.length - 1;
-    const next = {
-      ArrowLeft: index === 0 ? last : index - 1,
-      ArrowRight: index === last ? 0 : index + 1,
-      Home: 0,
-      End: last,
-    }[event.key];
-    if (index < 0 || next === undefined) return;
-    state.set({ view: itemAt(names, next) });
-    itemAt(buttons, next).focus({ preventScroll: true });
-    consume(event);
-  };
-  const click = (event: MouseEvent): void => {
-    const button = (event.target as Element).closest<HTMLElement>(".aw-tab");
-    if (button?.dataset.view !== undefined) state.set({ view: button.dataset.view });
-  };
-  tabs.addEventListener("keydown", move, { signal: stage.signal });
-  tabs.addEventListener("click", click, { signal: stage.signal });
+  listenToTabs(tabs, buttons, (view) => state.set({ view }), stage.signal);
   state.on(["view"], open, stage.signal);
   open(state.get());
   return {

@@ -166,6 +166,15 @@ export function ramp(name: RampName, mode: Mode): Ramp {
   return found;
 }
 
+/** A ramp as a CSS image for a legend, of evenly spaced `stops`. */
+export function rampImage(name: RampName, mode: Mode, stops: number): string {
+  const { css } = ramp(name, mode);
+  const colors = Array.from({ length: stops }, (_, i) =>
+    itemAt(css, Math.round((i / (stops - 1)) * (RAMP_SIZE - 1))),
+  );
+  return `linear-gradient(to right, ${colors.join(", ")})`;
+}
+
 /** WCAG relative luminance of an sRGB color, 0..1. */
 export function luminance([r, g, b]: Rgb): number {
   const linear = (byte: number): number => {

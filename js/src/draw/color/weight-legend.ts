@@ -3,7 +3,7 @@
 import { exact, formatNumber } from "../../figures/format";
 import type { Scale } from "../../state/selection";
 import { h, setAttributes } from "../dom";
-import { ramp } from "./ramp";
+import { rampImage } from "./ramp";
 import { rampValue } from "./scale";
 import { modeOf } from "./theme";
 
@@ -30,8 +30,7 @@ export function weightLegend(): WeightLegend {
     show(max, scale, error = 0, beyond = "") {
       const off = scale === "unit" ? 0 : error;
       const top = rampValue(1, max, scale);
-      const { css } = ramp("weight", modeOf(element));
-      bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
+      bar.style.background = rampImage("weight", modeOf(element), 18);
       const most = formatNumber(top, undefined, off);
       const half = rampValue(0.5, max, scale);
       high.textContent = beyond === "" ? most : `${most}, hatched: ${beyond}`;

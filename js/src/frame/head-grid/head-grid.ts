@@ -2,7 +2,7 @@
 
 import { fitCanvas, penOf } from "../../draw/canvas";
 import { category } from "../../draw/color/category";
-import { type Mode, ramp } from "../../draw/color/ramp";
+import { type Mode, rampImage } from "../../draw/color/ramp";
 import { modeOf, onTheme, palette, ROOT_CLASS } from "../../draw/color/theme";
 import { consume, h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
@@ -283,8 +283,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       const { least, most: top } = paintFigures(context, cells, palette(element), figures, signed);
       low.textContent = formatNumber(least);
       high.textContent = formatNumber(top);
-      const stops = ramp(signed ? "signed" : "metric", mode).css.filter((_, i) => i % 15 === 0);
-      bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+      bar.style.background = rampImage(signed ? "signed" : "metric", mode, 18);
     } else {
       const thumbs = source.arrays.get("thumbs");
       const maxima = source.arrays.get("head_max");

@@ -1,9 +1,8 @@
 /** Above the pictures: what is shown, in which quantity, how near, with which lines and links. */
 
-import { ramp } from "../../draw/color/ramp";
+import { rampImage } from "../../draw/color/ramp";
 import { modeOf } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
-import { icon } from "../../draw/icon";
 import { exact, formatNumber } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
@@ -16,10 +15,10 @@ import {
   mixingDefinition,
 } from "../../figures/quantities";
 import { isBeyond } from "../../protocol/failure";
-import { itemAt } from "../../protocol/required";
 import type { Mixing } from "../../protocol/types";
 import type { Quantity } from "../../state/selection";
 import type { ViewContext } from "../contract";
+import { zoomButtons } from "./zoom-buttons";
 
 const SLIDER_STEPS = 1000;
 /** A slider position is the square root of a share of the maximum: small thresholds matter most. */
@@ -73,11 +72,6 @@ export function attentionControls(
 ): Controls {
   const act = (target: HTMLElement, type: string, listener: () => void): void =>
     target.addEventListener(type, listener, { signal });
-  const button = (label: string, face: string | SVGElement, does: () => void): HTMLElement => {
-    const made = h("button", { class: "aw-button", "aria-label": label, title: label }, face);
-    act(made, "click", does);
-    return made;
-  };
 
   const title = h("h3", { class: "aw-title", "data-aw-part": "head-name" });
   const subtitle = h("span", { class: "aw-muted" });
@@ -185,13 +179,7 @@ export function attentionControls(
     lines.setAttribute("aria-pressed", String(on));
     events.lines(on);
   });
-  const zoom = h(
-    "div",
-    { class: "aw-zoom", role: "group", "aria-label": "Zoom" },
-    button("Zoom out", "−", () => events.zoom(1 / 1.6)),
-    button("Zoom in", "+", () => events.zoom(1.6)),
-    button("Show all", icon("fit"), () => events.zoom(null)),
-  );
+  const zoom = zoomButtons(events.zoom, signal);
   const slider = h("input", {
     type: "range",
     class: "aw-slider",
@@ -255,11 +243,7 @@ export function attentionControls(
     legend(most, error = 0) {
       legend.hidden = most === null;
       if (most === null) return;
-      const { css } = ramp("signed", modeOf(host));
-      const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
-        itemAt(css, Math.round((i / (LEGEND_STOPS - 1)) * 255)),
-      );
-      gradient.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+      gradient.style.background = rampImage("signed", modeOf(host), LEGEND_STOPS);
       const text = formatNumber(most, undefined, error);
       low.textContent = formatNumber(-most, undefined, error);
       high.textContent = `+${text}`;

@@ -5,6 +5,7 @@ import { weightLegend } from "../../draw/color/weight-legend";
 import { consume, h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { byTouch } from "../../draw/touch";
+import { QUIET_MS } from "../../draw/wait";
 import { copyExactValues, exact, formatNumber } from "../../figures/format";
 import { explain, isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
@@ -16,9 +17,6 @@ import { type Choice, sentenceControls } from "./controls";
 import { type Asked, asked, matrixTable, sentenceOf, strongestOther } from "./data";
 import { createDrill, type Drill, placeOfPair } from "./drill";
 import { oneLine, type Place, SentenceGrid, sentenceName } from "./grid";
-
-/** Before this an answer is not waited for on screen (ms). */
-const QUIET = 120;
 
 /** Choices of the reader, kept as long as the widget lives. */
 const choices = new WeakMap<State, Choice>();
@@ -120,7 +118,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     const late = setTimeout(() => {
       root.setAttribute("aria-busy", "true");
       waiting.hidden = answered !== null;
-    }, QUIET);
+    }, QUIET_MS);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
       const found = await ask(of, source, { signal: wait });
@@ -294,7 +292,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     drilling?.abort();
     const mine = new AbortController();
     drilling = mine;
-    const late = setTimeout(() => into.element.setAttribute("aria-busy", "true"), QUIET);
+    const late = setTimeout(() => into.element.setAttribute("aria-busy", "true"), QUIET_MS);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
       const found = await block(a, b, { signal: wait });

@@ -4,6 +4,7 @@ import { modeOf, onTheme } from "../../draw/color/theme";
 import { weightLegend } from "../../draw/color/weight-legend";
 import { h, setAttributes } from "../../draw/dom";
 import { directionOf, unitFace } from "../../draw/text-line";
+import { QUIET_MS } from "../../draw/wait";
 import { firstTokenRequest } from "../../figures/classes";
 import { largest, maximum } from "../../figures/derive/matrix";
 import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
@@ -14,9 +15,6 @@ import { itemAt } from "../../protocol/required";
 import type { HeadIndex, Source } from "../../protocol/types";
 import type { ViewContext } from "../contract";
 import { type PaintedRows, paintedRows, strongest } from "./rows";
-
-/** Before this an answer is not waited for on screen (ms). */
-const QUIET = 120;
 
 interface Rows {
   readonly head: HeadIndex;
@@ -166,7 +164,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     asking?.abort();
     const mine = new AbortController();
     asking = mine;
-    const late = setTimeout(() => section.setAttribute("aria-busy", "true"), QUIET);
+    const late = setTimeout(() => section.setAttribute("aria-busy", "true"), QUIET_MS);
     const wait = AbortSignal.any([mine.signal, ends]);
     try {
       const [{ data, arrays }, words] = await Promise.all([

@@ -1,9 +1,10 @@
 /** Gradient of each compared class's logit by the first token's attention, in one layer. */
 
-import { ramp } from "../../draw/color/ramp";
+import { rampImage } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { directionOf, unitFace } from "../../draw/text-line";
+import { QUIET_MS } from "../../draw/wait";
 import type { Classification } from "../../figures/classes";
 import { magnitude } from "../../figures/derive/matrix";
 import { sumsOf, type Unit, unitsOf } from "../../figures/derive/units";
@@ -16,8 +17,6 @@ import type { ViewContext } from "../contract";
 import { wordsOf } from "./first";
 import { type PaintedRows, paintedRows } from "./rows";
 
-/** Before this an answer is not waited for on screen (ms). */
-const QUIET = 120;
 /** Classes that are asked for by themselves; more would be a page of rows. */
 const MOST = 12;
 
@@ -110,7 +109,7 @@ export function classGradients(
     asking?.abort();
     const mine = new AbortController();
     asking = mine;
-    const late = setTimeout(() => section.setAttribute("aria-busy", "true"), QUIET);
+    const late = setTimeout(() => section.setAttribute("aria-busy", "true"), QUIET_MS);
     const wait = AbortSignal.any([mine.signal, ends]);
     const found = new Map<number, Float32Array>();
     let layers: readonly number[] = gradients?.layers ?? [];
@@ -248,8 +247,7 @@ export function classGradients(
   }
 
   function paintLegend(top: number): void {
-    const { css } = ramp("signed", modeOf(element));
-    bar.style.background = `linear-gradient(to right, ${css.filter((_, i) => i % 15 === 0).join(", ")})`;
+    bar.style.background = rampImage("signed", modeOf(element), 18);
     low.textContent = formatNumber(-top);
     high.textContent = formatNumber(top);
     legend.setAttribute("aria-label", `Colors: ${formatNumber(-top)} to ${formatNumber(top)}`);

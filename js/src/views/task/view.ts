@@ -3,6 +3,7 @@
 import { createClasses } from "../../draw/classes/table";
 import { whyButton } from "../../draw/classes/why-button";
 import { h } from "../../draw/dom";
+import { QUIET_MS } from "../../draw/wait";
 import {
   type Activation,
   CLASSIFICATION,
@@ -30,9 +31,6 @@ import { firstToken } from "./first";
 import { classGradients } from "./gradient";
 import { answerSpan } from "./span";
 import { tokenClasses } from "./tokens";
-
-/** Before this an answer is not waited for on screen (ms). */
-const QUIET = 120;
 
 const TITLES: Record<TaskKind, string> = {
   sequence: "Class of the text",
@@ -179,7 +177,7 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
     const late = setTimeout(() => {
       root.setAttribute("aria-busy", "true");
       waiting.hidden = false;
-    }, QUIET);
+    }, QUIET_MS);
     try {
       const answer = await source.slice(CLASSIFICATION, { signal });
       if (signal.aborted) return;

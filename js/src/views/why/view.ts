@@ -1,6 +1,6 @@
 /** The view Why: a target, contributions to it by ten methods, and whether these can be trusted. */
 
-import { ramp } from "../../draw/color/ramp";
+import { rampImage } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h, setAttributes } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
@@ -100,8 +100,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     grid.classList.toggle("is-untested", untested);
     const room = Math.max(60, top.clientWidth);
     top.replaceChildren(header(units.map(nameUnit), room));
-    const stops = ramp("signed", modeOf(root)).css.filter((_, i) => i % 15 === 0);
-    scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    scale.style.background = rampImage("signed", modeOf(root), 18);
     for (const row of rows) row.draw(units, room, modeOf(root));
   }
 

@@ -1,10 +1,9 @@
 /** Above a long matrix: its name, its quantity, how blocks are pooled, what the colors mean, how near it is. */
 
-import { ramp } from "../../../draw/color/ramp";
+import { rampImage } from "../../../draw/color/ramp";
 import { rampValue } from "../../../draw/color/scale";
 import { modeOf } from "../../../draw/color/theme";
 import { h, setAttributes } from "../../../draw/dom";
-import { icon } from "../../../draw/icon";
 import { exact, formatCount, formatNumber } from "../../../figures/format";
 import {
   keyOfLong,
@@ -19,6 +18,7 @@ import { matrixName } from "../../../figures/names";
 import { calledOf, measureOf, mixingOf } from "../../../figures/quantities";
 import { itemAt } from "../../../protocol/required";
 import type { ViewContext } from "../../contract";
+import { zoomButtons } from "../zoom-buttons";
 
 const STOPS = 17;
 const QUANTITIES: readonly (readonly [LongQuantity, string])[] = [
@@ -115,18 +115,7 @@ export function longControls(
     events.pool(name);
   });
   press(pooling, events.pooling());
-  const button = (label: string, face: string | SVGElement, does: () => void): HTMLElement => {
-    const made = h("button", { class: "aw-button", "aria-label": label, title: label }, face);
-    made.addEventListener("click", does, { signal });
-    return made;
-  };
-  const zoom = h(
-    "div",
-    { class: "aw-zoom", role: "group", "aria-label": "Zoom" },
-    button("Zoom out", "−", () => events.zoom(1 / 1.6)),
-    button("Zoom in", "+", () => events.zoom(1.6)),
-    button("Show all", icon("fit"), () => events.zoom(null)),
-  );
+  const zoom = zoomButtons(events.zoom, signal);
   const low = h("span", { class: "aw-number" });
   const high = h("span", { class: "aw-number" });
   const gradient = h("span", { class: "aw-ramp-bar", "aria-hidden": "true" });
@@ -162,11 +151,7 @@ export function longControls(
         title: why === null ? itemAt(QUANTITIES, 1)[1] : `N/A: ${why}`,
       });
       const signed = matrix.quantity === "scores";
-      const { css } = ramp(signed ? "signed" : "weight", modeOf(host));
-      const colors = Array.from({ length: STOPS }, (_, i) =>
-        itemAt(css, Math.round((i / (STOPS - 1)) * 255)),
-      );
-      gradient.style.background = `linear-gradient(to right, ${colors.join(", ")})`;
+      gradient.style.background = rampImage(signed ? "signed" : "weight", modeOf(host), STOPS);
       masked.hidden = !matrix.masked;
     },
     level(matrix, level, labels) {

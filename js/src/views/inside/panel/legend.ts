@@ -1,9 +1,8 @@
 /** Legend of the colors in the open stage's strips. */
 
-import { type Mode, ramp } from "../../../draw/color/ramp";
+import { type Mode, rampImage } from "../../../draw/color/ramp";
 import { h } from "../../../draw/dom";
 import { exact, formatNumber } from "../../../figures/format";
-import { itemAt } from "../../../protocol/required";
 import { type Content, errorsOf } from "../content";
 
 const MINUS = "−";
@@ -15,13 +14,6 @@ export function panelLegend(
   tops: ReadonlyMap<string, number>,
   { common, root, mode }: { common: number | null; root: boolean; mode: Mode },
 ): HTMLElement[] {
-  const gradient = (name: "signed" | "weight"): string => {
-    const { css } = ramp(name, mode);
-    const stops = Array.from({ length: LEGEND_STOPS }, (_, i) =>
-      itemAt(css, Math.round((i * (css.length - 1)) / (LEGEND_STOPS - 1))),
-    );
-    return `linear-gradient(90deg, ${stops.join(", ")})`;
-  };
   const key = (
     name: "signed" | "weight",
     low: string,
@@ -29,7 +21,7 @@ export function panelLegend(
     middle: string,
   ): HTMLElement => {
     const bar = h("span", { class: "aw-ramp-bar" });
-    bar.style.background = gradient(name);
+    bar.style.background = rampImage(name, mode, LEGEND_STOPS);
     return h(
       "span",
       { class: "aw-ramp" },
