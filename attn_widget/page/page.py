@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
+from attn_widget.page.engine.text import elements
 from attn_widget.page.fitting import fitted_runs
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
@@ -206,7 +207,7 @@ def page_parts(
     yield from later  # the first picture is drawn while they are read
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
-        yield b'<script type="text/plain" id="aw-weights">' + model.weights + b"</script>\n"
+        yield from elements(model.weights)
     yield b"</body>\n</html>\n"
 
 

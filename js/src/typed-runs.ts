@@ -6,9 +6,8 @@ import { type About, specialIds } from "./engine/page/about";
 import { carriedSelection } from "./engine/page/carry";
 import { Turns } from "./engine/page/turns";
 import { createTyping, type Typing } from "./engine/page/typing";
-import { type Beside, textBeside, unpackWeights } from "./engine/page/weights";
+import { type Beside, cut, textBeside, textInside, unpackWeights } from "./engine/page/weights";
 import { explain } from "./protocol/failure";
-import { required } from "./protocol/required";
 import type { Action } from "./protocol/types";
 import type { Enliven, OpenedRun } from "./saved-page";
 import { fit } from "./state/state";
@@ -26,26 +25,11 @@ interface Model extends Pick<About, "ids"> {
   readonly turns: Turns;
 }
 
-async function weightsOf({ beside }: Facts): Promise<string> {
-  if (beside !== null) return textBeside(beside);
-  // The script stands before the model's text.
-  if (document.readyState === "loading")
-    await new Promise((resolve) => addEventListener("DOMContentLoaded", resolve, { once: true }));
-  const element = document.getElementById("aw-weights");
-  if (element === null)
-    throw new EngineError(
-      "truncated",
-      "This page was cut off before its model. Copy or download it again.",
-    );
-  const text = required(element.textContent, "The model");
-  // 50 MB of text are of no more use.
-  element.textContent = "";
-  return text;
-}
-
 async function openModel(facts: Facts): Promise<Model> {
   const { beside } = facts;
-  const engine = await attnWidgetEngine.open(async () => unpackWeights(await weightsOf(facts)));
+  const engine = await attnWidgetEngine.open(async () =>
+    unpackWeights(beside === null ? textInside() : cut(await textBeside(beside))),
+  );
   const { crc32 } = await engine.header();
   if (beside !== null && crc32.toString(16).padStart(8, "0") !== beside.key)
     throw new EngineError(

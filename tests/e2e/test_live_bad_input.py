@@ -93,7 +93,7 @@ def test_a_page_that_was_cut_off_says_so(
     cut.write_text(text[: int(len(text) * share)], encoding="utf-8")
     with offline(browser, cut) as opened:
         page = opened.page
-        if 'id="aw-weights"' in cut.read_text(encoding="utf-8"):  # they come last
+        if 'class="aw-weights"' in cut.read_text(encoding="utf-8"):  # they come last
             expect(page.locator(ERROR)).to_contain_text("cut off or damaged")
             expect(page.locator(TOKENS)).to_have_count(5)
         else:
@@ -109,8 +109,8 @@ def test_weights_whose_checksum_differs_are_refused(
     file = bytearray(packed(encoder))
     file[-5000] ^= 1
     damaged = tmp_path / "damaged.html"
-    before, rest = page_file.read_text(encoding="utf-8").split('id="aw-weights">')
-    damaged.write_text(f'{before}id="aw-weights">{as_text(bytes(file)).decode()}{rest[rest.index("<"):]}')  # fmt: skip
+    before, rest = page_file.read_text(encoding="utf-8").split('class="aw-weights">')
+    damaged.write_text(f'{before}class="aw-weights">{as_text(bytes(file)).decode()}{rest[rest.index("<"):]}')  # fmt: skip
     with offline(browser, damaged) as opened:
         expect(opened.page.locator(ERROR)).to_contain_text("checksum differs")
         expect(opened.page.locator(TOKENS)).to_have_count(5)

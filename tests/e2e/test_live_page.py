@@ -103,10 +103,10 @@ def test_what_cannot_run_is_said_and_the_last_picture_stays(
 def test_a_page_whose_model_is_cut_off_says_so_and_keeps_its_run(
     browser: Browser, live_page: Path, tmp_path: Path
 ) -> None:
-    before, after = live_page.read_text().split('id="aw-weights"')
+    before, after = live_page.read_text().split('class="aw-weights"', 1)
     weights, rest = after.split("</script>", 1)
     damaged = tmp_path / "damaged.html"
-    damaged.write_text(f'{before}id="aw-weights"{weights[:4000]}</script>{rest}')
+    damaged.write_text(f'{before}class="aw-weights"{weights[:4000]}</script>{rest}')
     with offline(browser, damaged) as opened:
         error = opened.page.locator('[data-aw-part="error"]')
         expect(error).to_contain_text("cut off or damaged")

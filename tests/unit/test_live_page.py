@@ -29,7 +29,7 @@ def shown(family: str = "bert", head: str = "ForMaskedLM", **options: Any) -> An
 def test_a_page_with_an_engine_holds_the_run_and_the_weights(tmp_path: Path) -> None:
     path = aw.to_html(shown(quantity="mixing", view="heads"), tmp_path / "p.html", engine=True)
     page = path.read_text(encoding="utf-8")
-    assert page.count('id="aw-weights"') == 1
+    assert page.count('class="aw-weights"') == 1
     assert "wasm-unsafe-eval" in page
     assert 'data-chunk="paint"' in page
     plain = aw.to_html(shown(), tmp_path / "q.html").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def test_pages_of_one_model_share_a_script_of_weights(tmp_path: Path) -> None:
     assert beside["src"] == f"a%20folder/{script.name}"
     assert beside["key"] in script.name
     page = first.read_text(encoding="utf-8")
-    assert 'id="aw-weights"' not in page
+    assert 'class="aw-weights"' not in page
     assert re.search("script-src 'sha256-[^;]* 'self';", page.replace("&#x27;", "'"))
     text = re.fullmatch(
         rf'\(globalThis.attnWidgetModels \?\?= {{}}\)\["{beside["key"]}"\] = "([^"\\<]*)";\n',
@@ -122,7 +122,7 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
     model = tiny_models.build("bert", "ForMaskedLM")
     one, two = (aw.show(text, model=model, tagger=None, progress=False) for text in (TEXT, "A b."))
     page = aw.to_html([one, two], tmp_path / "p.html", engine=True).read_text(encoding="utf-8")
-    assert page.count('id="aw-weights"') == 1
+    assert page.count('class="aw-weights"') == 1
     assert page.count('data-chunk="paint"') == 2
     with pytest.raises(InputError, match="these have several"):
         aw.to_html([one, shown()], tmp_path / "q.html", engine=True)

@@ -233,7 +233,7 @@ def test_an_output_leads_to_a_page_with_an_engine_that_all_cells_share(
         assert link is not None
         page = (tmp_path / link[1]).read_text(encoding="utf-8")
         assert 'id="aw-engine"' in page
-        assert 'id="aw-weights"' not in page
+        assert 'class="aw-weights"' not in page
         assert len(found) < 1_000_000
         [script] = (tmp_path / "attn-widget-pages").glob("*.engine.js")
         times.append(script.stat().st_mtime_ns)

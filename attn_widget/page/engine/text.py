@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
 from attn_widget.page import base85
 
 LEVEL = 6
+PIECE = (
+    500_000  # characters of an element: a browser reads many short texts sooner than one long one
+)
+assert PIECE % base85.GROUP == 0  # each is decoded by itself
 
 
 def planes(data: bytes) -> bytes:
@@ -24,3 +29,19 @@ def as_text(file: bytes) -> bytes:
     """The text that js/src/engine/page/weights.ts reads."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return base85.encode(packer.compress(planes(file)) + packer.flush())
+
+
+def elements(text: bytes) -> Iterator[bytes]:
+    """The elements of a page that hold the text, which are decoded while the next ones are read.
+
+    Examples
+    --------
+    >>> [len(element) for element in elements(b"0" * 600_000)]
+    [500055, 100055]
+    """
+    for start in range(0, len(text), PIECE):
+        yield (
+            b'<script type="text/plain" class="aw-weights">'
+            + text[start : start + PIECE]
+            + b"</script>\n"
+        )

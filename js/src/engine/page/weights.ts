@@ -1,6 +1,6 @@
 /** The model's file out of a page's text, or out of a script beside the page. */
 
-import { inflate } from "../../protocol/saved/inflate";
+import { inflatePieces } from "../../protocol/saved/inflate";
 import { EngineError } from "../errors";
 
 const damaged = (): EngineError =>
@@ -10,11 +10,44 @@ const damaged = (): EngineError =>
   );
 
 /** Throws an `EngineError` (truncated) for a text that was cut off. */
-export async function unpackWeights(text: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function unpackWeights(
+  pieces: AsyncIterator<string>,
+): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return interleave(new Uint8Array(await inflate(text)));
-  } catch {
-    throw damaged();
+    return interleave(new Uint8Array(await inflatePieces(pieces)));
+  } catch (error) {
+    throw error instanceof EngineError ? error : damaged();
+  }
+}
+
+/** Characters of a piece, a multiple of five. */
+const PIECE = 500_000;
+/** Ms between two looks at a page that is being read. */
+const LOOK_MS = 4;
+
+export async function* cut(text: string): AsyncGenerator<string, void, void> {
+  for (let start = 0; start < text.length; start += PIECE) yield text.slice(start, start + PIECE);
+}
+
+/** The text of this page's model, piece by piece while the page is still being read; no piece stays in the page. */
+export async function* textInside(): AsyncGenerator<string, void, void> {
+  const elements = document.getElementsByClassName("aw-weights");
+  for (let count = 0; ; ) {
+    const loading = document.readyState === "loading";
+    const [first] = elements;
+    // The last element may have been read in part.
+    if (first !== undefined && (elements.length > 1 || !loading)) {
+      const text = first.textContent ?? "";
+      first.remove();
+      count++;
+      yield text;
+    } else if (loading) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    else if (count > 0) return;
+    else
+      throw new EngineError(
+        "truncated",
+        "This page was cut off before its model. Copy or download it again.",
+      );
   }
 }
 

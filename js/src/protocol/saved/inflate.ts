@@ -38,8 +38,22 @@ export function decode85(text: string): Uint8Array<ArrayBuffer> {
 
 /** A chunk's text, inflated beside the main thread. */
 export async function inflate(text: string): Promise<ArrayBuffer> {
-  const stream = new Blob([decode85(text.trim())])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).arrayBuffer();
+  return inflated(new Blob([decode85(text.trim())]).stream());
+}
+
+/** The same of a text in pieces of whole groups: one is decoded while those before it are inflated. */
+export function inflatePieces(pieces: AsyncIterator<string>): Promise<ArrayBuffer> {
+  return inflated(
+    new ReadableStream({
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(decode85(value));
+      },
+    }),
+  );
+}
+
+function inflated(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<ArrayBuffer> {
+  return new Response(stream.pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
 }
