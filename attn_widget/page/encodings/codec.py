@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.figures.arrays import Float32
+from attn_widget.figures.arrays import Float32, Float64
 
 MOST_LEVELS = 2**16 - 1
 WORST = 0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
@@ -30,8 +30,9 @@ MARGIN = 1e-7  # the reader's arithmetic: half a unit of float32 at 1, and softm
 FINEST, COARSEST = 2.0**-20, 0.5  # steps that are tried
 MOST_STEPS = 2**22  # a whole number of steps fits into three bytes as zigzag
 SEARCHES = 4
-GOOD, AIM = 0.6, 0.85  # shares of the allowed error: good enough, and aimed at
+GOOD, AIM = 0.9, 0.95  # shares of the allowed error: good enough, and aimed at
 SMALLEST = 1e-12
+SHIFT_STEPS = 32  # of a row's shift, at least, in the largest error of a score
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,20 @@ def decode_scores(coded: EncodedFactors, bias: Float32 | None = None) -> Float32
     product = coded.queries.astype(np.float64) @ coded.keys.astype(np.float64).T
     scores = product * coded.step**2 + coded.shift[:, None]
     return (scores if bias is None else scores + bias).astype(np.float32)
+
+
+def rounded_shift(shift: Float64, worst_score: float) -> Float32:
+    """What is added to a row, in steps of a power of two that hardly count beside the largest error of a score.
+
+    Softmax ignores it, and float32 with zeros at the end compresses to half.
+
+    Examples
+    --------
+    >>> rounded_shift(np.array([0.3, -20.00001]), 0.005)
+    array([  0.30004883, -20.        ], dtype=float32)
+    """
+    step = 2.0 ** math.floor(math.log2(worst_score / SHIFT_STEPS))
+    return (np.rint(shift / step) * step).astype(np.float32)
 
 
 def softmax(scores: Float32) -> Float32:

@@ -23,6 +23,7 @@ from attn_widget.page.encodings.codec import (
     WORST,
     WORST_SCORE,
     EncodedFactors,
+    rounded_shift,
     softmax,
     weight_error,
     worst_of,
@@ -70,10 +71,12 @@ def encode_factors(
     """
     wide = queries.astype(np.float64) * scaling
     center = keys.mean(axis=0, dtype=np.float64)
-    shift = (wide @ center).astype(np.float32)
+    exact_shift = wide @ center
+    shift = rounded_shift(exact_shift, worst_score)
     impossible = np.isneginf(scores)
     left, right = balanced(wide, keys - center)
     product = left @ right.T
+    product += (exact_shift - shift)[:, None]  # what is left of it counts as an error
     added = shift.astype(np.float64)[:, None] + (0 if bias is None else bias)
 
     def read(product: Float64) -> tuple[Float32, Float32]:

@@ -23,6 +23,7 @@ from attn_widget.page.encodings.codec import (
     WORST,
     WORST_SCORE,
     EncodedFactors,
+    rounded_shift,
     softmax,
     weight_error,
 )
@@ -67,9 +68,11 @@ def encode_scores(
     """
     wide = queries.astype(np.float64) * scaling
     center = keys.mean(axis=1, dtype=np.float64, keepdims=True)
-    shift = (wide @ center.transpose(0, 2, 1))[..., 0].astype(np.float32)
+    exact_shift = (wide @ center.transpose(0, 2, 1))[..., 0]
+    shift = rounded_shift(exact_shift, worst_score)
     impossible = np.isneginf(scores)
-    exact = np.where(impossible, 0, wide @ (keys - center).transpose(0, 2, 1))
+    rest = (exact_shift - shift)[..., None]
+    exact = np.where(impossible, 0, wide @ (keys - center).transpose(0, 2, 1) + rest)
     added = shift.astype(np.float64)[..., None] + (0 if bias is None else bias)
 
     # Up to here no weight can be off by more than is allowed, whatever the head.
