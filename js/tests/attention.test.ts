@@ -1,137 +1,31 @@
 // @vitest-environment jsdom
-
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 import { maximum, received } from "../src/figures/derive/matrix";
-import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import { createMatrix, type Matrix } from "../src/figures/matrix";
 import { matrixName, placeName, spokenMatrix } from "../src/figures/names";
-import { createPairNumbers, type Link } from "../src/figures/pairs";
-import { NOT_OF_WEIGHTS } from "../src/figures/quantities";
 import { focus } from "../src/frame/focus";
-import * as lazy from "../src/lazy";
-import { SliceFailure } from "../src/protocol/failure";
-import type { Meta, NdArray, Slice, SliceRequest } from "../src/protocol/types";
-import type { Selection } from "../src/state/selection";
 import { attentionControls } from "../src/views/attention/controls";
 import { cellTable } from "../src/views/attention/export";
 import { attendedList } from "../src/views/attention/group";
 import { moveCell } from "../src/views/attention/keys";
 import { carriedSum } from "../src/views/attention/later/carried-sum";
-import { groupStrip } from "../src/views/attention/later/group-strip";
-import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
-import type { ViewContext } from "../src/views/contract";
-import { giveParts } from "../src/views/contract";
-import { type Fake, fakeRun } from "./fake";
+import {
+  LENGTHS,
+  matrixOf,
+  N,
+  ROLLOUT,
+  type Run,
+  run,
+  SCORES,
+  settled,
+  shownBy,
+  TOKENS,
+  WEIGHTS,
+} from "./attention-view";
+import { fakeRun } from "./fake";
 import { metaOf } from "./runs";
-
-const TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"];
-const N = TOKENS.length;
-const DIM = 8;
-/** Park and Miller's generator: the same numbers everywhere. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48271) % 2147483647;
-    return state / 2147483647;
-  };
-}
-const draw = random(7);
-const normal = (): number => 3 * (draw() + draw() + draw() - 1.5);
-const Q = Float32Array.from({ length: N * DIM }, normal);
-const K = Float32Array.from({ length: N * DIM }, normal);
-const SCALING = 1 / Math.sqrt(DIM);
-const SCORES = Float32Array.from({ length: N * N }, (_, cell) => {
-  const [i, j] = [Math.floor(cell / N), cell % N];
-  let sum = 0;
-  for (let d = 0; d < DIM; d++) sum += Q[i * DIM + d]! * K[j * DIM + d]!;
-  return sum * SCALING;
-});
-const WEIGHTS = Float32Array.from(SCORES, (score, cell) => {
-  const row = SCORES.slice(Math.floor(cell / N) * N, Math.floor(cell / N) * N + N);
-  return Math.exp(score) / row.reduce((sum, other) => sum + Math.exp(other), 0);
-});
-/** Rows that sum to 1, unlike the weights. */
-const ROLLOUT = Float32Array.from({ length: N * N }, (_, cell) =>
-  Math.floor(cell / N) === cell % N ? 0.6 : 0.1,
-);
-
-const LENGTHS = Float32Array.from({ length: 2 * N }, (_, i) => 1 + i);
-
-interface Run {
-  readonly stage: ViewContext;
-  readonly asked: SliceRequest[];
-  readonly said: string[];
-}
-
-let fake: Fake;
-afterEach(() => fake.stop());
-
-function run(
-  selection: Partial<Selection> = {},
-  change: { has?: Partial<Meta["model"]["has"]>; flow?: Float32Array | null } = {},
-): Run {
-  const meta = metaOf(TOKENS);
-  const model = { ...meta.model, head_dim: DIM, has: { ...meta.model.has, ...change.has } };
-  const array = (data: Float32Array, shape: number[]): NdArray => ({ data, shape });
-  const answers: Record<string, () => Slice> = {
-    weights: () => ({ data: {}, arrays: new Map([["weights", array(WEIGHTS, [N, N])]]) }),
-    rollout: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
-    mixing: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
-    mixing_rollout: () => ({ data: {}, arrays: new Map([["weights", array(ROLLOUT, [N, N])]]) }),
-    value_lengths: () => ({ data: {}, arrays: new Map([["lengths", array(LENGTHS, [2, N])]]) }),
-    scores: () => ({ data: {}, arrays: new Map([["scores", array(SCORES, [N, N])]]) }),
-    qkv: () => ({
-      data: { scaling: SCALING },
-      arrays: new Map([
-        ["q", array(Q, [N, DIM])],
-        ["k", array(K, [N, DIM])],
-      ]),
-    }),
-    flow: () => {
-      if (change.flow == null)
-        throw new SliceFailure("Too long: 3,100,000 edges.", "Cut the text.");
-      return { data: {}, arrays: new Map([["flow", array(change.flow, [N])]]) };
-    },
-    language: () => ({ data: { token_word: [null, 0, 1, 1, null] }, arrays: new Map() }),
-  };
-  fake = fakeRun({ ...meta, model }, ({ kind }) => answers[kind]!(), { live: false, selection });
-  const { context, source, state } = fake;
-  const matrix = createMatrix(source, state, { ...context, busy: () => undefined });
-  return { stage: { ...context, matrix }, asked: fake.asked, said: fake.said };
-}
-
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
-const shownBy = async ({ stage }: Run): Promise<Matrix> => {
-  await settled();
-  return stage.matrix.get()!;
-};
-const text = (node: Element): string => (node.textContent ?? "").replaceAll("−", "-");
-const FACTS = {
-  id: (token: number) => 10 + token,
-  tags: () => "NOUN",
-  window: (): string | null => null,
-};
-
-function matrixOf(weights: Float32Array, change: Partial<Matrix> = {}): Matrix {
-  const units = unitsOf(metaOf(TOKENS).tokens, { special: true });
-  return {
-    layer: 0,
-    head: 0,
-    quantity: "weights",
-    units,
-    size: N,
-    weights,
-    scores: null,
-    allowed: null,
-    max: maximum(weights),
-    wordMax: maximum(weights),
-    received: received(weights, N, N),
-    unitOf: (token) => unitOfToken(units, token),
-    ...change,
-  };
-}
 
 describe("the matrix on screen", () => {
   test("carries scores when they are selected, and not for the mean head", async () => {
@@ -261,27 +155,6 @@ describe("the quantity", () => {
   });
 });
 
-/** Numbers by name as they are written in the chain. */
-function written(strip: Element): Record<string, { value: number; unit: number }> {
-  return Object.fromEntries(
-    [...strip.querySelectorAll(".aw-figure")].map((figure) => {
-      const [, mantissa, power] = /^([-\d.,]+)(?:×10(.+))?$/.exec(
-        text(figure.querySelector("dd")!).replaceAll(",", ""),
-      )!;
-      const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-      const exponent =
-        power === undefined
-          ? 0
-          : Number(power.replace("⁻", "-").replace(/[⁰-⁹¹²³]/g, (d) => String(digits.indexOf(d))));
-      const decimals = mantissa!.split(".")[1]?.length ?? 0;
-      return [
-        text(figure.querySelector("dt")!),
-        { value: Number(mantissa) * 10 ** exponent, unit: 10 ** (exponent - decimals) },
-      ];
-    }),
-  );
-}
-
 describe("the matrix of the selection", () => {
   test("says when it waits and when it has come, and knows where a token is", async () => {
     vi.useFakeTimers();
@@ -308,150 +181,6 @@ describe("the matrix of the selection", () => {
     expect(store.get()?.layer).toBe(1);
     expect(store.get()?.unitOf(2)).toBe(2);
     vi.useRealTimers();
-  });
-});
-
-describe("the pinned pair", () => {
-  test("has no score where the quantity is no weight", async () => {
-    const made = run({ quantity: "norms" });
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    expect(numbers.of(matrix, 1, 2)).toMatchObject({ absent: NOT_OF_WEIGHTS, pending: false });
-    expect(numbers.of(await shownBy(run()), 1, 2).absent).not.toBe(NOT_OF_WEIGHTS);
-  });
-
-  test("closes by the digits that are written, from q · k to the weight, in every cell", async () => {
-    const made = run();
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    for (let row = 0; row < N; row++) {
-      for (let column = 0; column < N; column++) {
-        const link = numbers.of(matrix, row, column);
-        const strip = arithmetic(matrix, link);
-        const shown = written(strip);
-        const follows = (name: string, from: number): void => {
-          const { value, unit } = shown[name]!;
-          expect(Math.abs(from - value), `${name} of ${row}, ${column}`).toBeLessThanOrEqual(unit);
-        };
-        const of = (name: string): number => shown[name]!.value;
-        follows("scaled score", of("q · k") * of("scale"));
-        follows("exp(score - max)", Math.exp(of("scaled score") - of("row max")));
-        follows("weight", of("exp(score - max)") / of("sum of the row"));
-        expect(link.weight).toBe(WEIGHTS[row * N + column]);
-      }
-    }
-  });
-
-  test("shows q and k value by value, and their products add up to the dot", async () => {
-    giveParts(lazy);
-    const made = run();
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    const link = numbers.of(matrix, 2, 1);
-    const strip = linkStrip(document.body, matrix, 2, 1, TOKENS, link, FACTS, () => undefined);
-    const details = strip.querySelector("details")!;
-    details.open = true;
-    details.dispatchEvent(new Event("toggle"));
-    const rows = [...details.querySelectorAll("tbody tr")].map((row) =>
-      [...row.querySelectorAll<HTMLElement>("td")].map((cell) => Number(cell.dataset.awValue)),
-    );
-    expect(rows.map(([q]) => q)).toEqual([...Q.subarray(2 * DIM, 3 * DIM)]);
-    expect(rows.map(([, k]) => k)).toEqual([...K.subarray(DIM, 2 * DIM)]);
-    expect(rows.reduce((sum, [, , product]) => sum + product!, 0)).toBeCloseTo(link.product!, 5);
-  });
-
-  test("says why there is no score and no product", async () => {
-    const weightsOnly = run({}, { has: { scores: false, qkv: false } });
-    const matrix = await shownBy(weightsOnly);
-    const numbers = createPairNumbers(weightsOnly.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    const link = numbers.of(matrix, 1, 2);
-    expect(link).toMatchObject({ score: null, product: null, pending: false });
-    const card = linkCard(matrix, 1, 2, TOKENS, link, FACTS);
-    expect(card.textContent).toContain("N/A: this run holds weights alone");
-    const rolled = numbers.of({ ...matrix, quantity: "rollout" }, 1, 2);
-    expect(rolled.absent).toContain("rollout mixes the heads");
-  });
-
-  test("is masked where the model forbids it, without a number", () => {
-    const allowed = new Uint8Array(N * N).fill(1);
-    allowed[1 * N + 3] = 0;
-    const matrix = matrixOf(WEIGHTS, { allowed });
-    const link = { weight: 0, rank: 1 } as Link;
-    const strip = linkStrip(document.body, matrix, 1, 3, TOKENS, link, FACTS, () => undefined);
-    expect(strip.textContent).toContain("cannot see this key");
-    expect(strip.querySelector("[data-aw-value]")).toBeNull();
-  });
-});
-
-describe("the card", () => {
-  const names = (card: Element): string[] =>
-    [...card.querySelectorAll("dt")].map((name) => name.textContent!);
-
-  test("names both tokens with index, id and tag, and the rank in the row", async () => {
-    const made = run();
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
-    expect(text(card)).toContain("querycat2 · id 12 · NOUN");
-    expect(text(card)).toContain("keysat3 · id 13 · NOUN");
-    const row = [...WEIGHTS.subarray(2 * N, 3 * N)];
-    const rank = row.filter((value) => value > row[3]!).length + 1;
-    expect(text(card)).toMatch(new RegExp(`${rank}(st|nd|rd|th) of ${N}`));
-    expect(names(card)).toEqual(["weight", "share of row", "scaled score", "q · k"]);
-  });
-
-  test("puts the score first where scores are shown", async () => {
-    const made = run({ quantity: "scores" });
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    await numbers.load(matrix);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
-    expect(names(card).slice(0, 2)).toEqual(["scaled score", "weight"]);
-    expect(Number(card.querySelector<HTMLElement>("dd")!.dataset.awValue)).toBe(SCORES[2 * N + 3]);
-  });
-
-  test("waits for a score with dots, not with a dash", async () => {
-    const made = run();
-    const matrix = await shownBy(made);
-    const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
-    expect(text(card)).toContain("scaled score…");
-  });
-});
-
-describe("a group of tokens", () => {
-  const values = (strip: Element): number[] =>
-    [...strip.querySelectorAll<HTMLElement>("[data-aw-value]")].map((number) =>
-      Number(number.dataset.awValue),
-    );
-
-  test("is summed as it receives and averaged as it gives", async () => {
-    const made = run({ group: [1, 3], token: 2 });
-    const matrix = await shownBy(made);
-    const strip = groupStrip(made.stage, matrix, TOKENS)!;
-    const at = (i: number, j: number): number => WEIGHTS[i * N + j]!;
-    const rows = TOKENS.map((_, i) => at(i, 1) + at(i, 3));
-    const [row, mean, within, most] = values(strip);
-    expect(row).toBeCloseTo(rows[2]!, 12);
-    expect(mean).toBeCloseTo(rows.reduce((a, b) => a + b) / N, 12);
-    expect(within).toBeCloseTo((rows[1]! + rows[3]!) / 2, 12);
-    expect(most).toBeCloseTo(Math.max(...TOKENS.map((_, j) => (at(1, j) + at(3, j)) / 2)), 12);
-    expect(text(strip)).toMatch(/^2 tokens: the, sat/);
-    strip.querySelector("button")!.click();
-    expect(made.stage.state.get().group).toEqual([]);
-    expect(groupStrip(made.stage, matrix, TOKENS)).toBeNull();
-  });
-
-  test("leaves out what is hidden, and says so", async () => {
-    const made = run({ group: [0, 2], special: false });
-    const strip = groupStrip(made.stage, await shownBy(made), TOKENS.slice(1, 4))!;
-    expect(text(strip)).toContain("1 token: cat");
-    expect(text(strip)).toContain("1 of the group not shown");
   });
 });
 

@@ -10,7 +10,9 @@ import numpy as np
 from tests.unit.tiny_models import build
 
 ANIMALS = ("cat", "dog", "fox")
+REVIEW = "The movie was incredibly boring, but the acting saved it."
 PLACES = ("on the mat", "in the old tree near our house", "over the sea shore", "for a dollar")
+QUICK: dict[str, Any] = {"lr_encoder": 3e-3, "lr_head": 1e-2, "batch_size": 8, "progress": False}
 
 
 @cache

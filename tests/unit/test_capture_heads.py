@@ -1,0 +1,125 @@
+"""What classifiers, pretraining heads, bare encoders and unknown families leave in a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as tf
+
+import attn_widget as aw
+from attn_widget.errors import ModelLoadError, NotAvailableError
+from attn_widget.model.encoder import Encoder
+from attn_widget.trace.capture import capture
+from attn_widget.trace.forward import forward_ids, mlm_logits
+from tests.unit import tiny_models
+
+TEXT = "The cat sat, and naïve Dr. Smith's dog 😀 ran."
+
+
+PAIR = "It didn't rain."
+
+
+CLOSE = 1e-5  # docs/definitions.md, section 1
+
+
+LOGITS = {"rtol": 1e-4, "atol": 1e-4}  # float32, another kernel: logits are some tens large
+
+
+def plain(model: Any, inputs: dict[str, torch.Tensor], attention: str) -> Any:
+    """What the model says without us."""
+    before = model.config._attn_implementation
+    model.set_attn_implementation(attention)
+    with torch.no_grad():
+        found = model(**inputs, output_hidden_states=True, output_attentions=attention == "eager")
+    model.set_attn_implementation(before)
+    return found
+
+
+@pytest.fixture(scope="module", params=tiny_models.FAMILIES)
+def encoder(request: pytest.FixtureRequest) -> Encoder:
+    return aw.load(tiny_models.build(request.param))
+
+
+@pytest.mark.parametrize(
+    ("head", "kind", "shape"),
+    [("ForSequenceClassification", "sequence", (3,)), ("ForTokenClassification", "token", (-1, 3)),
+     ("ForQuestionAnswering", "question_answering", (-1, 2))],
+)  # fmt: skip
+def test_classifier_logits_are_the_models(head: str, kind: str, shape: tuple[int, ...]) -> None:
+    labels = {0: "bad", 1: "fair", 2: "good"} if "Question" not in head else {0: "a", 1: "b"}
+    model, tokenizer = tiny_models.build("roberta", head, id2label=labels)
+    encoder = aw.load((model, tokenizer))
+    assert encoder.classifier == kind and not encoder.has_mlm
+    assert encoder.id2label == ({} if "Question" in head else labels)
+    encoding = encoder.encode(TEXT)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "sdpa")
+    logits = expected.get("logits")
+    if logits is None:
+        logits = torch.stack([expected.start_logits, expected.end_logits], dim=-1)
+    n = trace.n_tokens
+    assert trace.classifier_logits is not None
+    assert trace.classifier_logits.shape == tuple(n if size < 0 else size for size in shape)
+    np.testing.assert_allclose(trace.classifier_logits, logits[0], **LOGITS)
+    assert trace.logits is None and trace.nsp_logits is None
+
+
+def test_pretraining_heads_give_tokens_and_next_sentence() -> None:
+    model, tokenizer = tiny_models.build("bert", "ForPreTraining")
+    encoder = aw.load((model, tokenizer))
+    assert encoder.has_mlm and encoder.has_nsp and encoder.classifier is None
+    encoding = encoder.encode(TEXT, PAIR)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "sdpa")
+    np.testing.assert_allclose(trace.logits, expected.prediction_logits[0], **LOGITS)
+    np.testing.assert_allclose(trace.nsp_logits, expected.seq_relationship_logits[0], **LOGITS)
+    last = torch.from_numpy(np.array(trace.hidden_states[-1]))
+    np.testing.assert_allclose(mlm_logits(encoder, last), trace.logits, **LOGITS)
+
+
+def test_a_bare_encoder_has_no_predictions() -> None:
+    encoder = aw.load(tiny_models.build("distilbert", "Model"))
+    assert not encoder.has_mlm and not encoder.has_nsp and encoder.classifier is None
+    trace = capture(encoder, encoder.encode(TEXT))
+    assert trace.logits is None and trace.hidden_states is not None
+    with pytest.raises(NotAvailableError, match="no masked-LM head"):
+        forward_ids(encoder, torch.tensor([[2, 5, 3]]))
+
+
+UNKNOWN = {
+    "ernie": (tf.ErnieForMaskedLM, tf.ErnieConfig),
+    "roformer": (tf.RoFormerForMaskedLM, tf.RoFormerConfig),
+    "megatron-bert": (tf.MegatronBertForMaskedLM, tf.MegatronBertConfig),
+}
+
+
+@pytest.mark.parametrize("family", UNKNOWN)
+def test_a_family_without_an_adapter_still_gives_attention_states_and_predictions(
+    family: str,
+) -> None:
+    make, config = UNKNOWN[family]
+    torch.manual_seed(0)
+    model = make(config(**tiny_models.SMALL)).eval()
+    encoder = aw.load((model, tiny_models.tokenizer("wordpiece")))
+    assert encoder.family.mechanism is None
+    encoding = encoder.encode(TEXT, PAIR)
+    trace = capture(encoder, encoding)
+    expected = plain(model, encoding.inputs, "eager")
+    for layer, attention in enumerate(expected.attentions):
+        np.testing.assert_allclose(trace.layer_weights(layer), attention[0], rtol=0, atol=CLOSE)
+    states = torch.stack(expected.hidden_states)[:, 0]
+    np.testing.assert_allclose(trace.hidden_states, states, **LOGITS)
+    np.testing.assert_allclose(trace.logits, expected.logits[0], **LOGITS)
+
+
+def test_a_model_without_attention_is_refused_in_words() -> None:
+    config = tf.FNetConfig(
+        vocab_size=512, hidden_size=32, num_hidden_layers=2, intermediate_size=48,
+        tpu_short_seq_length=16,
+    )  # fmt: skip
+    model = tf.FNetForMaskedLM(config).eval()
+    with pytest.raises(ModelLoadError, match="has no attention heads"):
+        aw.load((model, tiny_models.tokenizer("wordpiece")))
