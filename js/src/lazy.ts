@@ -3,7 +3,7 @@
 export { liveComparison } from "./compare/live";
 export { printing } from "./export/print";
 export { layerStrips } from "./frame/head-grid/layers";
-export { long } from "./long";
+export { long, windows } from "./long";
 export { carriedSum } from "./views/attention/later/carried-sum";
 export { groupStrip } from "./views/attention/later/group-strip";
 export { vectorStrips } from "./views/attention/later/link-vectors";

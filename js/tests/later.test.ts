@@ -48,6 +48,7 @@ beforeEach(async () => {
       filling: () => () => undefined,
       views: {},
     },
+    windows: { name: () => null, axes: () => undefined, ribbon: () => undefined },
     vectorStrips,
     carriedSum,
     groupStrip,

@@ -265,6 +265,7 @@ export function createFrame(state: State): Frame {
     else if (chrome && !profile) {
       disposers.push(ribbon(parts.ribbon, stage, memory), focus(parts.focus, stage));
     }
+    withParts(() => laterParts()?.windows.ribbon(parts.ribbon, meta, run.signal), run.signal);
     if (chrome) disposers.push(headGrid(parts.heads, stage), bar(parts.bar, stage, actions));
     else disposers.push(caption(parts.caption, stage));
     const opened = tabbed(tabs, panel, stage);

@@ -1,5 +1,6 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
+import type { Geometry } from "../draw/heatmap/types";
 import type { Matrix, MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import type { Action, Filling, Meta, Source } from "../protocol/types";
@@ -149,6 +150,21 @@ export interface LaterParts {
   readonly createGroupSwitch: (chosen: () => void) => GroupSwitch;
   readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;
   readonly long: LongParts;
+  readonly windows: WindowParts;
+}
+
+/** Of a text that was read in windows. */
+export interface WindowParts {
+  /** The window of a token's row, and those that read it. */
+  readonly name: (meta: Meta, token: number, role?: "query" | "key") => string | null;
+  /** Marks overlaps along the axes of a map. */
+  readonly axes: (
+    map: { readonly element: HTMLElement; readonly geometry: Geometry | null },
+    meta: Meta,
+    units: readonly { readonly token: number }[],
+  ) => void;
+  /** Marks them in the ribbon. */
+  readonly ribbon: (ribbon: HTMLElement, meta: Meta, signal: AbortSignal) => void;
 }
 
 /** Parts drawn in another way over a long text (`figures/long/levels.ts`). */

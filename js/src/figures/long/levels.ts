@@ -1,7 +1,6 @@
 /** Which level of detail a window of a long matrix is drawn from, and which of its tiles: numbers alone. */
 
 import { LONG_TOKENS } from "../../protocol/kernel";
-import type { Meta } from "../../protocol/types";
 
 /** Cells a side of a tile (attn_widget/figures/long/pyramid.py). */
 export const TILE = 256;
@@ -14,12 +13,6 @@ export const isLong = ({
   readonly tokens: { readonly text: ArrayLike<string> };
   readonly profile: unknown;
 }): boolean => profile === null && tokens.text.length > LONG_TOKENS;
-
-/** `window 2 of 9`: that of a query's row; null where the text was read at once. */
-export function windowOf({ windows }: Pick<Meta, "windows">, token: number): string | null {
-  if (windows === undefined) return null;
-  return `window ${(windows.of[token] ?? 0) + 1} of ${windows.spans.length}`;
-}
 
 /** Tokens `[from, to)`, fractions included. */
 export type Range = readonly [from: number, to: number];

@@ -6,10 +6,10 @@ import { modeOf, onTheme } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { refill, rove } from "../../draw/roving";
 import { exact, formatNumber } from "../../figures/format";
-import { windowOf } from "../../figures/long/levels";
 import { unitLabelOf } from "../../figures/long/names";
 import { strongestOf } from "../../figures/long/pair";
 import { type LongRow, longStore, topOfLong } from "../../figures/long/store";
+import { windowOf } from "../../figures/long/windows";
 import { isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
@@ -66,7 +66,7 @@ export function longFocus(element: HTMLElement, stage: ViewContext): () => void 
         ? ["Most received"]
         : [h("bdi", { dir: "ltr" }, name(query)), scores ? " scores" : " attends to"]),
     );
-    read.textContent = query === null ? "" : windowOf(source.meta, query);
+    read.textContent = query === null ? "" : windowOf(source.meta, query, "query");
     refill(
       list,
       chosen.map((i) => {

@@ -37,7 +37,7 @@ function end(
   index: number,
   label: string,
   facts: TokenFacts,
-  role: string,
+  role: "query" | "key",
 ): HTMLElement {
   const unit = itemAt(units, index);
   const readable = unit.surface !== label && !unit.special ? unit.surface : null;
@@ -46,9 +46,7 @@ function end(
     pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
     // Tokens from outside have no ids.
     ...(pieces > 1 || facts.id(unit.token) < 0 ? [] : [`id ${facts.id(unit.token)}`]),
-    ...[facts.tags(unit.token), role === "query" ? facts.window(unit.token) : null].filter(
-      (said) => said !== null,
-    ),
+    ...[facts.tags(unit.token), facts.window(unit.token, role)].filter((said) => said !== null),
   ];
   return h(
     "div",

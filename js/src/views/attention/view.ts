@@ -85,7 +85,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     () => matrix,
     () => labels,
   );
-  const map = new Heatmap({ hover, pick, drawn: () => drawFlowPanel() }, signal);
+  const map = new Heatmap({ hover, pick, drawn }, signal);
   map.element.append(tip);
   const pictures = h("div", { class: "aw-pictures" }, map.element, flow);
   element.dataset.awPicture = "matrix";
@@ -226,6 +226,11 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     );
   }
 
+  function drawn(): void {
+    drawFlowPanel();
+    if (matrix !== null) laterParts()?.windows.axes(map, source.meta, matrix.units);
+  }
+
   function setThreshold(value: number): void {
     threshold = value;
     controls.threshold(value, matrix?.max ?? 1);
@@ -361,6 +366,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     },
     signal,
   );
+  withParts(redraw, signal);
   withParts(mark, signal);
   askLanguage(source, signal, (found) => {
     language = found;

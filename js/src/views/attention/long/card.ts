@@ -4,6 +4,8 @@ import { h } from "../../../draw/dom";
 import { exact, formatNumber } from "../../../figures/format";
 import type { LongMatrix, Pooling } from "../../../figures/long/store";
 
+import type { WindowName } from "../facts";
+
 export interface Block {
   readonly level: number;
   /** Its first query and key. */
@@ -20,12 +22,12 @@ export function blockCard(
   matrix: LongMatrix,
   name: (token: number) => string,
   error: number,
-  window: (query: number) => string | null = () => null,
+  window: WindowName = () => null,
 ): HTMLElement {
   const side = 2 ** level;
-  const end = (role: string, token: number): HTMLElement => {
+  const end = (role: "query" | "key", token: number): HTMLElement => {
     const last = Math.min(size, token + side) - 1;
-    const own = role === "query" ? window(token) : null;
+    const own = last === token ? window(token, role) : role === "query" ? window(token) : null;
     const places = last === token ? String(token) : `${token}–${last}`;
     const place = own === null ? places : `${places} · ${own}`;
     return h(

@@ -3,8 +3,8 @@
 import { h, setAttributes } from "../../../draw/dom";
 import { refill, rove } from "../../../draw/roving";
 import { exact, formatCount, formatNumber } from "../../../figures/format";
-import { windowOf } from "../../../figures/long/levels";
 import type { LinkList } from "../../../figures/long/store";
+import { windowOf } from "../../../figures/long/windows";
 import { itemAt } from "../../../protocol/required";
 import type { ViewContext } from "../../contract";
 

@@ -7,6 +7,7 @@ import { type AxisText, levelOfLabels, paintAxes, paintHits } from "../../../dra
 import { drawLongFlow, flowLinks } from "../../../draw/long/long-flow";
 import { LongMap, type View } from "../../../draw/long/long-map";
 import { minimap } from "../../../draw/long/minimap";
+import { markAxes } from "../../../draw/long/overlaps";
 import { type ColorsAt, TileImages } from "../../../draw/long/tile-images";
 import { onResize } from "../../../draw/resize";
 import { outlineOf } from "../../../figures/long/labels";
@@ -220,6 +221,7 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
     if (matrix === null) return;
     const labels = levelOfLabels(text, view.pixels);
     controls.level(matrix, view.level, labels);
+    markAxes(map, source.meta);
     const { token, scale, pair: pinned } = state.get();
     overview.show({
       size,

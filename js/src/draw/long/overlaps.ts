@@ -1,0 +1,102 @@
+/** Marks where windows of a text overlap: a bar along both axes of a matrix and below the words, with its legend. */
+
+import type { Range } from "../../figures/long/levels";
+import { axisRanges, mostReads, namesOf, overlapAt, overlapsOf } from "../../figures/long/windows";
+import type { Meta } from "../../protocol/types";
+import { h, setAttributes } from "../dom";
+import type { Geometry } from "../heatmap/types";
+
+type Track = Geometry["rows"];
+
+/** A map, and what lies on its axes. */
+interface Marked {
+  readonly element: HTMLElement;
+  readonly geometry: Geometry | null;
+}
+
+/** Thickness of a bar (px), and its distance from the plot. */
+const [THICK, APART] = [3, 2] as const;
+/** Bars nearer to each other than this (px) are drawn as one. */
+const LEAST_GAP = 2;
+
+/** Parts of an axis in sight, in px from the edge of the plot. */
+function inSight(ranges: readonly Range[], track: Track, edge: number, side: number): Range[] {
+  const shown: [number, number][] = [];
+  for (const [from, to] of ranges) {
+    const start = Math.max(0, track.start - edge + from * track.size);
+    const end = Math.min(side, track.start - edge + to * track.size);
+    const before = shown.at(-1);
+    if (end <= start) continue;
+    if (before !== undefined && start - before[1] < LEAST_GAP) before[1] = end;
+    else shown.push([start, end]);
+  }
+  return shown;
+}
+
+function legend(meta: Meta): HTMLElement {
+  const many = mostReads(meta) > 2 ? "several" : "two";
+  return h(
+    "p",
+    { class: "aw-hint", "data-aw-part": "overlaps" },
+    h("span", { class: "aw-overlap aw-overlap-swatch", "aria-hidden": "true" }),
+    `read in ${many} windows; a row is from the one in which its token is most central`,
+  );
+}
+
+/** Bars along both axes; `units`: what a short text's matrix has there. Drawn anew after every drawing of the map. */
+export function markAxes(
+  { element, geometry: g }: Marked,
+  meta: Meta,
+  units: readonly { readonly token: number }[] | null = null,
+): void {
+  if (g === null || overlapsOf(meta).length === 0) return;
+  let layer = element.querySelector<HTMLElement>(".aw-overlaps");
+  if (layer === null) {
+    layer = h("div", { class: "aw-overlaps", "aria-hidden": "true" });
+    element.append(layer);
+    element.parentElement?.after(legend(meta));
+  }
+  const ranges = axisRanges(meta, units === null ? null : units.map(({ token }) => token));
+  const strip = (left: number, top: number, width: number, height: number): HTMLElement => {
+    const bar = h("div", { class: "aw-overlap" });
+    const box = { left, top, width, height };
+    for (const [name, value] of Object.entries(box)) bar.style.setProperty(name, `${value}px`);
+    return bar;
+  };
+  const before = THICK + APART;
+  layer.replaceChildren(
+    ...inSight(ranges, g.columns, g.left, g.side).map(([from, to]) =>
+      strip(g.left + from, g.top - before, to - from, THICK),
+    ),
+    ...inSight(ranges, g.rows, g.top, g.side).map(([from, to]) =>
+      strip(g.left - before, g.top + from, THICK, to - from),
+    ),
+  );
+}
+
+/** Words that several windows read, marked in the ribbon and named in their titles. */
+export function markRibbon(element: HTMLElement, meta: Meta, signal: AbortSignal): void {
+  if (overlapsOf(meta).length === 0) return;
+  const mark = (): void => {
+    for (const button of element.querySelectorAll<HTMLElement>("[data-token]")) {
+      const overlap = overlapAt(meta, Number(button.dataset.token));
+      setAttributes(button, { "data-aw-overlap": overlap === undefined ? null : "" });
+    }
+  };
+  const observer = new MutationObserver(mark);
+  observer.observe(element, { childList: true, subtree: true });
+  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  mark();
+  const tell = ({ target }: Event): void => {
+    const button = (target as Element).closest<HTMLElement>("[data-aw-overlap]");
+    const overlap = button === null ? undefined : overlapAt(meta, Number(button.dataset.token));
+    if (button === null || overlap === undefined) return;
+    const said = `read in ${namesOf(overlap)}`;
+    // The ribbon writes both anew whenever a word is pointed at.
+    for (const name of ["title", "aria-label"]) {
+      const text = button.getAttribute(name) ?? "";
+      if (!text.includes(said)) button.setAttribute(name, `${text}, ${said}`);
+    }
+  };
+  for (const name of ["focusin", "pointerover"]) element.addEventListener(name, tell, { signal });
+}
