@@ -52,6 +52,11 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
   let shown = "";
   let life = new AbortController();
 
+  function give(given: OpenPanel["table"] | "nothing"): void {
+    save.hidden = given === "nothing";
+    table = given === "nothing" ? null : given;
+  }
+
   function open(): void {
     if (root.hidden) return;
     const { view } = state.get();
@@ -60,7 +65,7 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
     if (name === shown) return;
     revealTab(tabs, buttons, name);
     shown = name;
-    table = null;
+    give(null);
     life.abort();
     life = new AbortController();
     const element = h("div", { class: "aw-compare-panel", "data-panel": name });
@@ -69,12 +74,11 @@ export function difference(root: HTMLElement, context: Context, signal: AbortSig
     try {
       panelNamed(name)(element, {
         ...context,
-        give(given) {
-          table = given;
-        },
+        give,
         signal: AbortSignal.any([signal, life.signal]),
       });
     } catch (error) {
+      give("nothing");
       const { message, hint } = explain(error);
       element.replaceChildren(
         h("p", { role: "alert", class: "aw-view-note" }, `${message} ${hint}`),

@@ -38,8 +38,8 @@ export interface PanelContext {
   /** Null in a saved page. */
   readonly patching: Patching | null;
   readonly memory: Memory;
-  /** Offer a table as CSV and JSON; null while there is none. */
-  readonly give: (table: () => Table | null) => void;
+  /** Offer a table as CSV and JSON. "nothing": what stands here is a sentence, and no file is offered. */
+  readonly give: (table: (() => Table | null) | "nothing") => void;
   /** Aborted when another panel is opened. */
   readonly signal: AbortSignal;
 }

@@ -41,6 +41,7 @@ export const patching: Panel = (element, context) => {
       compared.reasons.patching ??
       "This page holds no grid of recovery: call c.recovery(target) before c is saved.";
     element.append(note);
+    give("nothing");
     return;
   }
   memory.target = Math.min(memory.target, targets.length - 1);
@@ -125,6 +126,7 @@ export const patching: Panel = (element, context) => {
     const chosen = itemAt(targets, memory.target);
     const far = h("progress", { "aria-label": "Passes of the model" });
     state.textContent = "";
+    give("nothing"); // until this grid is here; that of another choice is gone
     void fillWhenAnswered(body, {
       waiting: "Running B with one part of A after the other …",
       ask: async () => {
