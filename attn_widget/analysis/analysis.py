@@ -106,7 +106,7 @@ class Analysis(TrustFigures, ModelFigures):
         Raises
         ------
         InputError, InputTypeError
-            A position that is not there, or of a special token.
+            A position that does not exist, or of a special token.
         NotAvailableError
             Tensors from outside, a tokenizer without a mask token, or a view.
 
@@ -163,7 +163,7 @@ class Analysis(TrustFigures, ModelFigures):
         Raises
         ------
         InputError, InputTypeError
-            A head that is not there or stands twice, all of them, or means of another model.
+            A head that does not exist or is given twice, all of them, or means of another model.
         NotAvailableError
             Tensors from outside, a family whose layers are not known, or a view.
         NotFiniteError

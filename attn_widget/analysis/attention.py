@@ -62,7 +62,7 @@ class AttentionFigures(AnalysisBase):
         Raises
         ------
         InputError
-            A layer or head that is not there, rows or columns that hold nothing.
+            A layer or head that does not exist, rows or columns that hold nothing.
         InputTypeError
             Rows or columns that are no slice.
         """
@@ -224,7 +224,7 @@ class AttentionFigures(AnalysisBase):
         Raises
         ------
         InputError, InputTypeError
-            A token, layer, head or count that is not there or no int, or a tree too large to read.
+            A token, layer, head or count that does not exist or is no int, or a tree too large to read.
         """
         allowed = scores = None
         special = check_flag(special, "special")

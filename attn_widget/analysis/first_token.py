@@ -99,7 +99,7 @@ def first_token(
     ----------
     trace : Trace
     tokens : sequence of Token, [n]
-        With words, where `words` is asked for.
+        With words, if `words` is set.
     texts : sequence of str
         The text of each segment.
     """

@@ -47,7 +47,7 @@ def group_tokens(tokens: Sequence[Token], *, words: bool, special: bool) -> Grou
     Parameters
     ----------
     tokens : sequence of Token, [n]
-        With ``word`` known when `words` is asked for; a token without a word stays by itself.
+        With ``word`` known if `words` is set; a token without a word stays by itself.
     words : bool
         Merge the tokens of a word.
     special : bool

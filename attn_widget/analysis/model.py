@@ -223,7 +223,7 @@ class ModelFigures(AnalysisBase):
         Raises
         ------
         InputError
-            A class that is not there.
+            A class that does not exist.
         NotAvailableError
             The model does not classify texts, or this is a view.
 

@@ -217,9 +217,9 @@ def choose_opening(
     """
     rows = np.arange(links.shape[0]) if layers is None else np.asarray(layers)
     columns = np.arange(links.shape[1]) if heads is None else np.asarray(heads)
-    told = beyond_the_others(links)[rows[:, None], columns]
-    at, beside = np.unravel_index(int(told.argmax()), told.shape)
-    layer, head = int(rows[at]), int(columns[beside])
+    contrast = beyond_the_others(links)[rows[:, None], columns]
+    at, column = np.unravel_index(int(contrast.argmax()), contrast.shape)
+    layer, head = int(rows[at]), int(columns[column])
     return Opening(layer, head, word_of(layer, head))
 
 

@@ -90,7 +90,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_callable(value: Any, name: str) -> None:
-    """Refuse what is neither a function nor None; a class would be made, not told.
+    """Refuse anything but a function or None; calling a class would only make an object.
 
     Raises
     ------

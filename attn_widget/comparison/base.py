@@ -137,7 +137,7 @@ class ComparisonBase(NotPickled):
         Raises
         ------
         InputError, InputTypeError
-            Something else than pairs, a position that is not there, or one that stands twice.
+            Anything but pairs, a position that does not exist, or one that stands twice.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class ComparisonBase(NotPickled):
         Raises
         ------
         InputError, NotAvailableError
-            A head or quantity that is not there; no token is matched; a head without partner.
+            A head or quantity that does not exist; no token is matched; a head without partner.
 
         Examples
         --------

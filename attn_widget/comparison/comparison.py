@@ -211,7 +211,7 @@ class Comparison(ComparisonBase):
         Raises
         ------
         InputError, InputTypeError
-            Something else than sites; a site out of range, given twice, or at an unmatched token.
+            Anything but sites; a site out of range, given twice, or at an unmatched token.
         NotAvailableError
             Tensors from outside, a view, or models of different shape.
 

@@ -44,7 +44,7 @@ def compare(
     Raises
     ------
     InputError, InputTypeError
-        Something else than analyses and texts, a missing ``b``, or not two models; a text as in `analyze`.
+        Anything but analyses and texts, a missing ``b``, or not two models; a text as in `analyze`.
     TooLongError, ModelLoadError
         As in `analyze`.
 

@@ -181,7 +181,7 @@ def compare_many(
         No pair; a text that the model cannot read, named by its pair's index, before any work is done;
         a ``resume`` folder of other work.
     InputTypeError
-        Something else than pairs of texts.
+        Anything but pairs of texts.
     TooLongError, ModelLoadError
         As in `analyze`.
 

@@ -43,7 +43,7 @@ def head_means(
     InputError
         No text, or one that the model cannot read.
     InputTypeError
-        Something else than str.
+        Anything but str.
     NotAvailableError
         A family whose layers are not known.
     TooLongError

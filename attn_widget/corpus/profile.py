@@ -325,8 +325,8 @@ class Profile(ProfileFigures):
         return encoder
 
     def __repr__(self) -> str:
-        asked = self.meta.get("n_texts", self.n_texts)
-        texts = f"{self.n_texts}" if asked == self.n_texts else f"{self.n_texts} of {asked}"
+        requested = self.meta.get("n_texts", self.n_texts)
+        texts = f"{self.n_texts}" if requested == self.n_texts else f"{self.n_texts} of {requested}"
         return (
             f"<Profile of {self.model}: {texts} texts, {self.total_tokens} tokens, "
             f"{self.n_layers} layers x {self.n_heads} heads>"

@@ -32,9 +32,9 @@ class Rows:
     figures : float32 [texts, keys, L, H]
         NaN = N/A.
     digests : uint64 [texts], optional
-        A hash of each text; None in files of before.
+        A hash of each text; None in files of earlier versions.
     observed : Observed, optional
-        Links and patterns; None in files of before.
+        Links and patterns; None in files of earlier versions.
     texts : list of str, optional
     tokens : list of list of str, optional
         Both in the parts of a folder alone.
@@ -71,7 +71,7 @@ def need_pyarrow() -> None:
 
 
 def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
-    """Write rows at once or not at all: a file that is there is whole.
+    """Write rows atomically: an existing file is always complete.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Parts:
     Parameters
     ----------
     folder : Path
-        Made when it is not there.
+        Created if missing.
     identity : dict
         What the work depends on; work of another identity is refused, never mixed in.
 

@@ -65,7 +65,7 @@ def shown_matrix(
     Parameters
     ----------
     words_have_scores : bool
-        Whether scores are there with words switched on, as long as no word has several tokens.
+        Whether scores are available with words switched on, as long as no word has several tokens.
     """
     layer, head = selection.place
     quantity = selection.quantity

@@ -77,7 +77,7 @@ def report(
     progress : bool
         Show a progress bar.
     engine : bool or "light"
-        The model goes along, one for all texts, and runs what is typed; see `AttentionWidget.to_html`.
+        Include the model, one for all texts, to run what is typed; see `AttentionWidget.to_html`.
     assets : "inside", "beside", or a folder
         Where the weights of the engine are; see `AttentionWidget.to_html`.
     **options

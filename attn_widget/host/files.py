@@ -28,7 +28,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
     InputTypeError
         No str or path.
     InputError
-        Another suffix, a folder that is not there (the nearest one is named), a folder or a device,
+        Another suffix, a folder that does not exist (the nearest one is named), a folder or a device,
         or a name that no file can have.
 
     Examples
@@ -43,7 +43,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
         better = found.with_suffix(suffix).name if found.name else f"picture{suffix}"
         raise InputError(f"{str(path)!r} {given}, expected {suffix!r}.", f"Use {better!r}.")
     folder = found.parent
-    with told(found):  # a name can be too long to be looked up
+    with named_failures(found):  # a name can be too long to be looked up
         if not folder.is_dir():
             raise InputError(f"The folder {str(folder)!r} does not exist.", nearest_folder(folder))
         if found.is_dir():
@@ -83,13 +83,13 @@ def write_parts(path: Path, parts: Iterable[bytes]) -> None:
     """
     path = Path(os.path.realpath(path))
     new = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")
-    with told(path):
+    with named_failures(path):
         file = new.open("xb")
     try:
         for part in parts:
-            with told(path):
+            with named_failures(path):
                 file.write(part)
-        with told(path):
+        with named_failures(path):
             file.close()  # what is still buffered may not fit on the disk
             if path.exists():
                 new.chmod(path.stat().st_mode & 0o777)
@@ -102,7 +102,7 @@ def write_parts(path: Path, parts: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Generator[None]:
+def named_failures(path: Path) -> Generator[None]:
     """Say which file the system refused, and why."""
     try:
         yield

@@ -40,15 +40,15 @@ class LoadingNotice:
     def __init__(self, show: Any) -> None:
         self._show = show
         self._handle: Any = None
-        self._said: tuple[str, int | None] | None = None
+        self._content: tuple[str, int | None] | None = None
 
     def say(self, text: str, share: float | None = None) -> None:
         """Tell what is being done, and how much of it is done (0 to 1, None if unknown)."""
-        said = (text, None if share is None else round(100 * share))
-        if said == self._said:
+        content = (text, None if share is None else round(100 * share))
+        if content == self._content:
             return
-        self._said = said
-        data = {"text/plain": f"{text} …", "text/html": notice_html(*said)}
+        self._content = content
+        data = {"text/plain": f"{text} …", "text/html": notice_html(*content)}
         if self._handle is None:
             self._handle = self._show(data, raw=True, display_id=True)
         else:

@@ -25,7 +25,7 @@ class Agreement:
     words : int
         How many words were ordered.
     rho : float64 [M, M]
-        In [-1, 1]; NaN where a method gives all words the same, or fewer than three words are there.
+        In [-1, 1]; NaN where a method gives all words the same, or there are fewer than three words.
     """
 
     methods: tuple[str, ...]

@@ -91,7 +91,7 @@ def bind(run: Run, target: Target) -> BoundTarget:
     Raises
     ------
     InputError
-        A position that is not there or of a special token, a token that is not in the vocabulary or
+        A position that does not exist or of a special token, a token that is not in the vocabulary or
         splits into pieces, a class that is none.
     NotAvailableError
         A model without such a head.

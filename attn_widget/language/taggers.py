@@ -319,30 +319,32 @@ def run(tagger: Tagger, text: str) -> Tagging:
 def _checked(name: str, text: str, words: Sequence[TaggedWord]) -> list[TaggedWord]:
     checked: list[TaggedWord] = []
     for k, (start, end, upos, entity) in enumerate(words):
-        said = f"The tagger {name} returned {(start, end, upos, entity)!r} as word {k}"
+        prefix = f"The tagger {name} returned {(start, end, upos, entity)!r} as word {k}"
         before = checked[-1] if checked else TaggedWord(0, 0)
         if start >= end:
-            raise InputError(f"{said}, which is empty.", "A word is [start, end) with start < end.")
+            raise InputError(
+                f"{prefix}, which is empty.", "A word is [start, end) with start < end."
+            )
         if start < 0 or end > len(text):
             raise InputError(
-                f"{said}, outside the text of {len(text)} code points.",
+                f"{prefix}, outside the text of {len(text)} code points.",
                 "Offsets count code points of the text, not bytes.",
             )
         if start < before.end:
             how = "before" if start < before.start else "overlapping"
             raise InputError(
-                f"{said}, {how} word {k - 1}, {tuple(before)!r}.",
+                f"{prefix}, {how} word {k - 1}, {tuple(before)!r}.",
                 "Return disjoint words in the order of the text.",
             )
         if upos in ("", "SPACE"):
             upos = None
         if upos is not None and upos not in UPOS:
             raise InputError(
-                f"{said}; {upos!r} is not a universal part of speech.",
+                f"{prefix}; {upos!r} is not a universal part of speech.",
                 f"Return one of {' '.join(sorted(UPOS))}, or None.",
             )
         if not isinstance(entity, (str, type(None))):
-            raise InputError(f"{said}; {entity!r} is not an entity.", 'Return "PERSON" or None.')
+            raise InputError(f"{prefix}; {entity!r} is not an entity.", 'Return "PERSON" or None.')
         checked.append(TaggedWord(start, end, upos, entity or None))
     return checked
 

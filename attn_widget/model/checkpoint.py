@@ -96,7 +96,7 @@ def embedded_checkpoint(place: Place) -> Checkpoint:
     ModelLoadError
         Its files cannot be read.
     """
-    with _told(place, "its weights"):
+    with _named_failures(place, "its weights"):
         from attn_widget.model.embedded import FastTokenizer, embedded_network
 
         network, tokenizer = embedded_network(MINI), FastTokenizer(MINI)
@@ -156,16 +156,16 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
 
     options = {"revision": place.revision, "local_files_only": local, "trust_remote_code": False}
     options = {key: value for key, value in options.items() if value is not None}
-    with _told(place, "its config.json"):
+    with _named_failures(place, "its config.json"):
         if place.is_folder and (own := OWN_MODEL_TYPES.get(_model_type(place) or "")):
             import_module(own)
         config = AutoConfig.from_pretrained(place.path, **options)
     check_config(config, place.name)
-    with _told(place, "its tokenizer"):
+    with _named_failures(place, "its tokenizer"):
         source = place.path if tokenizer is None else tokenizer
         _need_vocabulary(source)
         fast = load_tokenizer(source, place.name, options)
-    with _told(place, "its weights"):
+    with _named_failures(place, "its weights"):
         weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
         model, untrained = _load_model(place, config, weights)
     return Checkpoint(model.eval(), fast, place.name, commit_of(place), untrained)
@@ -179,7 +179,7 @@ def _model_type(place: Place) -> str | None:
 
 
 @contextmanager
-def _told(place: Place, part: str) -> Generator[None]:
+def _named_failures(place: Place, part: str) -> Generator[None]:
     """Errors of `transformers` in our words."""
     try:
         yield

@@ -243,7 +243,7 @@ class Encoder(NotPickled):
         Raises
         ------
         InputError, InputTypeError
-            Something else than pairs, a head that is not there or stands twice, all heads, or means of
+            Anything but pairs, a head that does not exist or is given twice, all heads, or means of
             another model.
 
         Examples
@@ -304,7 +304,7 @@ def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int
     Raises
     ------
     InputError, InputTypeError
-        Something else than pairs, a head that is not there or stands twice, or all heads.
+        Anything but pairs, a head that does not exist or is given twice, or all heads.
     """
     found: list[tuple[int, int]] = []
     for pair in check_several(heads, "heads", "(layer, head)"):

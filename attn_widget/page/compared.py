@@ -73,9 +73,9 @@ def compared_parts(
     if recorded and "patching" not in meta["reasons"]:
         meta["recoveries"] = []
         for k, grid in enumerate(_grids(comparison)):
-            said = described(comparison.b, grid.target)
+            description = described(comparison.b, grid.target)
             keys = {"of": grid.of, "source": grid.source, "value": grid.value}
-            meta["recoveries"].append({"target": said, **keys})
+            meta["recoveries"].append({"target": description, **keys})
             arrays[f"recovery:{k}"] = grid.values.astype(np.float32)
     return meta, arrays
 
@@ -129,7 +129,7 @@ PARTS = {
 
 
 def _grids(c: Comparison) -> tuple[Recovery, ...]:
-    """Grids of recovery that are there, or two of the first proposal where that is cheap."""
+    """Grids of recovery computed so far, or two of the first proposal where that is cheap."""
     if c.recoveries or not c.proposals():
         return c.recoveries
     passes = c.b.n_layers * (c.b.n_heads + len(c.alignment.tokens))

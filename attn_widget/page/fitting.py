@@ -1,4 +1,4 @@
-"""A page of at most so many bytes: what goes along, and what is left out."""
+"""A page within a size limit: what it includes, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def fitted_run(
     Parameters
     ----------
     kept : ExportOptions
-        What was asked for: no more than this goes along.
+        The requested parts: the page includes no others.
     shell : int
         Bytes of the page around its data.
 
     Returns
     -------
     SavedRun, str
-        The second says what was left out of what was asked for; empty where nothing was.
+        The second names the requested parts that were left out; empty if none.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def fitted_runs(
         return [run], lacks
     most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, "Bytes.")
     runs: dict[int, SavedRun] = {}
-    said: dict[int, str] = {}
+    lacking: dict[int, str] = {}
     room, count = most - shell, len(shown)
     for number in sorted(range(count), key=lambda number: shown[number][0].size):
         share = max(room // (count - len(runs)), 0)
@@ -126,9 +126,9 @@ def fitted_runs(
         runs[number] = run
         room -= size_of(run, 0)
         if lacks:
-            said[number] = f"{lacks} of widget {number + 1}"
+            lacking[number] = f"{lacks} of widget {number + 1}"
     return [runs[number] for number in range(count)], "; ".join(
-        said[number] for number in sorted(said)
+        lacking[number] for number in sorted(lacking)
     )
 
 
@@ -178,19 +178,19 @@ def left_out(
     *,
     inside: bool,
 ) -> str:
-    """Parts that were asked for and a page lacks, in words; empty where it lacks nothing."""
-    said: list[str] = []
+    """Requested parts that a page lacks, in words; empty if none."""
+    lacking: list[str] = []
     wanted = [*(kept.layers or range(analysis.n_layers))]
     missing = [layer for layer in wanted if layers is not None and layer not in layers]
     if missing:
-        said.append(f"matrices of layers {ranges(missing)}")
+        lacking.append(f"matrices of layers {ranges(missing)}")
     wanted = [*(kept.heads or range(analysis.n_heads))]
     others = [head for head in wanted if heads is not None and head not in heads]
     if others:
-        said.append(f"matrices of heads {ranges(others)}")
+        lacking.append(f"matrices of heads {ranges(others)}")
     if inside:
-        said.append("tensors of the view Inside")
-    return ", ".join(said)
+        lacking.append("tensors of the view Inside")
+    return ", ".join(lacking)
 
 
 def ranges(numbers: Sequence[int]) -> str:

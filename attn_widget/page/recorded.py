@@ -88,12 +88,12 @@ def why_slices(analysis: Analysis, targets: Sequence[Target], *, whole: bool) ->
     yield {"kind": "targets"}, {"targets": [described(analysis, one) for one in targets]}, {}
     for one in targets:
         target = canonical(analysis, one)
-        asked: list[Asked] = [
+        requests: list[Asked] = [
             {"kind": "contributions", "target": target, "method": method}
             for method in METHODS
             if whole or method in QUICK
         ]
-        found = [answered for request in asked for answered in record(analysis, request)]
+        found = [answered for request in requests for answered in record(analysis, request)]
         yield from found
         methods = [request["method"] for request, _, _ in found]
         if whole and methods:
@@ -115,22 +115,22 @@ def class_slices(analysis: Analysis) -> Iterator[Asked]:
 
 def record(analysis: Analysis, request: Asked) -> Iterator[Answered]:
     """The kernel's own answer; what it refuses is left out, and refused again by the page."""
-    for asked, data, arrays in replied(request, answer(analysis, request)):
+    for question, data, arrays in replied(request, answer(analysis, request)):
         if request["kind"] == "architecture":
             # A page may lack the tensors whose widths stand on the map.
             data = {**data, "widths": widths(analysis)}
-        yield asked, data, arrays
+        yield question, data, arrays
 
 
 def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered]:
     """A reply of the protocol with its arrays; nothing when it is a refusal."""
-    said, buffers = reply
-    if said["ok"]:
+    header, buffers = reply
+    if header["ok"]:
         arrays = {
             head["name"]: np.frombuffer(data, dtype=head["dtype"]).reshape(head["shape"])
-            for head, data in zip(said["arrays"], buffers, strict=True)
+            for head, data in zip(header["arrays"], buffers, strict=True)
         }
-        yield request, said["data"], arrays
+        yield request, header["data"], arrays
 
 
 def widths(analysis: Analysis) -> dict[str, int]:

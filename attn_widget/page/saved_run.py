@@ -17,7 +17,7 @@ from attn_widget.protocol.source import Source
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """Which part goes along: layers and heads (None: all), tabs, and a title.
+    """The part to include: layers and heads (None: all), tabs, and a title.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ExportOptions:
         Raises
         ------
         InputError
-            A layer, head or view that is not there, or none that is left.
+            A layer, head or view that does not exist, or none left.
         """
         return ExportOptions(
             check_indices("layers", self.layers, n_layers),
@@ -138,7 +138,7 @@ def saved_run(
     Raises
     ------
     InputError
-        A layer, head or view that is not there.
+        A layer, head or view that does not exist.
     """
     checked, title = check_options_of(source, kept), kept.title or ""
     selection = Selection() if selection is None else selection

@@ -43,7 +43,7 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Made when it is not there.
+        Created if missing.
     identity : dict
         What the training depends on, as JSON; a checkpoint of another identity is refused.
     tokenizer : transformers.PreTrainedTokenizerBase

@@ -149,7 +149,7 @@ class FittedClassifier:
         Parameters
         ----------
         folder : str or path
-            Made when it is not there; its parent must be. An earlier classifier there is replaced.
+            Created if missing; its parent must exist. An earlier classifier in it is replaced.
 
         Returns
         -------

@@ -283,7 +283,7 @@ class Exports:
         path : str or path
             Replaced in one step: a page that cannot be finished leaves the old one.
         layers, heads : sequence of int, optional
-            Whose weights go along, 0-based; by default all. Not of a profile, which has none.
+            Whose weights are included, 0-based; by default all. Not of a profile, which has none.
         views : sequence of str, optional
             Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
         title : str, optional
@@ -292,7 +292,7 @@ class Exports:
             What the view Why explains, by all methods, with their tests and the effects of heads. By default
             the chosen target; without one, what the text proposes, by the quick methods.
         engine : bool or "light"
-            The model goes along (50 MB for the embedded one) and runs in the page: every text that is typed there,
+            Include the model (50 MB for the embedded one), which runs in the page: every text that is typed there,
             masks, heads switched off. For BERT, with or without a masked-LM head or a classifier of texts, in all
             views but why; weights of more than float16 are rounded, and the page says what that moves.
             ``"light"`` halves the size by matrices of 8 bits, and the page says how far its figures are off.
@@ -312,7 +312,7 @@ class Exports:
         Raises
         ------
         InputError
-            A closed widget; a layer, head or view that is not there; fewer bytes than the smallest page takes, or
+            A closed widget; a layer, head or view that does not exist; fewer bytes than the smallest page takes, or
             ``max_bytes`` of a page with an engine; a missing folder, or a file
             that cannot be written, of which nothing is left half-written.
         NotAvailableError

@@ -49,7 +49,7 @@ def to_html(
     why : sequence of Target, optional
         What the view Why of every widget explains; see `AttentionWidget.to_html`.
     engine : bool or "light"
-        The model goes along and runs what is typed; several widgets of one model share it. See
+        Include the model to run what is typed; several widgets of one model share it. See
         `AttentionWidget.to_html`.
     assets : "inside", "beside", or a folder
         Where the weights of the engine are; see `AttentionWidget.to_html`.
@@ -65,7 +65,7 @@ def to_html(
     InputTypeError
         No widget, a title that is no str, or layers, heads or views that are not several.
     InputError
-        Nothing to save, a closed widget, a layer, head or view that is not there; more widgets than a
+        Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a
         page can hold, or fewer ``max_bytes`` than they take; widgets of several models with an engine; a file that cannot be written, of which nothing is left
         half-written.
     NotAvailableError

@@ -248,7 +248,7 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
   }
 }
 
-/** Draw the page's runs; `live` is told of each. */
+/** Draw the page's runs; `live` is called with each. */
 export function startPage(live: Enliven | null): void {
   provide(lazy);
   enliven = live;

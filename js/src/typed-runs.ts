@@ -75,9 +75,9 @@ function enliven(
 
   async function open(): Promise<Typing> {
     const { turns, ids } = await theModel();
-    const { beside: _, ...told } = facts;
+    const { beside: _, ...shared } = facts;
     const { model: shape, versions } = meta;
-    const about = { ...told, ...{ model: shape, versions, views, ids } };
+    const about = { ...shared, ...{ model: shape, versions, views, ids } };
     const made: Typing = createTyping(
       turns,
       about,

@@ -131,7 +131,7 @@ class LevelsOfDetail:
                     visit(area, block)
             return block_part(area, block, base, allowed, self._special, signed=signed)
 
-        def told(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
+        def reporting(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
             for i, found in enumerate(parts):
                 if progress is not None:
                     progress(i, len(areas))
@@ -139,7 +139,7 @@ class LevelsOfDetail:
 
         with ThreadPoolExecutor(usable_cores()) as pool:
             try:
-                return assemble(told(pool.map(part, areas)), n, self._special, signed=signed)
+                return assemble(reporting(pool.map(part, areas)), n, self._special, signed=signed)
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise

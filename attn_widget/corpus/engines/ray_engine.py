@@ -67,7 +67,7 @@ def profile_with_ray(
     Raises
     ------
     InputError
-        What is wrong with sources, folder or address is told before work begins.
+        A wrong source, folder or address is reported before work begins.
     NotAvailableError
         Ray is not installed.
     """

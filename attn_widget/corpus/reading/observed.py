@@ -145,8 +145,8 @@ class Observer:
             if len(texts):
                 there, starts = np.unique(texts, return_index=True)
                 sums = np.add.reduceat(weights[texts, :, queries, keys].astype(float), starts)
-                asked = self._targets[name][there].any(2).sum(1)
-                shares[there, SHARES.index(name)] = sums / asked[:, None]
+                n_queries = self._targets[name][there].any(2).sum(1)
+                shares[there, SHARES.index(name)] = sums / n_queries[:, None]
         self._shares.append(shares)
         hits = np.zeros((n_texts, len(ROWS), n_heads), np.int16)
         if self._plain and n > 2:

@@ -17,7 +17,7 @@ COLUMN = "text"
 
 File = Path | RemoteFile
 
-# What could not be read is told with its place and the reason.
+# Unreadable texts are reported with their place and the reason.
 Fail = Callable[[str, str], None]
 
 
@@ -104,7 +104,7 @@ def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
 
 
 def check_sources(files: Iterable[File], column: str | None) -> None:
-    """Read the beginning of each file, so that a wrong column is told before work begins.
+    """Read the beginning of each file, so that a wrong column is reported before work begins.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _read(path: File, column: str, fail: Fail) -> Iterator[str]:
 
 
 def _lines(path: File, fail: Fail) -> Iterator[tuple[int, str]]:
-    """Lines as UTF-8; one of another encoding is told and left out."""
+    """Lines as UTF-8; a line in another encoding is reported and skipped."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -182,7 +182,7 @@ def _json_lines(path: File, fail: Fail) -> Iterator[tuple[int, Any]]:
 def _records(
     source: str, rows: Iterable[tuple[int, Any]], column: str, fail: Fail
 ) -> Iterator[str]:
-    """A column of mappings. The first row without the column ends it; one without text is told."""
+    """A column of mappings. The first row without the column is an error; one without text is reported."""
     for k, row in rows:
         if not isinstance(row, dict) or column not in row:
             has = ", ".join(map(repr, row)) if isinstance(row, dict) else type(row).__name__

@@ -56,7 +56,7 @@ def index(
     texts : iterable of str, str, path or datasets.Dataset
         As for `profile`.
     path : str or path
-        A folder that is not there or empty; or an address of an object store. It holds the texts.
+        A folder that is new or empty; or an address of an object store. It holds the texts.
     layer : int
         Whose output is stored, 0-based.
     column, model, tagger, truncation, progress

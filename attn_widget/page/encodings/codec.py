@@ -152,7 +152,7 @@ def decode_scores(coded: EncodedFactors, bias: Float32 | None = None) -> Float32
 
 
 def rounded_shift(shift: Float64, worst_score: float) -> Float32:
-    """What is added to a row, in steps of a power of two that hardly count beside the largest error of a score.
+    """Row offsets in steps of a power of two, small beside the largest error of a score.
 
     Softmax ignores it, and float32 with zeros at the end compresses to half.
 

@@ -50,8 +50,8 @@ def write(source: Source, selection: Selection) -> Path:
     encoder = analysis.run.encoder
     folder = Path.cwd() / FOLDER
     folder.mkdir(exist_ok=True)
-    said = repr((encoder.name, analysis.text, analysis.text_pair))
-    page = folder / f"{hashlib.sha256(said.encode()).hexdigest()[:12]}.html"
+    key = repr((encoder.name, analysis.text, analysis.text_pair))
+    page = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:12]}.html"
     options = EngineOptions(folder=folder)
     known = _WRITTEN.setdefault(encoder.model, {})
     if folder not in known or not any(folder.glob("*.engine.js")):

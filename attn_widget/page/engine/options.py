@@ -41,7 +41,7 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
     Raises
     ------
     InputError, InputTypeError
-        Another word, assets without an engine, or a folder that is not there.
+        Another word, assets without an engine, or a folder that does not exist.
     """
     if isinstance(engine, str):
         if engine != "light":

@@ -31,7 +31,7 @@ def heads(analysis: Analysis, request: Request) -> Answer:
 
 
 def is_surveyed(analysis: Analysis) -> bool:
-    """Whether the heads of all layers are there."""
+    """Whether the heads of all layers have been computed."""
     return surveyor(analysis).walk.complete
 
 

@@ -29,7 +29,7 @@ def check_texts(texts: Sequence[Any], rows: Sequence[str]) -> list[str]:
     InputError
         No text at all, a missing or an empty one.
     InputTypeError
-        Something else than a string.
+        Anything but a string.
     """
     if not texts:
         raise InputError("There are no rows.", "Give a table with texts and labels.")

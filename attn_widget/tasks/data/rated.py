@@ -128,7 +128,7 @@ def rated_sentences(name: Source, *, cache: str | os.PathLike[str] | None = None
     InputTypeError
         ``cache`` is no path.
     NotAvailableError
-        The archive is not there and cannot be fetched.
+        The archive is missing and cannot be fetched.
 
     References
     ----------

@@ -80,7 +80,7 @@ def read_csv(
     Raises
     ------
     InputError, InputTypeError
-        No such file, another encoding, columns that are not there, and all that `from_dataset` raises;
+        No such file, another encoding, columns that do not exist, and all that `from_dataset` raises;
         rows are named by the line that they end on.
 
     Examples

@@ -56,7 +56,7 @@ def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
     Raises
     ------
     InputTypeError
-        Something else than a bool or a pair of int.
+        Anything but a bool or a pair of int.
     InputError
         A window that the model cannot read, or an overlap that leaves no step.
 

@@ -96,12 +96,12 @@ export function differenceGrid(
         change === undefined
           ? Math.min(255, Math.round((255 * (none ? 0 : value)) / (top || 1)))
           : signedIndex(value, top);
-      const said = none
+      const spoken = none
         ? "no partner"
         : change === undefined
           ? `distance ${formatNumber(value)}`
           : `${metricName(change.key)} ${signedNumber(value)}`;
-      const name = `${spokenHead(Math.floor(i / nHeads), i % nHeads)}: ${said}`;
+      const name = `${spokenHead(Math.floor(i / nHeads), i % nHeads)}: ${spoken}`;
       cell.style.background = none ? "" : itemAt(css, index);
       cell.classList.toggle("is-absent", none);
       cell.dataset.awValue = exact(value);

@@ -1,4 +1,4 @@
-/** Two runs in a live widget: B's slices are answered by the same kernel, which is told that they are of run B. */
+/** Two runs in a live widget: the same kernel answers B's slices, whose requests name run B. */
 
 import { ROOT_CLASS } from "../draw/color/theme";
 import { consume, h } from "../draw/dom";
@@ -57,7 +57,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
   const close = h("button", { class: "aw-plain", "data-aw-part": "compare-close" }, "Close");
   close.addEventListener("click", end);
 
-  /** Back to A alone; the kernel lets go of B. */
+  /** Back to A alone; the kernel frees B. */
   function end(): void {
     turn++;
     request = null;
@@ -165,16 +165,16 @@ export function liveComparison(context: LiveContext): LiveComparison {
       { class: "aw-plain aw-primary", "data-aw-part": "compare-go" },
       "Compare",
     );
-    const said = h("p", { class: "aw-hint", role: "alert" });
+    const status = h("p", { class: "aw-hint", role: "alert" });
     const run = ({ text, text_pair }: PastRun): void => {
       go.disabled = true;
-      said.textContent = "Running the other text …";
+      status.textContent = "Running the other text …";
       const pair = text_pair || null;
       start({ kind: "compared", text, text_pair: pair })
         .then(() => box.close())
         .catch((error: unknown) => {
           const { message, hint } = explain(error);
-          said.textContent = `${message} ${hint}`.trim();
+          status.textContent = `${message} ${hint}`.trim();
         })
         .finally(() => {
           go.disabled = false;
@@ -196,7 +196,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
       { class: "aw-compare-ask" },
       h("h3", { class: "aw-title" }, "Compare with another text"),
       h("div", { class: "aw-run-row" }, input, go),
-      said,
+      status,
       past.length === 0 ? null : historyList(past, () => false, run, "or with an earlier one"),
     );
     box.toggle(anchor, "Compare with another text", content);

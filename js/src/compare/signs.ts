@@ -12,7 +12,7 @@ const NUMBERED = 34;
 /** Least share of the largest change that has a mark. */
 const MARKED = 0.1;
 
-/** With its sign, whatever it is: `+0.12`, `−0.12`, `0`. */
+/** Always with a sign: `+0.12`, `−0.12`, `0`. */
 export function signed(value: number, digits = 2): string {
   const text = Math.abs(value).toFixed(digits);
   if (Number(text) === 0) return "0";

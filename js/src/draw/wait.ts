@@ -1,4 +1,4 @@
-/** A part of a view that must be asked for: quiet at first, then waiting, then there, or why not; and work that can wait. */
+/** Parts of a view that load: nothing at first, then a note, then the part or its error; and deferred work. */
 
 import { explain, isAbort } from "../protocol/failure";
 import { h } from "./dom";

@@ -20,7 +20,7 @@ export function startFilling(source: Source, signal: AbortSignal): Filling | nul
       else void ask();
     },
   };
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener();
   };
   let asking: AbortController | null = null;
@@ -30,7 +30,7 @@ export function startFilling(source: Source, signal: AbortSignal): Filling | nul
     const mine = new AbortController();
     asking = mine;
     filling.state = "running";
-    tell();
+    notify();
     try {
       while (filling.done < filling.total) {
         const request: SliceRequest = { kind: "heads", start: filling.done };
@@ -44,14 +44,14 @@ export function startFilling(source: Source, signal: AbortSignal): Filling | nul
           });
         }
         filling.done += layers.length;
-        tell();
+        notify();
       }
       filling.state = "done";
     } catch (error) {
       filling.state = "stopped";
       filling.message = isAbort(error) ? "" : explain(error).message;
     }
-    if (!signal.aborted) tell();
+    if (!signal.aborted) notify();
   }
   void ask();
   return filling;

@@ -118,11 +118,11 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
         : [rolled ? "Most taken from" : "Most received"];
     title.replaceChildren(...heading);
 
-    const asked = flowToken(shown);
-    if (wanted && asked !== null && flow?.token !== asked) askFlow(asked);
-    showFlow(asked);
+    const flowAsked = flowToken(shown);
+    if (wanted && flowAsked !== null && flow?.token !== flowAsked) askFlow(flowAsked);
+    showFlow(flowAsked);
     const flows =
-      asked !== null && flow?.state === "known" && flow.token === asked
+      flowAsked !== null && flow?.state === "known" && flow.token === flowAsked
         ? sumsOf(flow.values, shown.units)
         : null;
     const flowTop = flows?.reduce((a, b) => Math.max(a, b), 0) ?? 0;

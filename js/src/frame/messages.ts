@@ -50,8 +50,8 @@ export function createMessages(): Messages {
       if (failure?.message === lost) return;
       lost = failure?.message;
       kernel.hidden = failure === null;
-      const said = failure === null ? [] : [h("p", {}, `${failure.message} ${failure.hint}`)];
-      kernel.replaceChildren(...said);
+      const notes = failure === null ? [] : [h("p", {}, `${failure.message} ${failure.hint}`)];
+      kernel.replaceChildren(...notes);
     },
     closed(is) {
       closed.hidden = !is;

@@ -36,7 +36,7 @@ export function address(element: Element, root: Element): string | null {
 
 /**
  * Remember the place inside `root`; the returned function goes back to it, as soon as what was focused or
- * scrolled stands there again, unless the reader does something first.
+ * scrolled returns to its place, unless the reader acts first.
  */
 export function rememberPlace(root: HTMLElement): (signal: AbortSignal) => void {
   const active = root.ownerDocument.activeElement;

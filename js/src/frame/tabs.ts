@@ -26,7 +26,7 @@ export const viewsOf = (meta: Meta): string[] =>
     )
     .map(([name]) => name);
 
-/** The view that is shown for a wish that may not be available. */
+/** The view shown for a requested one, which may not be available. */
 export const viewOf = (meta: Meta, wish: string): string => {
   const names = viewsOf(meta);
   return names.includes(wish) ? wish : itemAt(names, 0);

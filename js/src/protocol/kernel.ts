@@ -62,7 +62,7 @@ export const windowIn = (
   request: SliceRequest,
 ): { readonly rows?: Window | null; readonly cols?: Window | null } => request as object;
 
-/** The same question has the same key, whatever the order of its words. */
+/** Equal requests have equal keys, whatever the order of their fields. */
 export function requestKey(request: SliceRequest): string {
   return JSON.stringify(
     Object.fromEntries(
@@ -201,10 +201,10 @@ export class KernelSource implements Source {
       if (this.#pending.get(key) === pending) this.#pending.delete(key);
     };
     const listeners = new Set<Listener>();
-    const tell: Listener = (done, total) => {
+    const notify: Listener = (done, total) => {
       for (const listener of listeners) listener(done, total);
     };
-    const promise = this.#ask(request, abort.signal, tell)
+    const promise = this.#ask(request, abort.signal, notify)
       .then((slice) => {
         this.#cache.set(key, slice, sizeOf(slice));
         return slice;
@@ -237,23 +237,23 @@ export class KernelSource implements Source {
     });
   }
 
-  async #ask(request: SliceRequest, signal: AbortSignal, tell: Listener): Promise<Slice> {
+  async #ask(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
     const n = this.meta.tokens.text.length;
     const width = windowIn(request).rows ? null : rowWidth(request, n, this.meta.model.head_dim);
-    if (width === null) return this.#send(request, signal, tell);
+    if (width === null) return this.#send(request, signal, notify);
     // A row may carry a mask of one byte a cell besides its float32.
     const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
-    if (rows >= n) return this.#send(request, signal, tell);
+    if (rows >= n) return this.#send(request, signal, notify);
     const pieces: Slice[] = [];
     for (let start = 0; start < n; start += rows) {
       const piece = { ...request, rows: [start, Math.min(start + rows, n)] as const };
-      pieces.push(await this.#send(piece as SliceRequest, signal, tell));
+      pieces.push(await this.#send(piece as SliceRequest, signal, notify));
     }
     return joinRows(pieces);
   }
 
   /** Asks again as long as the kernel says that it is about to be able to answer, or at work on it. */
-  async #send(request: SliceRequest, signal: AbortSignal, tell: Listener): Promise<Slice> {
+  async #send(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
     let until = Date.now() + this.#options.timeoutMs;
     let working = false;
     for (;;) {
@@ -263,7 +263,7 @@ export class KernelSource implements Source {
         until = Date.now() + this.#options.timeoutMs;
         if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
         working = true;
-        tell(...wait.progress);
+        notify(...wait.progress);
       }
       if (wait === null || Date.now() + wait.ms > until) return readReply(...answer);
       await pause(wait.ms, signal);

@@ -51,7 +51,7 @@ export function acceptSelection(values: Readonly<Record<string, unknown>>): Part
   );
 }
 
-/** A state that follows the model and writes back to it, and the way to let go. */
+/** A state synced with the model in both directions, and a function that ends the sync. */
 export function bindState(model: Model): { state: State; release: () => void } {
   const read = (key: keyof Selection): unknown => {
     const value = model.get(key);

@@ -47,10 +47,10 @@ export interface PaintStore {
   onPoint(listener: (token: number | null) => void, signal?: AbortSignal): () => void;
 }
 
-/** A drawn view: the way to stop it, and what it gives away. */
+/** Handle of a drawn view: `dispose()`, and its exports. */
 export interface ViewHandle {
   dispose(): void;
-  /** Null while there is nothing to give; a promise where the numbers must be asked for. */
+  /** Null while there is nothing to export; a promise where numbers must be requested first. */
   table(): Table | null | Promise<Table | null>;
   /** The drawing as a vector, where it is one; complete in itself (styles inline). */
   svg?(): SVGSVGElement | null;
@@ -153,7 +153,7 @@ export interface LaterParts {
   readonly windows: WindowParts;
 }
 
-/** Of a text that was read in windows. */
+/** Parts for a text that was read in windows. */
 export interface WindowParts {
   /** The window of a token's row, and those that read it. */
   readonly name: (meta: Meta, token: number, role?: "query" | "key") => string | null;

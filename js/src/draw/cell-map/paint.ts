@@ -209,10 +209,10 @@ function paintLabels(
     track: Track,
     extent: number,
     priority: Float32Array,
-    lit: readonly number[],
+    highlighted: readonly number[],
     put: (i: number, middle: number) => void,
   ): void => {
-    const strong = [...new Set(lit)].filter((i) => i >= 0);
+    const strong = [...new Set(highlighted)].filter((i) => i >= 0);
     const chosen = pickLabels(track, [track.start, track.start + extent], LABEL_GAP, priority);
     for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
       const bold = strong.includes(i);

@@ -97,7 +97,7 @@ export function drawFlow(
   const path = linkHorizontal<Link, [number, number]>().context(context);
   const { row, hover, pair, group } = highlights;
   const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
-  const lit = (i: number, j: number): boolean => {
+  const highlighted = (i: number, j: number): boolean => {
     if (litRow < 0 && litKey < 0) return true;
     if (litRow >= 0 && litKey >= 0) return i === litRow || j === litKey;
     return litRow >= 0 ? i === litRow : j === litKey;
@@ -109,7 +109,7 @@ export function drawFlow(
   for (const pass of [false, true]) {
     for (const cell of links) {
       const [i, j] = [Math.floor(cell / data.size), cell % data.size];
-      if (lit(i, j) !== pass) continue;
+      if (highlighted(i, j) !== pass) continue;
       const value = data.values[cell] as number;
       context.beginPath();
       path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
@@ -130,9 +130,9 @@ export function drawFlow(
   context.restore();
 
   context.textBaseline = "middle";
-  const write = (track: typeof rows, lit: readonly number[], at: number, left: boolean) => {
+  const write = (track: typeof rows, highlighted: readonly number[], at: number, left: boolean) => {
     context.textAlign = left ? "right" : "left";
-    const strong = [...new Set(lit)].filter(
+    const strong = [...new Set(highlighted)].filter(
       (i) => i >= 0 && y(track, i) > top && y(track, i) < top + side,
     );
     const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received);

@@ -1,4 +1,4 @@
-/** Tiles as images: asked for when they come into view, kept while they are used, the oldest let go. */
+/** Tiles as images: requested when they come into view; a cache that evicts the least recently used. */
 
 import type { TilePlace } from "../../figures/long/levels";
 import type { TileData } from "../../figures/long/store";
@@ -9,7 +9,7 @@ import { signedIndex } from "../color/scale";
 
 /** Images that are kept: a quarter of a MB each, and their numbers as much again. */
 const MOST = 64;
-/** Questions on their way at a time: more would stand in the way of what is looked at next. */
+/** Concurrent requests: more would delay the tiles needed next. */
 const AT_ONCE = 4;
 
 export interface TileColors {

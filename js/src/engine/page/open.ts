@@ -17,7 +17,7 @@ const TAU = 0.01;
 
 /** How a text is read. */
 export interface Changes {
-  /** The positions that the model reads as the mask token, told by the tokens that the text has. */
+  /** The positions that the model reads as the mask token, found by the tokens of the text. */
   readonly masks?: (tokens: Meta["tokens"]) => readonly number[];
   /** Heads that give nothing to their layer. */
   readonly off?: HeadsOff;

@@ -25,7 +25,7 @@ export interface Typing {
   act(action: Action): Promise<void>;
 }
 
-/** The text to run next, told by the run that is shown. */
+/** The text to run next, from the run that is shown. */
 type Job = (before: Meta) => { readonly text: Text; readonly changes: Changes };
 
 /** The same masks and heads, as far as the next text has them. */
@@ -41,7 +41,7 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
   let shown = first;
   let working: Promise<void> | null = null;
 
-  const tell = (status: string, error: Activity["error"] = null): void =>
+  const report = (status: string, error: Activity["error"] = null): void =>
     host.activity({ status, progress: null, history, error });
 
   async function work(): Promise<void> {
@@ -53,10 +53,10 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
         const source = await EngineSource.open(turns, about, text, { ...changes, predicted });
         shown = source.meta;
         host.show(source);
-        tell("ready");
+        report("ready");
       } catch (error) {
         // The next key may bring what a half-typed text lacks.
-        if (next === null) tell("error", explain(error));
+        if (next === null) report("error", explain(error));
       }
     }
     working = null;

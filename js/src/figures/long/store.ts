@@ -108,7 +108,7 @@ export const keyOfLong = ({ layer, head, quantity }: LongMatrix): MatrixKey => (
   quantity: quantity === "rollout" ? "rollout" : "weights",
 });
 
-/** The quantity that is shown for a wish: mixing has no levels of detail. */
+/** The quantity shown for a requested one: mixing has no levels of detail. */
 export const longQuantity = (selection: Selection, { meta }: Pick<Source, "meta">): LongQuantity =>
   selection.quantity === "scores"
     ? scoresAbsent({ ...selection, words: false }, meta) === null

@@ -81,7 +81,7 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
   function build(next: Chunks, anyway = false): void {
     if (!anyway && next[0] === chunks[0] && next[1] === chunks[1] && buttons.size > 0) return;
     const before = firstInSight();
-    const had = before === null ? null : buttons.get(before)?.getBoundingClientRect().top;
+    const topBefore = before === null ? null : buttons.get(before)?.getBoundingClientRect().top;
     chunks = next;
     const [from, to] = [tokensOf(next[0], n)[0], tokensOf(next[1] - 1, n)[1]];
     const units = Array.from({ length: to - from }, (_, i) => unitOf(tokens, from + i));
@@ -92,7 +92,8 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     line.replaceChildren(...built.nodes);
     // The line that was read stays where it was.
     const now = before === null ? undefined : buttons.get(before)?.getBoundingClientRect().top;
-    if (had !== null && had !== undefined && now !== undefined) line.scrollTop += now - had;
+    if (topBefore !== null && topBefore !== undefined && now !== undefined)
+      line.scrollTop += now - topBefore;
     buttons.get(focused)?.focus({ preventScroll: true });
     paint();
   }

@@ -18,7 +18,7 @@ export function ribbonTools(
   /** Undefined until they were asked for; null when there are none. */
   let tags: Tags | null | undefined;
   const wanted = memory.tags === true;
-  // A tagger reads thousands of words in seconds: only a wish starts it.
+  // A tagger needs seconds for thousands of words: it starts only on request.
   const toggle = cornerToggle("tags", "tags", "Parts of speech and entities", wanted, (on) => {
     memory.tags = on;
     if (tags === undefined) ask();

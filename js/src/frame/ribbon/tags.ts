@@ -70,8 +70,8 @@ export function askForTags(
     source.slice({ kind: "language" }, { signal }).then(
       (slice) => {
         const notes = slice.data.notes;
-        const said = Array.isArray(notes) ? notes.join(" ") : text(notes);
-        ready(readTags(slice), said || "This text has no tags.");
+        const note = Array.isArray(notes) ? notes.join(" ") : text(notes);
+        ready(readTags(slice), note || "This text has no tags.");
       },
       (error: unknown) => {
         if (!isAbort(error)) ready(null, "Tags are unavailable.");

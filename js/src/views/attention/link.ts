@@ -46,7 +46,7 @@ function end(
     pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
     // Tokens from outside have no ids.
     ...(pieces > 1 || facts.id(unit.token) < 0 ? [] : [`id ${facts.id(unit.token)}`]),
-    ...[facts.tags(unit.token), facts.window(unit.token, role)].filter((said) => said !== null),
+    ...[facts.tags(unit.token), facts.window(unit.token, role)].filter((part) => part !== null),
   ];
   return h(
     "div",

@@ -8,7 +8,7 @@ import type { Matrix } from "../../figures/matrix";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../contract";
 
-/** A cell pins its pair, a label makes its token the focus; a second time lets go of them. */
+/** A cell pins its pair, a label makes its token the focus; a second time releases them. */
 export function pickCell({ state }: ViewContext, { units }: Matrix, { row, column }: Cell): void {
   const { token: focus, pair } = state.get();
   const { token } = itemAt(units, row >= 0 ? row : column);

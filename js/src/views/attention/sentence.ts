@@ -57,10 +57,10 @@ export function writeSentence(
   labels: readonly string[],
   facts: TokenFacts,
 ): void {
-  const said = sentenceOf(matrix, focus);
-  line.hidden = said === null;
-  if (said === null) return;
-  const { link, more } = said;
+  const sentence = sentenceOf(matrix, focus);
+  line.hidden = sentence === null;
+  if (sentence === null) return;
+  const { link, more } = sentence;
   const twice = repeated(labels);
   const named = (unit: number): HTMLElement => {
     const label = itemAt(labels, unit);

@@ -127,7 +127,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     pictures.hidden = next.size === 0;
     attended.show(next, labels);
     say(next);
-    map.light(lit(next));
+    map.light(highlights(next));
     map.show(mapData(next, cells));
     showGroup();
     showPair();
@@ -176,7 +176,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
     );
   }
 
-  const lit = (shown: Matrix): Highlights => highlightsOf(shown, state.get(), cursor);
+  const highlights = (shown: Matrix): Highlights => highlightsOf(shown, state.get(), cursor);
 
   function redraw(): void {
     if (matrix !== null && cells !== null) map.show(mapData(matrix, cells));
@@ -189,7 +189,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   function mark(): void {
     if (matrix === null) return;
-    map.highlight(lit(matrix));
+    map.highlight(highlights(matrix));
     drawFlowPanel();
     say(matrix);
     showGroup();
@@ -261,7 +261,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
       flowWidth(geometry, width, wide),
       data,
       geometry,
-      lit(matrix),
+      highlights(matrix),
       colors,
     );
     controls.links(threshold, drawn);
@@ -391,7 +391,7 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
         mapData(matrix, cells),
         flowData(matrix, longest),
         { ...geometry, flowWidth: flowWidth(geometry, width, wide), gap: flowGap(wide) },
-        lit(matrix),
+        highlights(matrix),
         colors,
       );
     },

@@ -47,9 +47,9 @@ export function describeCell(cell: HTMLElement, matrix: SentenceMatrix): void {
   const value = itemAt(matrix.values, a * matrix.size + b);
   const none = Number.isNaN(value);
   const error = matrix.error(value);
-  const said = none ? "impossible, masked" : formatNumber(value, undefined, error);
+  const spoken = none ? "impossible, masked" : formatNumber(value, undefined, error);
   setAttributes(cell, {
     title: none ? "The model's mask forbids every link here" : exact(value, error),
-    "aria-label": `S${a} to S${b}: ${said}`,
+    "aria-label": `S${a} to S${b}: ${spoken}`,
   });
 }

@@ -48,8 +48,8 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   const below = h("div", { class: "aw-isa-below" });
   const grid = new SentenceGrid(
     {
-      stand: () => tell(null),
-      point: (place) => tell(place),
+      stand: () => showReadout(null),
+      point: (place) => showReadout(place),
       open: (place) => toggle(place),
       escape() {
         if (drill === null) return false;
@@ -176,7 +176,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
       if (matrix.size === 1) toggle({ a: 0, b: 0 }, true);
     } else if (drill !== null) void fill(drill);
     light();
-    tell(null);
+    showReadout(null);
   }
 
   const hint = h(
@@ -204,7 +204,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
   };
 
   /** The answer for the row one stands on, and the cell that is pointed at or stood on. */
-  function tell(pointed: Place | null): void {
+  function showReadout(pointed: Place | null): void {
     if (answered === null || answered.matrix.size === 0) return;
     const { matrix } = answered;
     const { a, b } = pointed ?? grid.place;
@@ -335,7 +335,7 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
       grid.standOn({ a, b: strongestOther(matrix, a) ?? a });
     }
     light();
-    tell(null);
+    showReadout(null);
   }
 
   state.on(["layer", "head", "quantity"], () => void load(), signal);

@@ -113,7 +113,7 @@ export function textsBeside(
   }
 
   /** The classifier's answer to a text, for the compared classes. */
-  function said(of: Texts, text: number, best: number): HTMLElement {
+  function verdictOf(of: Texts, text: number, best: number): HTMLElement {
     const columns = [...new Set([best, ...classes])].slice(0, MOST_CLASSES).sort((a, b) => a - b);
     const value = (label: number): HTMLElement => {
       const at = text * width + label;
@@ -210,7 +210,7 @@ export function textsBeside(
         return h(
           "div",
           { class: `aw-beside-row${text === 0 ? " is-selected" : ""}`, "data-text": text },
-          said(of, text, best),
+          verdictOf(of, text, best),
           line,
           open,
         );

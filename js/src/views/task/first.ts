@@ -54,7 +54,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
   const ends = AbortSignal.any([signal, life.signal]);
   const name = (unit: Unit): string => unitLabel(unit, scheme);
   const first = unitsOf(tokens, { special: true })[0];
-  const called = first === undefined ? "" : name(first);
+  const firstName = first === undefined ? "" : name(first);
 
   let rows: Rows | null = null;
   let asking: AbortController | null = null;
@@ -92,7 +92,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     h(
       "div",
       { class: "aw-panel-head" },
-      h("h3", { class: "aw-title" }, h("bdi", { dir: "ltr" }, called), " looks at"),
+      h("h3", { class: "aw-title" }, h("bdi", { dir: "ltr" }, firstName), " looks at"),
       segmented("Heads", "first-head", meanButton, headButton),
       segmented("Words or tokens", "first-unit", wordsButton, tokensButton),
       legend.element,
@@ -120,10 +120,13 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     const unit = itemAt(units, index);
     const token = tokenOf(rows, row, unit);
     state.set({ layer, head: rows.head, token: 0, pair: [0, token], quantity: "weights" });
-    announce(`Pinned ${called} to ${name(unit)} in layer ${layer}.`);
+    announce(`Pinned ${firstName} to ${name(unit)} in layer ${layer}.`);
   }
 
-  function tell(at: { row: number; unit: number } | null, values: readonly Float32Array[]): void {
+  function showReadout(
+    at: { row: number; unit: number } | null,
+    values: readonly Float32Array[],
+  ): void {
     if (rows === null) return;
     if (at === null) {
       readout.textContent =
@@ -137,7 +140,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     readout.replaceChildren(
       h("strong", {}, headName(itemAt(rows.layers, at.row), rows.head)),
       "  ",
-      h("bdi", { dir: "ltr" }, called),
+      h("bdi", { dir: "ltr" }, firstName),
       " → ",
       h("bdi", { dir: "ltr" }, name(unit)),
       h("span", { class: "aw-drill-at" }, String(unit.token)),
@@ -281,7 +284,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
       keyName: "data-layer",
       scale: () => state.get().scale,
       mode: () => modeOf(element),
-      point: (at) => tell(at, values),
+      point: (at) => showReadout(at, values),
       pick: pin,
       choose: (i) => choose(itemAt(layers, i)),
       selected: (i) => layers[i] === state.get().layer,
@@ -293,7 +296,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
       announce,
     });
     picture.mark();
-    tell(null, values);
+    showReadout(null, values);
   }
 
   const repaint = (): void => {

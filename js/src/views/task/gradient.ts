@@ -50,7 +50,7 @@ export function classGradients(
   const ends = AbortSignal.any([signal, life.signal]);
   const name = (unit: Unit): string => unitLabel(unit, scheme);
   const first = unitsOf(tokens, { special: true })[0];
-  const called = first === undefined ? "" : name(first);
+  const firstName = first === undefined ? "" : name(first);
   const say = (value: number): string => (value > 0 ? "+" : "") + formatNumber(value);
 
   let classes: readonly number[] = [];
@@ -88,7 +88,7 @@ export function classGradients(
       { class: "aw-view-note" },
       labels.length > 1 ? "Attention is the same for every class; its effect is not. " : "",
       `∂z/∂S: how fast ${activation === "identity" ? "a value" : "the logit of a class"} z changes with the score S of `,
-      h("bdi", { dir: "ltr" }, called),
+      h("bdi", { dir: "ltr" }, firstName),
       " → word. Above 0, a longer look raises it.",
     ),
     body,
@@ -180,7 +180,7 @@ export function classGradients(
     }
     const top = rows.reduce((most, { values }) => Math.max(most, magnitude(values)), 0);
     paintLegend(top);
-    const tell = (at: { row: number; unit: number } | null): void => {
+    const showReadout = (at: { row: number; unit: number } | null): void => {
       if (at === null) {
         const rest = classes.length - shown.length;
         readout.textContent =
@@ -197,7 +197,7 @@ export function classGradients(
       readout.replaceChildren(
         h("bdi", {}, h("strong", {}, visible(text))),
         "  ",
-        h("bdi", { dir: "ltr" }, called),
+        h("bdi", { dir: "ltr" }, firstName),
         " → ",
         h("bdi", { dir: "ltr" }, name(unit)),
         h("span", { class: "aw-drill-at" }, String(unit.token)),
@@ -232,18 +232,18 @@ export function classGradients(
       exact,
       scale: () => "head",
       mode: () => modeOf(element),
-      point: tell,
+      point: showReadout,
       pick(_, index) {
         if (layer === undefined) return;
         const unit = itemAt(units, index);
         state.set({ layer, token: 0, pair: [0, unit.token], quantity: "weights" });
-        announce(`Pinned ${called} to ${name(unit)} in layer ${layer}.`);
+        announce(`Pinned ${firstName} to ${name(unit)} in layer ${layer}.`);
       },
       selected: () => false,
       pinned: () => false,
       announce,
     });
-    tell(null);
+    showReadout(null);
   }
 
   function paintLegend(top: number): void {

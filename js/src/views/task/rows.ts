@@ -41,7 +41,7 @@ export interface Painting {
   readonly part: string;
   /** `data-layer`, `data-class`. */
   readonly keyName: string;
-  /** Above the labels and the ends; absent: nothing stands there. */
+  /** Headings above the labels and the ends; absent: none. */
   readonly heads?: readonly string[];
   name(unit: Unit): string;
   /** A unit as it stands in the row. */

@@ -153,7 +153,7 @@ export function answerSpan(
   const shown = (): number[] =>
     tokens.text.flatMap((_, i) => (tokens.special[i] && !state.get().special ? [] : [i]));
 
-  function tell(token: number | null): void {
+  function showReadout(token: number | null): void {
     if (token === null) {
       readout.textContent =
         "Bars of each strip reach up to its own largest probability, written beside it; the shaded tokens are the answer.";
@@ -221,10 +221,10 @@ export function answerSpan(
     return cell && { boundary: Number(cell.dataset.boundary), token: Number(cell.dataset.token) };
   };
   const options = { signal: ends };
-  const point = (event: Event): void => tell(cellOf(event)?.token ?? null);
+  const point = (event: Event): void => showReadout(cellOf(event)?.token ?? null);
   strips.addEventListener("pointerover", point, options);
   strips.addEventListener("focusin", point, options);
-  strips.addEventListener("pointerleave", () => tell(null), options);
+  strips.addEventListener("pointerleave", () => showReadout(null), options);
   strips.addEventListener(
     "click",
     (event) => {
@@ -269,7 +269,7 @@ export function answerSpan(
   );
   state.on(["token", "special"], follow, ends);
   follow();
-  tell(null);
+  showReadout(null);
   return () => {
     life.abort();
     block.remove();

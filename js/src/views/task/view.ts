@@ -63,7 +63,7 @@ const ALONE: Record<Activation, string> = {
 const NAMED = 3;
 
 /** The classifier's answer, in one line. */
-function said(column: SoftmaxColumn): (Node | string)[] {
+function verdictOf(column: SoftmaxColumn): (Node | string)[] {
   const { activation, labels, probabilities } = column;
   const number = (value: number, text: string): HTMLElement =>
     h("strong", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
@@ -91,7 +91,10 @@ function said(column: SoftmaxColumn): (Node | string)[] {
 }
 
 /** The class that the text had before heads were switched off. */
-async function saidBefore(verdict: HTMLElement, { source, signal }: ViewContext): Promise<void> {
+async function addIntactVerdict(
+  verdict: HTMLElement,
+  { source, signal }: ViewContext,
+): Promise<void> {
   if (!source.meta.heads_off?.length) return;
   try {
     const { data } = await source.slice({ kind: "intact" }, { signal });
@@ -139,11 +142,11 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
     } else {
       const classes = classesOf(of, 0);
       title.textContent = HEADS[of.activation];
-      verdict.replaceChildren(...said(classes));
+      verdict.replaceChildren(...verdictOf(classes));
       const gradients = classGradients(between, stage, of);
       const beside = textsBeside(last, stage, of);
       stops.push(gradients.stop, beside.stop);
-      void saidBefore(verdict, stage);
+      void addIntactVerdict(verdict, stage);
       const compare = classes.labels.length > 1;
       const hear = (ticked: readonly number[]): void => {
         gradients.compare(ticked);

@@ -290,14 +290,14 @@ export function createTreePicture(): TreePicture {
     box: (path) => drawn.get(path)?.box ?? null,
     item: (path) => drawn.get(path)?.group ?? null,
     light(path) {
-      const lit = new Set<string>();
+      const highlighted = new Set<string>();
       for (let at = drawn.get(path ?? "")?.box ?? null; at !== null; at = at.parent) {
-        lit.add(at.path);
+        highlighted.add(at.path);
       }
-      element.classList.toggle("has-lit", lit.size > 1);
+      element.classList.toggle("has-lit", highlighted.size > 1);
       for (const [key, { group, edge }] of drawn) {
-        group.classList.toggle("is-lit", lit.has(key));
-        edge.classList.toggle("is-lit", lit.has(key));
+        group.classList.toggle("is-lit", highlighted.has(key));
+        edge.classList.toggle("is-lit", highlighted.has(key));
       }
     },
     dispose() {

@@ -93,7 +93,7 @@ export function strip(
     if (!Number.isNaN(value)) rect.setAttribute("fill", itemAt(css, index));
     made.append(rect);
     if (Math.abs(value) > most) made.append(beyond(i * cell, cell - gap));
-    // The sign is told without color, where it says something.
+    // A sign is shown without color too, where it matters.
     if (value < 0 && cell >= UPWARDS && Math.abs(value) > most / 8) {
       const mark = svg("text", { x: (i + 0.5) * cell, y: ROW / 2 + 4, "text-anchor": "middle" });
       mark.setAttribute("fill", inkOn(itemAt(rgb, index)));

@@ -33,7 +33,7 @@ function figure(
 
 const chain = (...steps: (HTMLElement | string)[]): HTMLElement =>
   h("dl", { class: "aw-figures aw-chain" }, ...steps);
-const said = (text: string): HTMLElement => h("p", { class: "aw-muted" }, text);
+const note = (text: string): HTMLElement => h("p", { class: "aw-muted" }, text);
 
 /** A term of a sum: all with the same decimals. */
 const term = (name: string, value: number): HTMLElement =>
@@ -50,9 +50,9 @@ export function carriedSum(
   if (quantity === "weights" || isRolled(quantity)) return null;
   const [query, key] = [itemAt(units, row), itemAt(units, column)];
   if (query.end - query.token > 1 || key.end - key.token > 1) {
-    return said("A word adds up several vectors; single tokens have their sum.");
+    return note("A word adds up several vectors; single tokens have their sum.");
   }
-  const element = h("div", { "data-aw-part": "carried" }, said("…"));
+  const element = h("div", { "data-aw-part": "carried" }, note("…"));
   const n = source.meta.tokens.text.length;
   const at = query.token * n + key.token;
 
@@ -95,7 +95,7 @@ export function carriedSum(
         sign("·"),
         figure("mixing ratio of the query", value("ratio")),
       ),
-      said("Along the output’s own direction the parts add up to its length:"),
+      note("Along the output’s own direction the parts add up to its length:"),
       chain(
         term("this key", value("key")),
         sign("+"),
@@ -110,12 +110,12 @@ export function carriedSum(
     ];
   }
 
-  /** Where it is not there, why. */
+  /** The parts, or the reason why they are unavailable. */
   const orWhy = (parts: Promise<HTMLElement[]>): Promise<HTMLElement[]> =>
     parts.catch((error: unknown) => {
       if (isAbort(error)) return [];
       const { message, hint } = explain(error);
-      return [said(`N/A: ${message} ${hint}`)];
+      return [note(`N/A: ${message} ${hint}`)];
     });
   const sums = hasHead(quantity) && head !== "mean" ? [ofHead(head), ofLayer()] : [ofLayer()];
   void Promise.all(sums.map(orWhy)).then((parts) => {

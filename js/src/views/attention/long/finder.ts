@@ -9,7 +9,7 @@ import type { ViewContext } from "../../contract";
 export interface Finder {
   readonly element: HTMLElement;
   hits(): readonly Hit[];
-  /** The hit that was gone to last; -1 before the first. */
+  /** The hit visited last; -1 before the first. */
   at(): number;
   focus(): void;
   /** Go to a hit by its number. */

@@ -113,8 +113,8 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
       map.reveal(moved);
       const value = keys.value(moved);
       if (value !== null) {
-        const said = Number.isNaN(value) ? "masked" : formatNumber(value);
-        announce(`${keys.name(moved.row)} to ${keys.name(moved.column)}: ${said}`);
+        const spoken = Number.isNaN(value) ? "masked" : formatNumber(value);
+        announce(`${keys.name(moved.row)} to ${keys.name(moved.column)}: ${spoken}`);
       }
     }
     return true;

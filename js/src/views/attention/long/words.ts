@@ -1,4 +1,4 @@
-/** A long matrix in words and as a table: the sentence over it, the links that are given away, the part in view. */
+/** A long matrix in words and as a table: the sentence over it, its exported links, the part in view. */
 
 import { h } from "../../../draw/dom";
 import type { View } from "../../../draw/long/long-map";

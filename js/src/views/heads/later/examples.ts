@@ -106,13 +106,13 @@ export function headExamples(host: HTMLElement, stage: RunContext): void {
       query === null || key === null
         ? ""
         : `${itemAt(example.text, query)} → ${itemAt(example.text, key)}${weight === value ? "" : ` ${formatNumber(weight ?? Number.NaN, 3)}`}`;
-    const said = h(
+    const details = h(
       "span",
       { class: "aw-muted aw-example-pair" },
       h("bdi", {}, pair),
       ` · text ${index}`,
     );
-    const item = h("li", { "data-aw-index": index }, number, h("div", {}, line, said));
+    const item = h("li", { "data-aw-index": index }, number, h("div", {}, line, details));
     if (act !== null) {
       const open = h("button", { class: "aw-button", "data-aw-part": "open-example" }, "Open");
       open.addEventListener("click", () => {

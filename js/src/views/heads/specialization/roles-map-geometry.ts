@@ -46,9 +46,9 @@ export function towards(dots: readonly Place[], from: number, key: string): numb
   dots.forEach(({ x, y }, index) => {
     const [dx, dy] = [x - here.x, y - here.y];
     const ahead = dx * direction[0] + dy * direction[1];
-    const aside = Math.abs(dx * direction[1]) + Math.abs(dy * direction[0]);
+    const offAxis = Math.abs(dx * direction[1]) + Math.abs(dy * direction[0]);
     if (index === from || ahead <= 0) return;
-    const cost = ahead + ASIDE * aside;
+    const cost = ahead + ASIDE * offAxis;
     if (cost < least) {
       least = cost;
       best = index;

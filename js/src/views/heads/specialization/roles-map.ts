@@ -73,7 +73,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
   const plane = h("div", { class: "aw-roles-map", "data-aw-part": "roles-map" }, drawing, layer);
   let dots: readonly Place[] = [];
   let shapes: SVGElement[] = [];
-  let lit: number | null = null;
+  let highlighted: number | null = null;
 
   const roleOf = (index: number): number => labels[index] as number;
   const nameOf = (role: number): string => roleName(names[role] ?? "");
@@ -120,7 +120,7 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
     const button = (event.target as Element).closest<HTMLElement>(".aw-role-key");
     if (button === null) return;
     const role = Number(button.dataset.role);
-    lit = lit === role ? null : role;
+    highlighted = highlighted === role ? null : role;
     highlight();
   });
 
@@ -183,10 +183,10 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
 
   function highlight(): void {
     keys.forEach(({ button }, role) => {
-      button.setAttribute("aria-pressed", String(lit === role));
+      button.setAttribute("aria-pressed", String(highlighted === role));
     });
     shapes.forEach((shape, index) => {
-      shape.classList.toggle("is-faint", lit !== null && lit !== roleOf(index));
+      shape.classList.toggle("is-faint", highlighted !== null && highlighted !== roleOf(index));
     });
   }
 

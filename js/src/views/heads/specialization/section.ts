@@ -149,12 +149,12 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
 
   function notes(): HTMLElement[] {
     const reasons = new Set(Object.values(specialization.reasons));
-    const said = specialization.notes
+    const items = specialization.notes
       .filter((note) => !reasons.has(note))
       .map((note) => h("li", {}, note.replace(/^[a-z_]+(?=:)/, metricName)));
-    return said.length === 0
+    return items.length === 0
       ? []
-      : [h("ul", { class: "aw-aim-notes", "data-aw-part": "specialization-notes" }, ...said)];
+      : [h("ul", { class: "aw-aim-notes", "data-aw-part": "specialization-notes" }, ...items)];
   }
 
   const at = (values: ArrayLike<number>, head: number): number =>

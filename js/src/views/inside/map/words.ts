@@ -69,8 +69,8 @@ export function changeWords(
 export function changeLegend({ change, attention, ffn }: Bars, token: string): HTMLElement[] {
   const both = [...attention, ...ffn];
   const most = both[argmax(both)] ?? 0;
-  const mark = (kind: string, ...said: (Node | string)[]): HTMLElement =>
-    h("span", { class: "aw-mark" }, h("i", { class: `aw-key-${kind}` }), ...said);
+  const mark = (kind: string, ...content: (Node | string)[]): HTMLElement =>
+    h("span", { class: "aw-mark" }, h("i", { class: `aw-key-${kind}` }), ...content);
   return [
     mark("attention", "attention"),
     mark("ffn", "FFN"),

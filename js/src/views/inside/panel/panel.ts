@@ -230,13 +230,14 @@ export class StagePanel {
 
   /** Where the cursor stands at first: at what is largest in the open stage's strip, in the window. */
   #standing({ strips, first }: Content): number {
-    const lit =
+    const highlighted =
       strips.find((one) => this.#isLit(one)) ?? strips.find(({ values }) => values !== null);
-    if (lit?.values == null) return 0;
+    if (highlighted?.values == null) return 0;
     let best = 0;
-    for (let i = 0; i < Math.min(first, lit.values.length); i++) {
-      const value = Math.abs(itemAt(lit.values, i));
-      if (Number.isFinite(value) && !(value <= Math.abs(itemAt(lit.values, best)))) best = i;
+    for (let i = 0; i < Math.min(first, highlighted.values.length); i++) {
+      const value = Math.abs(itemAt(highlighted.values, i));
+      if (Number.isFinite(value) && !(value <= Math.abs(itemAt(highlighted.values, best))))
+        best = i;
     }
     return best;
   }

@@ -72,7 +72,7 @@ export async function scores(place: Place): Promise<Content> {
   const { stage, layer, head, token, signal, box } = place;
   const { source } = stage;
   const { has } = source.meta.model;
-  const asked = { layer, ...(head === null ? {} : { head }) };
+  const fields = { layer, ...(head === null ? {} : { head }) };
   const rows = [token, token + 1] as const;
   const [weights, raw] = await Promise.all([
     source.slice({ kind: "weights", layer, head: head ?? "mean", rows }, { signal }),
@@ -104,7 +104,7 @@ export async function scores(place: Place): Promise<Content> {
       values: score,
       missing: score === null ? noScores : null,
       whole: true,
-      ...asked,
+      ...fields,
     },
     {
       tensor: "weights",
@@ -115,7 +115,7 @@ export async function scores(place: Place): Promise<Content> {
       values: possible,
       missing: null,
       whole: true,
-      ...asked,
+      ...fields,
     },
   ];
   const finite = score === null ? [] : [...score].filter(Number.isFinite);

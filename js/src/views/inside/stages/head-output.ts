@@ -29,12 +29,12 @@ export async function headOutput(place: Place): Promise<Content> {
   const { precision } = stage.source;
   const weightError = (value: number): number => precision?.weight(value) ?? 0;
   if (head === null) return needsHead(place);
-  const asked = { layer, head };
+  const fields = { layer, head };
   const [own, output, attention, all] = await Promise.all([
-    strip(place, "value", "value", "value, output", asked),
-    strip(place, "head_output", "head output", "value, output", asked),
+    strip(place, "value", "value", "value, output", fields),
+    strip(place, "head_output", "head output", "value, output", fields),
     stage.source.slice({ kind: "weights", layer, head, rows: [token, token + 1] }, { signal }),
-    stage.source.slice({ kind: "tensor", name: "value", ...asked }, { signal }).catch(() => null),
+    stage.source.slice({ kind: "tensor", name: "value", ...fields }, { signal }).catch(() => null),
   ]);
   const weight = arrayOf(attention, "weights").data as Float32Array;
   const values = all?.arrays.get("tensor");

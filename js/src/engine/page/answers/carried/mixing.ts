@@ -40,7 +40,7 @@ function lengths({ heads, n, width, carried }: Block): Float32Array {
   );
 }
 
-async function alti(block: Block, tell: Tell): Promise<Float32Array> {
+async function alti(block: Block, report: Tell): Promise<Float32Array> {
   const { n, width } = block;
   const { carried, own, spread, outputs } = sharedOf(block);
   const left = new Float32Array(n * n);
@@ -56,7 +56,7 @@ async function alti(block: Block, tell: Tell): Promise<Float32Array> {
         away += Math.abs((output[d] as number) - (vector[d] as number) / scale);
       left[i * n + j] = Math.max(whole - away, 0);
     }
-    await tell(i);
+    await report(i);
   }
   return rowsNormalized(left, n);
 }
@@ -85,7 +85,7 @@ function mixing(block: Block): Map<string, NdArray> {
 }
 
 /** `1 - cos` of a layer's output and that without the values of each key, rows divided by their sums. */
-async function valueZeroing(run: Ran, layer: number, tell: Tell): Promise<Float32Array> {
+async function valueZeroing(run: Ran, layer: number, report: Tell): Promise<Float32Array> {
   const { n } = run;
   const width = run.meta.model.hidden_size;
   const whole = await run.hidden(layer + 1);
@@ -100,7 +100,7 @@ async function valueZeroing(run: Ran, layer: number, tell: Tell): Promise<Float3
       }) as [Float64Array, Float64Array];
       found[i * n + key] = lengthOf(one.map((value, d) => value - (other[d] as number))) ** 2 / 2;
     }
-    await tell(key);
+    await report(key);
   }
   return rowsNormalized(found, n);
 }
@@ -118,14 +118,14 @@ async function ofLayer(
   run: Ran,
   quantity: Mixing,
   layer: number,
-  tell: Tell,
+  report: Tell,
 ): Promise<Map<string, NdArray>> {
   const { n } = run;
   within("layer", layer, run.meta.model.n_layers);
   const one = (data: Float32Array) => new Map([["weights", f32(data, n, n)]]);
-  if (quantity === "value_zeroing") return one(await valueZeroing(run, layer, tell));
+  if (quantity === "value_zeroing") return one(await valueZeroing(run, layer, report));
   const block = await blockOf(run, layer);
-  if (quantity === "alti") return one(await alti(block, tell));
+  if (quantity === "alti") return one(await alti(block, report));
   if (quantity === "mixing") return mixing(block);
   return one(Float32Array.from(summedNorms(block, block.carried)));
 }
@@ -179,13 +179,13 @@ async function rolled(
   const { n } = run;
   within("layer", layer, run.meta.model.n_layers);
   checkZeroed(run, quantity, layer + 1);
-  const tell = resting(options, (layer + 1) * n);
+  const report = resting(options, (layer + 1) * n);
   let found: Float64Array | null = null;
   for (let one = 0; one <= layer; one++) {
-    const step = await ofLayer(run, quantity, one, (done) => tell(one * n + done));
+    const step = await ofLayer(run, quantity, one, (done) => report(one * n + done));
     const rows = rowsNormalized(step.get("weights")?.data as Float32Array, n);
     found = rolloutStep(rows, found, n, quantity === "norms" ? 0.5 : 0);
-    await tell((one + 1) * n);
+    await report((one + 1) * n);
   }
   const weights = Float32Array.from(found as Float64Array);
   return rowsOf({ data: {}, arrays: new Map([["weights", f32(weights, n, n)]]) }, request, n);
