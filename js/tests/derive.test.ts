@@ -97,6 +97,7 @@ describe("a matrix", () => {
   test("gives each key the mean of its column", () => {
     close(received(MATRIX, 5, 5), [0.36, 0.13, 0.17, 0.21, 0.13]);
     expect(received(MATRIX, 5, 5).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
+    expect([...received(new Float32Array(0), 0, 2)]).toEqual([0, 0]);
   });
 
   test("has its maximum and its largest values in order of position", () => {
@@ -134,6 +135,11 @@ describe("a matrix", () => {
     ]);
   });
 
+  test("is pooled by its own sides, and the first of two equally far from zero stays", () => {
+    const wide = Float32Array.from([1, -1, 2, 0, 3, 0, 0, 0, 0, -2, 0, 4]);
+    expect([...maxPool(wide, [2, 6], [1, 3]).data]).toEqual([1, 2, 4]);
+  });
+
   test("of 512 tokens keeps a single spike at every zoom, and its image is never shrunk", () => {
     const n = 512;
     for (const cell of [0, n - 1, 77 * n + 301, n * n - 1]) {
@@ -169,6 +175,7 @@ describe("a group of tokens", () => {
     close(given, [0.05, 0.225, 0.275, 0.325, 0.125]);
     expect(within).toBeCloseTo((0.6 + 0.5) / 2, 6);
     expect(groupSums(MATRIX, 5, [1], -1).fromRow).toBeNull();
+    expect(groupSums(MATRIX, 5, [4], 0).fromRow).toBeCloseTo(0.2, 6);
   });
 
   test("takes a token in, in the order of the text, and lets it go again", () => {
@@ -190,6 +197,12 @@ describe("boundaries", () => {
       { at: 6, kind: "sentence" },
     ]);
     expect(boundariesOf(units, null)).toEqual([{ at: 5, kind: "segment" }]);
+  });
+
+  test("stand behind a token of no sentence, too", () => {
+    const units = unitsOf(tokens, { special: false });
+    const gap = [null, 0, null, 1, null, 2, 2, null];
+    expect(boundariesOf(units, gap).map(({ at }) => at)).toEqual([2, 3]);
   });
 
   test("move with the units that are shown", () => {

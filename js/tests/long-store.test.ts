@@ -4,14 +4,14 @@ import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
 import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
 import { coarsestOf, pooledTile, pooledWhole, strongestLinks } from "../src/figures/long/local";
-import { linkOf, strongestOf } from "../src/figures/long/pair";
+import { linkOf, pairMatrix, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
 import type { NdArray, Slice } from "../src/protocol/types";
 import { moveBlock, nextStrongest } from "../src/views/attention/long/keys";
 import { matrixOf, reach } from "../src/views/tree/long";
 import { fakeRun } from "./fake";
-import { tokensOfText } from "./long-text";
+import { DOCUMENT, tokensOfText } from "./long-text";
 import { metaOf } from "./runs";
 
 describe("rows and pairs", () => {
@@ -29,7 +29,7 @@ describe("rows and pairs", () => {
     const scores = Float32Array.of(1, 2, Number.NEGATIVE_INFINITY, 0);
     const sum = Math.E + Math.E ** 2 + 1;
     const weights = Float32Array.of(Math.E / sum, Math.E ** 2 / sum, Number.NaN, 1 / sum);
-    const link = linkOf(1, {
+    const parts = {
       weights,
       scores,
       q: Float32Array.of(1, 2),
@@ -37,12 +37,35 @@ describe("rows and pairs", () => {
       scaling: 0.5,
       absent: null,
       pending: false,
-      error: 0,
-      scoreError: 0,
-    });
+      error: 0.01,
+      scoreError: 0.25,
+    };
+    const link = linkOf(1, parts);
+    // A product is a score before scaling, and so is its error; shares are of the whole row.
+    expect(link.errors.product).toBe(0.5);
+    expect(link.errors.share).toBeCloseTo(0.01, 6);
+    // A masked key gives nothing, so the others stand before it.
+    const masked = Float32Array.from(weights, (weight, key) => (key === 0 ? Number.NaN : weight));
+    const above = masked.filter((weight) => weight > 0).length;
+    expect(linkOf(0, { ...parts, weights: masked })).toMatchObject({ weight: 0, rank: above + 1 });
     expect(link.exponential! / link.sum!).toBeCloseTo(link.weight, 6);
     expect(link.product! * link.scaling!).toBe(2);
     expect([link.rank, link.score]).toEqual([1, 2]);
+  });
+
+  test("a pair alone is a matrix of its two ends, masked where the text's is", () => {
+    const of = { layer: 1, head: 2, quantity: "scores" } as LongMatrix;
+    const weights = Float32Array.of(0.25, Number.NaN, 0.75);
+    const pair = pairMatrix(of, DOCUMENT, [3, 2], weights);
+    expect(pair).toMatchObject({ layer: 1, head: 2, quantity: "weights", size: 2, allowed: null });
+    expect([...pair.weights]).toEqual([0, 0.75, 0, 0]);
+    expect(pair.units.map(({ token }) => token)).toEqual([3, 2]);
+    expect([3, 2, 1, null].map((token) => pair.unitOf(token))).toEqual([0, 1, -1, -1]);
+    const masked = pairMatrix(of, DOCUMENT, [3, 1], weights);
+    expect([[...masked.weights], [...(masked.allowed ?? [])]]).toEqual([
+      [0, 0, 0, 0],
+      [1, 0, 1, 1],
+    ]);
   });
 
   test("m goes from the strongest key to the next, and round", () => {
