@@ -153,6 +153,42 @@ describe("labels at every level", () => {
     expect(lengthsOf(outlineOf(tokensOfText([]))).words).toBe(Number.POSITIVE_INFINITY);
   });
 
+  test("a short label stands in the middle of its span, a long one at its beginning", () => {
+    const at = (to: number) =>
+      placeLabels([{ from: 0, to, rank: 0 }], (token) => token, [0, 100], 10)[0]?.at;
+    expect([at(15), at(20)]).toEqual([7.5, 5]);
+  });
+
+  test("labels on both sides of a slot's edge do not overlap either", () => {
+    const spans = [
+      { from: 8, to: 10, rank: 1 },
+      { from: 10, to: 12, rank: 0 },
+    ];
+    const placed = placeLabels(spans, (token) => token, [0, 100], 10);
+    expect(placed.map(({ from }) => from)).toEqual([8]);
+  });
+
+  test("a heading has at most 16 tokens", () => {
+    const of = (n: number) =>
+      outlineOf(tokensOfText(Array.from({ length: n }, () => [" ", "a"] as const)));
+    expect([of(16), of(17)].map(({ paragraphs }) => paragraphs[0]?.rank)).toEqual([1, 0]);
+  });
+
+  test("a span that ends where a range begins is not in it", () => {
+    const spans = [
+      { from: 0, to: 5, rank: 0 },
+      { from: 5, to: 9, rank: 0 },
+    ];
+    expect(spansIn(spans, [5, 6])).toEqual([spans[1]]);
+    expect(spansIn(spans, [4, 5])).toEqual([spans[0]]);
+  });
+
+  test("a label says that tokens were left out, however short their text", () => {
+    const letters = tokensOfText(Array.from({ length: 49 }, () => ["", "a"] as const));
+    expect(labelOf(letters, { from: 0, to: 48 })).toBe("a".repeat(48));
+    expect(labelOf(letters, { from: 0, to: 49 })).toBe(`${"a".repeat(48)}…`);
+  });
+
   test("labels never overlap, and a heading goes before what is longer", () => {
     const spans = [
       { from: 0, to: 4, rank: 1 },
