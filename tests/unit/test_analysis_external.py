@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from attn_widget.analysis.external import from_attentions
-from attn_widget.analysis.locate_tokens import locate_tokens
+from attn_widget.analysis.locate_tokens import locate_tokens, spell
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.model.tokens import Token
 from tests.reference.samples import attention, layers
@@ -243,6 +243,20 @@ def test_tokens_are_found_in_the_text_they_came_from() -> None:
     ]
     with pytest.raises(InputError, match="'dog', was not found after character 3"):
         locate_tokens(["the", "dog"], text)
+
+
+def test_what_stands_for_unread_text_gets_it_alone_and_without_the_space_behind() -> None:
+    def spans(tokens: list[str], text: str) -> list[tuple[int, int]]:
+        return [(token.start, token.end) for token in locate_tokens(tokens, text)[0]]
+
+    assert spans(["[UNK]", "cat"], "☃  cat") == [(0, 1), (3, 6)]
+    # Nobody knows where the first of two ends.
+    assert spans(["[UNK]", "[UNK]", "cat"], "☃☃ cat") == [(0, 0), (0, 0), (3, 6)]
+
+
+def test_two_number_signs_alone_continue_nothing() -> None:
+    assert spell("##", marked=False) == ("##", True)
+    assert spell("##s", marked=False) == ("s", False)
 
 
 def test_tokens_with_offsets_need_their_text() -> None:

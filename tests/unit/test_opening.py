@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
+from attn_widget.analysis.long.sample import sampled_links
 from attn_widget.analysis.opening import (
     beyond_the_others,
     choose_opening,
@@ -223,3 +224,18 @@ def test_most_of_a_text_that_is_unknown_is_counted() -> None:
     assert meta["unknown"] == {"count": 4, "tokens": 5, "text": "[UNK]"}
     for known in (TROPHY, "☃ snow"):
         assert unpack(aw.show(known, progress=False).first_paint)[0]["unknown"] is None
+
+
+def test_a_head_is_compared_with_the_mean_of_the_others() -> None:
+    links = np.array([[1.0, 0.0, 2.0], [3.0, 3.0, 3.0]])
+    assert beyond_the_others(links).tolist() == [[0.0, -1.5, 1.5], [0.0, 0.0, 0.0]]
+
+
+def test_a_sample_of_a_short_text_is_all_of_it() -> None:
+    analysis = aw.analyze("The keys to the old cabinet are here.", tagger=None, progress=False)
+    pairs = word_pairs(analysis.trace.tokens)
+    expected = [
+        links_beyond_chance(analysis.trace.layer_weights(layer), pairs)
+        for layer in range(analysis.n_layers)
+    ]
+    np.testing.assert_allclose(sampled_links(analysis), expected, atol=1e-6)
