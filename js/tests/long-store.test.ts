@@ -3,7 +3,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
 import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
-import { coarsestOf, pooledTile, pooledWhole, strongestLinks } from "../src/figures/long/local";
+import {
+  coarsestOf,
+  localDetail,
+  pooledTile,
+  pooledWhole,
+  strongestLinks,
+} from "../src/figures/long/local";
 import { linkOf, pairMatrix, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
@@ -150,6 +156,18 @@ test.each([
   for (const how of ["max", "mean"] as const) {
     expect(whole[how]).toEqual(await pooledTile(cells, n, { level, row: 0, col: 0 }, how));
   }
+});
+
+test("where there are no words the ramp of words ends at the largest cell", async () => {
+  const weights = { data: Float32Array.of(0.25, 0.75, 0.5, 0.5), shape: [2, 2] };
+  const run = fakeRun(metaOf(["[CLS]", "[SEP]"]), () => ({
+    data: {},
+    arrays: new Map([["weights", weights]]),
+  }));
+  const of = { quantity: "weights", layer: 0, head: 0 } as const;
+  const { data } = await localDetail(run.source).pyramid(of, new AbortController().signal);
+  expect([data.largest, data.word_max, data.smallest]).toEqual([0.75, 0.75, 0.25]);
+  run.stop();
 });
 
 describe("the tree of a long text", () => {

@@ -59,6 +59,10 @@ describe("levels of detail", () => {
     }
   });
 
+  test("a window at the end of a text lies in its last tile", () => {
+    expect(tileRange([2 * TILE, 2 * TILE], 0, 2 * TILE)).toEqual([1, 2]);
+  });
+
   test("tiles nearest to the middle come first", () => {
     const found = tilesIn([0, 768], [0, 768], 0, 4096);
     expect(found).toHaveLength(9);
