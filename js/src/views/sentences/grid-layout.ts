@@ -1,7 +1,7 @@
 /** How wide labels and cells of the matrix of sentences are: numbers alone. */
 
 /** Room for the texts, a cell, and the share that lands in no sentence (px). */
-const LABEL = { least: 140, share: 0.44, most: 560, scrolled: 0.34 } as const;
+const LABEL = { least: 140, tight: 96, share: 0.44, most: 560, scrolled: 0.34 } as const;
 /** `roomy` shows a number at its own size, `printed` a smaller one. */
 const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
 const OUTSIDE = 72;
@@ -40,13 +40,20 @@ export function layoutGrid(size: number, available: number, mass: boolean): Grid
     { wanted: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
   ];
   const found = tries.find(({ wanted, beside, least }) => cellOf(wanted, beside) >= least);
-  const { wanted, beside } = found ?? narrow;
+  // Small cells: without that column before there is anything to scroll, and with narrow texts.
+  const small = [
+    narrow,
+    { wanted: LABEL.least, beside: mass ? OUTSIDE : 0 },
+    { wanted: LABEL.tight, beside: mass ? OUTSIDE : 0 },
+  ];
+  const fits = found ?? small.find(({ wanted, beside }) => cellOf(wanted, beside) >= CELL.least);
+  const { wanted, beside } = fits ?? narrow;
   const cell = Math.floor(Math.max(CELL.least, Math.min(CELL.most, cellOf(wanted, beside))));
-  const scrolls = cellOf(LABEL.least, beside) < CELL.least;
+  const scrolls = fits === undefined;
   const label = scrolls
     ? Math.max(LABEL.least, width * LABEL.scrolled)
     : // The texts get the width that the cells leave.
-      Math.max(LABEL.least, Math.min(LABEL.most, width - beside - cell * size));
+      Math.max(Math.min(LABEL.least, wanted), Math.min(LABEL.most, width - beside - cell * size));
   return {
     label: Math.floor(label),
     cell,

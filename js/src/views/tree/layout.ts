@@ -48,9 +48,9 @@ const AIRY: Density = {
 const DENSE: Density = {
   label: 12,
   labelMost: 104,
-  pad: 6,
+  pad: 4,
   chevron: 16,
-  gap: 22,
+  gap: 8,
   margin: 4,
   stretch: 1,
 };
