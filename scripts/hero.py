@@ -35,7 +35,7 @@ def draw_hero(browser: Browser, theme: str) -> None:
 
 
 def draw_why(browser: Browser, theme: str) -> None:
-    """What each word adds to one word rather than another, and the heads that matter for it."""
+    """The part that each word adds to one word rather than another, and the heads that matter for it."""
     target = aw.target(position=6, token="are", against="is")
     widget = aw.show(WHY_TEXT, token=6, view="why", target=target, theme=theme, progress=False)
     page = browser.new_page(viewport={"width": 1100, "height": 1300}, device_scale_factor=1.5)
