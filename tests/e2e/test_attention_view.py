@@ -98,7 +98,12 @@ def test_a_long_word_is_cut_before_its_position_in_the_list_of_keys(page: Page) 
 
 
 def test_the_smallest_weights_fit_into_the_list_of_keys(page: Page) -> None:
-    widget = aw.show("Time flies like an arrow.", layer=3, head=5, token=3, progress=False)
+    widget = aw.show("Time flies like an arrow.", progress=False)
+    a = widget.analysis
+    weights = np.array([[a.attention(i, j) for j in range(a.n_heads)] for i in range(a.n_layers)])
+    widget.layer, widget.head, widget.token, _ = map(
+        int, np.unravel_index(weights.argmin(), weights.shape)
+    )
     mount(page, widget, width=700)
     numbers = part(page, "focus-keys").locator(".aw-rowkey .aw-number")
     expect(numbers.filter(has_text="×10")).not_to_have_count(0)
