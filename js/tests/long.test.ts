@@ -178,6 +178,17 @@ describe("labels at every level", () => {
     expect([of(16), of(17)].map(({ paragraphs }) => paragraphs[0]?.rank)).toEqual([1, 0]);
   });
 
+  test("a heading is one also where its label is cut", () => {
+    const of = (last: string) =>
+      outlineOf(
+        tokensOfText([
+          ...Array.from({ length: 8 }, () => [" ", "remarkably"] as const),
+          ["", last],
+        ]),
+      );
+    expect(["", "!"].map((last) => of(last).paragraphs[0]?.rank)).toEqual([1, 0]);
+  });
+
   test("a span that ends where a range begins is not in it", () => {
     const spans = [
       { from: 0, to: 5, rank: 0 },

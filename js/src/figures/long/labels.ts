@@ -68,7 +68,7 @@ export function outlineOf(
 function isHeading(tokens: TokenColumns, { from, to }: Span): boolean {
   if (tokens.special[from] || to - from > HEADING_TOKENS) return false;
   return (
-    itemAt(tokens.surface, from).startsWith("#") || !endsSentence(labelOf(tokens, { from, to }))
+    itemAt(tokens.surface, from).startsWith("#") || !endsSentence(textOf(tokens, from, to).trim())
   );
 }
 
