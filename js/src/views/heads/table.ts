@@ -232,7 +232,11 @@ export function createHeadsTable(
           const below = detail?.(index) ?? "";
           if (below !== "") {
             const line = document.createElement("small");
-            line.textContent = below;
+            below.split(" – ").forEach((part, i) => {
+              const number = document.createElement("span");
+              number.textContent = part;
+              line.append(i > 0 ? " – " : "", number);
+            });
             cell.append(line);
           }
         }
