@@ -101,12 +101,12 @@ def test_areas_are_trapezoids() -> None:
     assert sharp.sufficiency == 0.25
 
 
-def test_occlusion_finds_the_subject_and_beats_random_orders(analysis: Analysis) -> None:
+def test_decomposition_finds_the_subject_and_beats_random_orders(analysis: Analysis) -> None:
     found = analysis.faithfulness(TARGET, CHEAP)
     mean, low, high = found.band()
     assert low <= mean <= high
-    assert found.curves["occlusion"].comprehensiveness > high
-    assert found.better_than_random["occlusion"]
+    assert found.curves["decomposition"].comprehensiveness > high
+    assert found.better_than_random["decomposition"]
     table = found.to_dataframe()
     assert table.method.tolist() == [*CHEAP, "random"]
     assert len(found.random) == 20
