@@ -72,8 +72,12 @@ def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
             f"windows is {shown(windows)}, expected True, False or (size, overlap).",
             "windows=(512, 128) reads 512 tokens at a time, and 128 of them again in the next window.",
         )
-    size = check_count(windows[0], "the size of windows", FEWEST_TOKENS, limit, "Tokens.")
-    overlap = check_count(windows[1], "the overlap of windows", 0, size - 1, "Tokens.")
+    size = check_count(
+        windows[0], "the size of windows", FEWEST_TOKENS, limit, "It is a number of tokens."
+    )
+    overlap = check_count(
+        windows[1], "the overlap of windows", 0, size - 1, "It is a number of tokens."
+    )
     return size, overlap
 
 
