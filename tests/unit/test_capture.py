@@ -16,21 +16,7 @@ from attn_widget.trace import LogitsCache, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import forward_ids
 from tests.unit import tiny_models
-
-TEXT = "The cat sat, and naïve Dr. Smith's dog 😀 ran."
-PAIR = "It didn't rain."
-CLOSE = 1e-5  # docs/definitions.md, section 1
-LOGITS = {"rtol": 1e-4, "atol": 1e-4}  # float32, another kernel: logits are some tens large
-
-
-def plain(model: Any, inputs: dict[str, torch.Tensor], attention: str) -> Any:
-    """What the model says without us."""
-    before = model.config._attn_implementation
-    model.set_attn_implementation(attention)
-    with torch.no_grad():
-        found = model(**inputs, output_hidden_states=True, output_attentions=attention == "eager")
-    model.set_attn_implementation(before)
-    return found
+from tests.unit.plain import CLOSE, LOGITS, PAIR, TEXT, plain
 
 
 @pytest.fixture(scope="module", params=tiny_models.FAMILIES)
