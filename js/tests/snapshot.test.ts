@@ -150,7 +150,8 @@ describe("a saved page", () => {
   const KINDS = [
     ...["language", "layer_change", "specialization", "patterns", "roles", "metrics", "flow"],
     ...["hidden_path", "residuals", "architecture", "classification", "next_sentence", "beside"],
-    ...["class_gradient", "predictions"],
+    ...["class_gradient", "predictions", "code", "intact", "targets", "contributions", "trust"],
+    ...["head_effects", "logit_lens", "compared", "patched", "recovery", "examples", "near"],
   ];
   test.each(KINDS)("has words for what it lacks of the kind %s", async (kind) => {
     const source = await SnapshotSource.open(chunksOf(page));

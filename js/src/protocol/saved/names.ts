@@ -19,6 +19,18 @@ export const NAMES = {
   classification: "The classification",
   next_sentence: "The next-sentence probability",
   beside: "A text to set beside it",
+  code: "The code that makes these numbers",
+  intact: "The run with all heads on",
+  targets: "The list of targets",
+  contributions: "What each word contributes by this method",
+  trust: "How far these methods can be trusted",
+  head_effects: "What each head does to this target",
+  logit_lens: "What each layer would answer",
+  compared: "The comparison with another run",
+  patched: "The result of this patch",
+  recovery: "How much each patch recovers",
+  examples: "The list of texts in which this figure is largest",
+  near: "The list of words in a corpus like this one",
 } as const satisfies Readonly<Record<string, string>>;
 
 export const nameOf = (kind: string): string =>
