@@ -6,9 +6,16 @@ import { itemAt } from "../../protocol/required";
 import { h } from "../dom";
 
 /** The least share that is written out; smaller ones would be too wide for their column. */
-const LEAST = 1e-5;
+const LEAST = 1e-4;
+/** Pixels. */
+const WIDEST = 640;
+const COLUMN = 60;
 const shortPercent = (share: number): string =>
   share > 0 && share < LEAST ? `<${100 * LEAST}%` : `${formatNumber(100 * share, 1)}%`;
+
+/** `#5,920`, `#30k`. */
+const shortRank = (rank: number): string =>
+  `#${rank < 1e4 ? formatCount(rank) : `${Math.floor(rank / 1000)}k`}`;
 
 /** `place` is the word's position in the text, `[MASK] 6`; `layer` is marked. */
 export function lensPanel(
@@ -31,11 +38,13 @@ export function lensPanel(
         bar,
         h("span", { "data-aw-value": value, title: value }, shortPercent(share)),
       ),
-      h("span", { class: "aw-lens-rank", title: `rank ${rank}` }, `#${formatCount(rank)}`),
+      h("span", { class: "aw-lens-rank", title: `rank ${rank}` }, shortRank(rank)),
     );
     made.classList.toggle("is-marked", layer !== undefined && i === layer + 1);
     return made;
   });
+  const list = h("ol", { class: "aw-lens-layers aw-number" }, ...layers);
+  list.style.maxWidth = `${Math.min(WIDEST, COLUMN * layers.length)}px`;
   return h(
     "div",
     { class: "aw-lens", "data-aw-part": "lens" },
@@ -48,7 +57,7 @@ export function lensPanel(
       h("bdi", {}, place),
       " as each layer's state would have it.",
     ),
-    h("ol", { class: "aw-lens-layers aw-number" }, ...layers),
+    list,
     h(
       "p",
       { class: "aw-hint" },
