@@ -34,6 +34,8 @@ QUICK = (
     "mixing",
     "alti",
 )
+# Those that a page of its own also has of a short text: a pass for each token, layer or head of it.
+MORE = ("occlusion", "value_zeroing")
 # Recorded for the output of a cell: what takes milliseconds.
 LIGHT: tuple[Asked, ...] = (
     {"kind": "language"},
@@ -78,10 +80,13 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
                 yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
 
 
-def why_slices(analysis: Analysis, targets: Sequence[Target], *, whole: bool) -> Iterator[Answered]:
+def why_slices(
+    analysis: Analysis, targets: Sequence[Target], *, whole: bool, short: bool = False
+) -> Iterator[Answered]:
     """Answers that the view Why shows of `targets`, and the list of them; nothing without any.
 
     ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
+    ``short``: the effects of heads, and methods with a pass for each token or layer, too.
     """
     if not targets:
         return
@@ -91,13 +96,14 @@ def why_slices(analysis: Analysis, targets: Sequence[Target], *, whole: bool) ->
         requests: list[Asked] = [
             {"kind": "contributions", "target": target, "method": method}
             for method in METHODS
-            if whole or method in QUICK
+            if whole or method in QUICK or (short and method in MORE)
         ]
         found = [answered for request in requests for answered in record(analysis, request)]
         yield from found
         methods = [request["method"] for request, _, _ in found]
         if whole and methods:
             yield from record(analysis, {"kind": "trust", "target": target, "methods": methods})
+        if whole or short:
             yield from record(analysis, {"kind": "head_effects", "target": target})
         yield from record(analysis, {"kind": "logit_lens", "target": target})
 

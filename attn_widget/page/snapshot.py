@@ -197,8 +197,11 @@ def snapshot(
         answers = chain(mixed.answers, *(record(analysis, request) for request in requests))
         if "why" in views:
             explained = why if why is not None else targets_of(analysis, chosen, light=light)
-            whole = why is not None or (analysis.n_tokens <= MASKED_TOKENS and chosen["target"])
-            found = [*why_slices(analysis, explained, whole=bool(whole and not light))]
+            few = analysis.n_tokens <= MASKED_TOKENS and not light
+            whole = why is not None or bool(few and chosen["target"])
+            found = [
+                *why_slices(analysis, explained, whole=whole and not light, short=few and masked)
+            ]
             answers = chain(answers, found)
             if not found:
                 views = [view for view in views if view != "why"]

@@ -83,3 +83,10 @@ it("leaves a part alone that is gone before the answer", async () => {
   await vi.advanceTimersByTimeAsync(100);
   expect(element.textContent).toBe("");
 });
+
+it("offers no second try of what would fail again", async () => {
+  const ask = (): Promise<string> => Promise.reject(new SliceFailure("Not here.", "", true));
+  await fillWhenAnswered(element, { waiting: "Wait", ask, fill, signal });
+  expect(element.textContent).toBe("Not here.");
+  expect(element.querySelector("button")).toBeNull();
+});

@@ -327,6 +327,14 @@ def test_a_page_keeps_quick_answers_about_the_proposal_by_default(analysis: Anal
     assert {"kind": "head_effects", "target": PLAIN} in chosen
 
 
+def test_a_page_of_its_own_has_more_of_a_short_text_than_a_report(analysis: Analysis) -> None:
+    own, reported = recorded(analysis), recorded(analysis, masked=False)
+    more = [one for one in own if one not in reported]
+    assert [one.get("method", one["kind"]) for one in more if "target" in one] == [
+        "occlusion", "value_zeroing", "head_effects"
+    ]  # fmt: skip
+
+
 def test_a_page_without_anything_to_explain_has_no_such_tab() -> None:
     model = tiny_models.build("bert", "Model")
     a = aw.analyze("the cat", model=model, tagger=None, progress=False)

@@ -1,6 +1,6 @@
 /** Parts of a view that load: nothing at first, then a note, then the part or its error; and deferred work. */
 
-import { explain, isAbort } from "../protocol/failure";
+import { explain, isAbort, isLasting } from "../protocol/failure";
 import { h } from "./dom";
 
 /** An answer that comes sooner needs no word about waiting. */
@@ -14,7 +14,7 @@ export interface Wait<T> {
   readonly signal: AbortSignal;
 }
 
-/** Fill `element` with the answer of `ask`; a failure is shown in its place, with a button to retry. */
+/** Fill `element` with the answer of `ask`; a failure is shown in its place, with a button to retry where that can help. */
 export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): Promise<void> {
   const { waiting, ask, fill, signal } = wait;
   const late = setTimeout(() => {
@@ -39,7 +39,7 @@ export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): 
         { class: "aw-heads-absent", role: "status" },
         h("p", {}, message),
         hint === "" ? null : h("p", { class: "aw-hint" }, hint),
-        again,
+        isLasting(error) ? null : again,
       ),
     );
   } finally {

@@ -6,6 +6,8 @@ export class SliceFailure extends Error {
   constructor(
     message: string,
     readonly hint: string = "",
+    /** Whether it would fail again: nothing to retry. */
+    readonly lasting: boolean = false,
   ) {
     super(message);
   }
@@ -14,6 +16,9 @@ export class SliceFailure extends Error {
 /** Whether a source that runs texts has no code for a question; a saved page tells when it is asked. */
 export const isBeyond = (source: Source, request: SliceRequest): boolean =>
   source.live && source.has?.(request) === false;
+
+export const isLasting = (error: unknown): boolean =>
+  error instanceof SliceFailure && error.lasting;
 
 /** Message and hint of anything that was thrown. */
 export function explain(error: unknown): { message: string; hint: string } {

@@ -305,7 +305,7 @@ export class SnapshotSource implements Source {
       if (row !== null) return row;
       const token = this.#row?.data.token as number | undefined;
       const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
-      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL) : needsKernel(NAMES.tensor);
+      throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL, true) : needsKernel(NAMES.tensor);
     }
     const found = arrayOf(this.#replay(known.vectors), known.short);
     const [n, width] = found.shape as [number, number];

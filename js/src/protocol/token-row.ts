@@ -9,7 +9,7 @@ export const ONE_TOKEN = "This saved page has these numbers of one token alone."
 export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
 
 export const needsKernel = (what: string): SliceFailure =>
-  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL);
+  new SliceFailure(`${what} is not in this saved page.`, NEEDS_KERNEL, true);
 
 /** The row that `request` asks for; null where `saved` is of another token, or lacks the tensor. */
 export function rowOf(saved: Slice, request: SliceRequest<"tensor">, n: number): Slice | null {

@@ -3,7 +3,7 @@
 import type { Mode } from "../../draw/color/ramp";
 import { h, setAttributes } from "../../draw/dom";
 import type { Unit } from "../../figures/derive/units";
-import { explain, isAbort } from "../../protocol/failure";
+import { explain, isAbort, isLasting } from "../../protocol/failure";
 import type { Contributions, Method, Trust } from "./data";
 import { strip } from "./strips";
 import { fallDot } from "./trust";
@@ -119,8 +119,9 @@ export function createMethodRow(method: Method): MethodRow {
         return found;
       } catch (error) {
         const { message, hint } = explain(error);
+        const reason = isLasting(error) ? message : `${message} ${hint}`.trim();
         const again = isAbort(error) || /cancel/.test(message);
-        stage = again ? { of: "waiting" } : { of: "failed", reason: `${message} ${hint}`.trim() };
+        stage = again ? { of: "waiting" } : { of: "failed", reason };
         return null;
       } finally {
         show();

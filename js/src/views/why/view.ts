@@ -9,7 +9,7 @@ import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { copyExactValues, tokenLabel } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { askTargets, type Described, nameOf } from "../../figures/targets";
-import { explain, isAbort } from "../../protocol/failure";
+import { explain, isAbort, isLasting } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { DrawView, ViewContext } from "../contract";
 import { createChooser } from "./chooser";
@@ -184,8 +184,11 @@ export const why: DrawView<ViewContext> = (element, context) => {
     } catch (error) {
       if (ends.aborted) return;
       const { message, hint } = explain(error);
+      const why = isLasting(error) ? "" : "The methods cannot be tested: ";
       if (isAbort(error)) offerTest();
-      else said.replaceChildren(`The methods cannot be tested: ${message} ${hint}`.trim());
+      else said.replaceChildren(`${why}${message} ${hint}`.trim());
+      untested = true;
+      drawStrips();
     }
   }
 
