@@ -1,0 +1,144 @@
+"""Saved pages, which stay alive without a kernel: a file, or a frame as HTML."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from attn_widget.checks import check_count
+from attn_widget.errors import InputError
+from attn_widget.host.files import destination
+from attn_widget.protocol.selection import LARGEST_HEIGHT
+from attn_widget.widget.exports.shown import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from attn_widget.influence.targets import Target
+    from attn_widget.page.engine.options import Assets, Engine
+
+
+class PageExports(Shown):
+    """Methods of a widget that save it as a page."""
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        layers: Sequence[int] | None = None,
+        heads: Sequence[int] | None = None,
+        views: Sequence[str] | None = None,
+        title: str | None = None,
+        why: Sequence[Target] | None = None,
+        *,
+        engine: Engine = False,
+        assets: Assets = "inside",
+        max_bytes: int | None = None,
+    ) -> Path:
+        """Save a page that stays alive without a kernel and without a network.
+
+        One file with everything in it; whatever needs another pass of the model says so there.
+        `attn_widget.to_html` puts several widgets into one page.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced in one step: a page that cannot be finished leaves the old one.
+        layers, heads : sequence of int, optional
+            Whose weights are included, 0-based; by default all. Not of a profile, which has none.
+        views : sequence of str, optional
+            Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+        title : str, optional
+            Of the page.
+        why : sequence of Target, optional
+            What the view Why explains, by all methods, with their tests and the effects of heads. By default
+            the chosen target; without one, what the text proposes, by the quick methods.
+        engine : bool or "light"
+            Include the model (50 MB for the embedded one), which runs in the page: every text that is typed there,
+            masks, heads switched off. For BERT, with or without a masked-LM head or a classifier of texts, in all
+            views but why; weights of more than float16 are rounded, and the page says what that moves.
+            ``"light"`` halves the size by matrices of 8 bits, and the page says how far its figures are off.
+        assets : "inside", "beside", or a folder
+            Where the weights of an engine are: in the page, or in a script that the page loads when it is first
+            typed into, from the folder of the page or another one. Pages of one model share it. Move the page and the
+            script together.
+        max_bytes : int, optional
+            Size of the page at most, its code (0.5 MB) included. The selected head goes first, then its layer, then the
+            layers around it, in codes as fine as there is room for; figures and thumbnails of all heads always
+            go along. A warning, and the page, say what was left out.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            A closed widget; a layer, head or view that does not exist; fewer bytes than the smallest page takes, or
+            ``max_bytes`` of a page with an engine; a missing folder, or a file
+            that cannot be written, of which nothing is left half-written.
+        NotAvailableError
+            A model that the engine cannot run.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     w.to_html(pathlib.Path(folder) / "cat.html", views=["attention"]).name
+        'cat.html'
+        >>> w.close()
+        """
+        from attn_widget.page.engine.options import check_engine
+        from attn_widget.page.page import save
+        from attn_widget.page.saved_run import ExportOptions
+
+        kept = ExportOptions(layers, heads, views, title, why)
+        options = check_engine(engine, assets, destination(path))
+        if options is not None:
+            from attn_widget.page.engine.live import save_live
+
+            if max_bytes is not None:
+                raise InputError(
+                    "A page with an engine has the size of its model.",
+                    "Leave max_bytes or engine out.",
+                )
+
+            return save_live(path, [(self.source, self.selection)], kept, options)
+        return save(path, [(self.source, self.selection)], kept, max_bytes)
+
+    def as_html(self, height: int = 900, title: str | None = None) -> str:
+        """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
+
+        The frame is sandboxed: its script runs and offers downloads, and reaches nothing around it.
+        In a notebook, ``IPython.display.HTML(w.as_html())`` shows it, and every export keeps it.
+
+        Parameters
+        ----------
+        height : int
+            Of the frame, px.
+        title : str, optional
+            Of the page and the frame; by default the text.
+
+        Raises
+        ------
+        InputError
+            A closed widget, or a height that is no positive int.
+        InputTypeError
+            A title that is no str.
+
+        Examples
+        --------
+        >>> from attn_widget import show
+        >>> w = show("the cat sat", progress=False)
+        >>> w.as_html(height=600).startswith("<iframe sandbox=")
+        True
+        >>> w.close()
+        """
+        from attn_widget.page.page import frame
+        from attn_widget.page.saved_run import ExportOptions, saved_run
+
+        height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
+        run = saved_run(self.source, self.selection, ExportOptions(title=title))
+        return frame(run, height, title)
