@@ -71,3 +71,6 @@ export function fakeRun(meta: Meta, answer: Answer, change: Change = {}): Fake {
   };
   return { context, source, state, asked, reports, said, acts, stop: () => stopped.abort() };
 }
+
+/** Let promises and the answers behind them settle. */
+export const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

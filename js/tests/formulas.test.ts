@@ -10,7 +10,7 @@ import {
   softmaxWithNumbers,
 } from "../src/figures/formulas";
 import { mi, mn, mtext, row } from "../src/figures/math";
-import { random } from "./figures-run";
+import { random } from "./tiny-text";
 
 describe.each(METRICS.map((metric) => [metric.key, metric] as const))("%s", (_, metric) => {
   it("has a formula, a reading and a source", () => {

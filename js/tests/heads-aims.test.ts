@@ -17,21 +17,19 @@ import {
 } from "../src/views/heads/specialization/radar-geometry";
 import { places, towards } from "../src/views/heads/specialization/roles-map-geometry";
 import { heads } from "../src/views/heads/view";
+import { settled } from "./fake";
+import { type Run, run } from "./figures-run";
 import {
   CHANCE,
-  HEADS,
-  LAYERS,
   NO_ENTITY,
   PATTERN,
   profileArrays,
   RAW,
   ROLE_NAMES,
-  type Run,
-  run,
   scaledOf,
-  settled,
   standardOf,
-} from "./figures-run";
+} from "./head-figures";
+import { HEADS, LAYERS } from "./tiny-text";
 
 /** jsdom lays nothing out: every element is told that it is 400 px wide. */
 class Laid implements ResizeObserver {

@@ -6,7 +6,7 @@ import { createTyping } from "../src/frame/head-grid/typing";
 import type { Action, NdArray } from "../src/protocol/types";
 import type { ViewContext } from "../src/views/contract";
 import { changedIn } from "../src/views/predictions/intact";
-import { settled } from "./figures-run";
+import { settled } from "./fake";
 import { metaOf } from "./runs";
 
 function grid(live = true, refuse = false) {

@@ -15,7 +15,10 @@ import {
   sortHeads,
 } from "../src/views/heads/table";
 import { heads } from "../src/views/heads/view";
-import { ATTENTION, figureOf, HEADS, LAYERS, type Run, run, settled, TOKENS } from "./figures-run";
+import { settled } from "./fake";
+import { type Run, run } from "./figures-run";
+import { ATTENTION, figureOf } from "./head-figures";
+import { HEADS, LAYERS, TOKENS } from "./tiny-text";
 
 let dispose: () => void = () => undefined;
 let element: HTMLElement;

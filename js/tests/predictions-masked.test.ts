@@ -6,8 +6,7 @@ import type { Meta, NdArray, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { predictions } from "../src/views/predictions/view";
-import { fakeRun } from "./fake";
-import { settled } from "./figures-run";
+import { fakeRun, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
 const N = 20;

@@ -4,17 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { itemAt } from "../src/protocol/required";
 import type { Mode } from "../src/views/predictions/data";
 import { predictions } from "../src/views/predictions/view";
-import {
-  descending,
-  IDS,
-  LOGITS,
-  type Run,
-  run,
-  settled,
-  softmax,
-  TOKENS,
-  VOCABULARY,
-} from "./figures-run";
+import { settled } from "./fake";
+import { type Run, run } from "./figures-run";
+import { descending, LOGITS } from "./prediction-figures";
+import { IDS, softmax, TOKENS, VOCABULARY } from "./tiny-text";
 
 let dispose: () => void = () => undefined;
 let element: HTMLElement;

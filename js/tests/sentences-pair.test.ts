@@ -6,7 +6,7 @@ import { formatNumber } from "../src/figures/format";
 import { itemAt } from "../src/protocol/required";
 import { massSum } from "../src/views/sentences/data";
 import { columnsInSight, fitCells } from "../src/views/sentences/grid-columns";
-import { settled } from "./figures-run";
+import { settled } from "./fake";
 import {
   cell,
   choose,

@@ -8,8 +8,7 @@ import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { sentences } from "../src/views/sentences/view";
-import { fakeRun } from "./fake";
-import { settled } from "./figures-run";
+import { fakeRun, settled } from "./fake";
 import { metaOf } from "./runs";
 
 // jsdom lays nothing out.

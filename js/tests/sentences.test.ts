@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatNumber } from "../src/figures/format";
 import { itemAt } from "../src/protocol/required";
-import { settled } from "./figures-run";
+import { settled } from "./fake";
 import {
   asked,
   CARRIED,

@@ -3,7 +3,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
 import { itemAt } from "../src/protocol/required";
-import { settled } from "./figures-run";
+import { settled } from "./fake";
 import {
   asked,
   draw,

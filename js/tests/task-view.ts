@@ -7,8 +7,7 @@ import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../src/prot
 import type { Selection, State } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { task } from "../src/views/task/view";
-import { fakeRun } from "./fake";
-import { settled } from "./figures-run";
+import { fakeRun, settled } from "./fake";
 import { metaOf } from "./runs";
 
 // jsdom lays nothing out.

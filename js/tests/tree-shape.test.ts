@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { inkOn, luminance, RAMP_SIZE, ramp } from "../src/draw/color/ramp";
 import { edgesOf, influenceTree, nodesThrough } from "../src/figures/derive/tree";
 import { layoutTree, ROW } from "../src/views/tree/layout";
-import { random } from "./figures-run";
+import { random } from "./tiny-text";
 
 interface Golden {
   size: number;

@@ -7,8 +7,8 @@ import type { Selection } from "../src/state/selection";
 import type { ViewContext } from "../src/views/contract";
 import { tree } from "../src/views/tree/view";
 import { fakeRun } from "./fake";
-import { random } from "./figures-run";
 import { metaOf } from "./runs";
+import { random } from "./tiny-text";
 
 const TOKENS = ["[CLS]", "<b>cat</b>", "sat", "##ting", "on", "[SEP]"];
 const N = TOKENS.length;

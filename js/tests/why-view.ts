@@ -8,8 +8,7 @@ import { SliceFailure } from "../src/protocol/failure";
 import type { NdArray, Slice, SliceOptions, SliceRequest, Target } from "../src/protocol/types";
 import { METHODS, type Trust } from "../src/views/why/data";
 import { why } from "../src/views/why/view";
-import { fakeRun } from "./fake";
-import { settled } from "./figures-run";
+import { fakeRun, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
 type Answer = (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
