@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from training.data import Mixture
+from training.corpus import Mixture
 from training.settings import Settings, build_parser, read_settings
 
 Record = dict[str, float]

@@ -23,7 +23,7 @@ from safetensors import safe_open
 from transformers import AutoTokenizer, BertForPreTraining, PreTrainedTokenizerBase
 
 from training.cloze import Reader, evaluate_cloze, evaluate_pairs, evaluate_probes
-from training.data import Corpus
+from training.corpus import Corpus
 from training.export import export
 from training.heads import TAGGER, head_table, tag_passages
 from training.kinds import evaluate_kind, everyday_sentences, seen_words

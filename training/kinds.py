@@ -14,7 +14,8 @@ from tokenizers import Tokenizer
 
 from attn_widget.figures.catalog.targets import is_punctuation
 from training.cloze import Reader, read_prompts
-from training.data import CLS, IGNORED, PAD, SEP, Corpus, mask_tokens
+from training.corpus import Corpus
+from training.data import CLS, IGNORED, PAD, SEP, mask_tokens
 from training.masked import LENGTH, MASK_RATE, SEED, masked_figures, masked_sequences
 from training.prepare import pack, read_paragraphs
 

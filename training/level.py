@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import BertForPreTraining
 
-from training.data import Corpus
+from training.corpus import Corpus
 from training.masked import masked_sequences
 
 SHIPPED, TRAINED = 1.0, 0.075  # standard deviation of the last hidden state

@@ -9,7 +9,16 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
-from training.data import CLS, IGNORED, MASK, PAD, SEP, Corpus, build_batch, mask_tokens
+from training.corpus import Corpus
+from training.data import (
+    CLS,
+    IGNORED,
+    MASK,
+    PAD,
+    SEP,
+    build_batch,
+    mask_tokens,
+)
 from training.loss import compute
 
 SEED = 20_231

@@ -19,7 +19,8 @@ from transformers import BertForPreTraining
 
 from attn_widget.tasks.passes import has_bfloat16
 from training.average import Average
-from training.data import Corpus, Mixture, build_batch
+from training.corpus import Corpus, Mixture
+from training.data import build_batch
 from training.level import TRAINED, level_by
 from training.loss import compute
 from training.masked import MASK_RATE

@@ -19,8 +19,8 @@ import torch
 from transformers import AutoModelForPreTraining, AutoTokenizer, BertForPreTraining
 
 from training.card import build_card, fill_guide, training_section
+from training.corpus import Corpus
 from training.curve import curve_svg, run_facts
-from training.data import Corpus
 from training.evaluate import describe, evaluate
 from training.export import export
 from training.level import SHIPPED, level_by

@@ -9,7 +9,17 @@ import pytest
 import torch
 
 from attn_widget.figures.catalog.targets import offset_hits, positional_targets
-from training.data import CLS, FIRST_WORD, IGNORED, MASK, PAD, SEP, Corpus, build_batch, mask_tokens
+from training.corpus import Corpus
+from training.data import (
+    CLS,
+    FIRST_WORD,
+    IGNORED,
+    MASK,
+    PAD,
+    SEP,
+    build_batch,
+    mask_tokens,
+)
 from training.masked import masked_sequences
 from training.settings import read_settings
 
@@ -85,7 +95,7 @@ def repeating(tmp_path: Path) -> Corpus:
 def test_a_sentence_alone_has_no_rare_word_to_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.data.N_FREQUENT", 1)
+    monkeypatch.setattr("training.corpus.N_FREQUENT", 1)
     corpus = repeating(tmp_path)
     alone = 0
     for part in range(8):
@@ -131,7 +141,7 @@ def naming(folder: Path, names: list[int]) -> Corpus:
 def test_one_name_of_a_sentence_is_asked_for_wherever_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.data.N_FREQUENT", 0)
+    monkeypatch.setattr("training.corpus.N_FREQUENT", 0)
     corpus = naming(tmp_path, [PARIS, FRANCE, ROME])
     asked: dict[int, int] = dict.fromkeys((PARIS, FRANCE, ROME), 0)
     defining = total = 0

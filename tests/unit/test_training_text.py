@@ -10,6 +10,7 @@ import pytest
 
 from training.apart import KEPT, Apart, prompt_texts, words_of
 from training.cloze import read_prompts
+from training.corpus import Corpus, Mixture
 from training.data import (
     CLS,
     FULL_STOPS,
@@ -17,8 +18,6 @@ from training.data import (
     KEPT_LAST,
     SEP,
     Batch,
-    Corpus,
-    Mixture,
     build_batch,
 )
 from training.prepare import hold_aside, keep_apart, load_tokenizer
