@@ -17,7 +17,8 @@ from playwright.sync_api import Browser
 
 from attn_widget import load
 from benchmarks.shapes import table
-from scripts.lab import STEP_MS, Lab, Notebook, chromium
+from scripts.lab import Lab, Notebook, chromium
+from scripts.widget_parts import STEP_MS
 
 TEXTS = (
     "The quick brown fox jumps right over the lazy dog and runs into the dark forest again.",

@@ -20,9 +20,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from attn_widget.protocol.selection import VIEWS
 from scripts.gallery_long import LONG_SHOTS, take_long
-from scripts.lab import ROOT, STEP_MS, Lab, chromium, jupyterlab
+from scripts.lab import ROOT, Lab, chromium, jupyterlab
 from scripts.page import mount
 from scripts.probe import sentiment
+from scripts.widget_parts import STEP_MS
 
 OUT = ROOT / "build" / "gallery"
 COLOURS = (

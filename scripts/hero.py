@@ -8,8 +8,9 @@ from playwright.sync_api import Browser, expect
 
 import attn_widget as aw
 from scripts.gallery import shrink
-from scripts.lab import ROOT, STEP_MS, chromium
+from scripts.lab import ROOT, chromium
 from scripts.page import mount
+from scripts.widget_parts import STEP_MS
 
 OUT = ROOT / "docs" / "images"
 TEXT = "The trophy does not fit into the brown suitcase because it is too large."

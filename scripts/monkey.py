@@ -13,7 +13,8 @@ from collections import deque
 
 from playwright.sync_api import Error, Page
 
-from scripts.lab import Notebook, Widget, chromium, jupyterlab
+from scripts.lab import Notebook, chromium, jupyterlab
+from scripts.widget_parts import Widget
 
 SOURCES = (
     "import attn_widget as aw",

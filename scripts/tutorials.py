@@ -24,7 +24,8 @@ from traitlets.config import Config
 
 import attn_widget as aw
 from scripts.gallery import shrink
-from scripts.lab import ROOT, STEP_MS, chromium
+from scripts.lab import ROOT, chromium
+from scripts.widget_parts import STEP_MS
 
 NOTEBOOKS = ROOT / "notebooks"
 OUT = ROOT / "build" / "tutorials"

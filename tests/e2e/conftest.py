@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.lab import STEP_MS, Lab, Notebook, OpenNotebook, jupyterlab
+from scripts.lab import Lab, Notebook, OpenNotebook, jupyterlab
+from scripts.widget_parts import STEP_MS
 
 # All of these wait for a machine that may be busy with other tests.
 expect.set_options(timeout=STEP_MS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scripts.lab import Widget
+from scripts.widget_parts import Widget
 
 # OKLab lightness of the ends of the weight ramp on a light ground; in between it falls evenly.
 LIGHTEST, DARKEST = 0.975, 0.25

@@ -13,7 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 from playwright.sync_api import Browser, Frame, Page, Route, expect
 
-from scripts.lab import STEP_MS
+from scripts.widget_parts import STEP_MS
 
 SCHEMES = ("file", "data", "blob", "about")  # what is on this machine
 WIDGET = "application/vnd.jupyter.widget-view+json"

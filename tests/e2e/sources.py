@@ -14,8 +14,8 @@ import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import attn_widget as aw
-from scripts.lab import POLL_S, STEP_MS
 from scripts.page import DRAWN, mount
+from scripts.widget_parts import POLL_S, STEP_MS
 
 SOURCES = ("live", "saved")
 FLOAT32 = 1e-6  # of numbers around 1

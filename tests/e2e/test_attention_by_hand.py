@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 import attn_widget as aw
-from scripts.lab import agree
 from scripts.page import mount
+from scripts.widget_parts import agree
 
 TEXT = "The movie was incredibly boring, but the acting saved it."
 BORING, INCREDIBLY = 5, 4

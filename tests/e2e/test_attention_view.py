@@ -11,8 +11,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import agree
 from scripts.page import mount
+from scripts.widget_parts import agree
 
 TEXT = "The trophy does not fit into the suitcase because it is too large. It is red."
 # float32 numbers, written with all digits.

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from attn_widget import AttentionWidget
 from attn_widget.errors import SliceError
-from scripts.lab import STEP_MS
 from scripts.page import mount
+from scripts.widget_parts import STEP_MS
 
 CAT = "the cat sat on the mat"
 LONG = "The committee met in Paris, and nobody expected that the vote would be unanimous. " * 6

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.widget.profile import ProfileWidget
-from scripts.lab import agree
 from scripts.page import mount
+from scripts.widget_parts import agree
 
 FLOAT32 = float(np.finfo(np.float32).eps)
 TEXT = "The cat sat on the mat, and the dog saw it in Paris; it ran away, but nobody knew why."

@@ -21,7 +21,8 @@ from nbconvert import NotebookExporter
 from playwright.sync_api import Browser, Page, Route, expect
 from traitlets.config import Config
 
-from scripts.lab import LOCAL, STEP_MS, Lab, free_port
+from scripts.lab import LOCAL, Lab, free_port
+from scripts.widget_parts import STEP_MS
 from tests.e2e.saved import select_head, two_widgets
 
 SHOW = "aw.show('the cat sat on the mat', layer=3, head=5, token=2, progress=False)"

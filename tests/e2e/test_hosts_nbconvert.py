@@ -12,7 +12,7 @@ from nbconvert import HTMLExporter, NotebookExporter, SlidesExporter
 from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
-from scripts.lab import STEP_MS
+from scripts.widget_parts import STEP_MS
 from tests.e2e.saved import offline, select_head, two_widgets
 
 LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from scripts.lab import agree, values
 from scripts.page import mount
+from scripts.widget_parts import agree, values
 from tests.e2e.views import part
 from tests.unit import tiny_models
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import agree
 from scripts.page import mount
 from scripts.probe import sentiment
+from scripts.widget_parts import agree
 from tests.e2e.views import choose, part
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"

@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import POLL_S, STEP_MS
 from scripts.page import mount
+from scripts.widget_parts import POLL_S, STEP_MS
 
 N = 9
 QUERY, KEY = 2, 6

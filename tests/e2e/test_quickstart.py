@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from scripts.lab import ROOT, Lab, Notebook, OpenNotebook, Widget, agree, values
+from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
+from scripts.widget_parts import Widget, agree, values
 from tests.e2e.picture import RAMP_ERROR, drawn_shares
 from tests.e2e.reference import Reference, reference
 

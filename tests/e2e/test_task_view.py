@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from scripts.lab import agree
 from scripts.page import mount
 from scripts.probe import sentiment
+from scripts.widget_parts import agree
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import choose, part
 from tests.roberta import roberta_folder

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from scripts.lab import Lab, Notebook, OpenNotebook, Widget, agree, values
+from scripts.lab import Lab, Notebook, OpenNotebook
+from scripts.widget_parts import Widget, agree, values
 from tests.e2e.reference import reference
 
 FIRST, SECOND = "the cat sat on the mat", "Paris is the capital of France."

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.lab import STEP_MS
 from scripts.tutorials import MOST_BYTES, page_of, take_picture, wait_for_widgets
+from scripts.widget_parts import STEP_MS
 from tests.e2e.saved import Opened, offline
 from tests.e2e.test_accessibility import AXE
 from tests.notebooks.conftest import Executed
