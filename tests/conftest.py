@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def widgets_closed() -> Iterator[None]:
+    """Close the widgets that a file leaves open: each keeps its run's tensors."""
+    yield
+    if (module := sys.modules.get("attn_widget.widget.widget")) is not None:
+        module.close_all()
 
 
 @pytest.fixture(scope="session")

@@ -79,17 +79,17 @@ def test_resting_is_the_weight_on_special_tokens_beyond_what_is_free(
 ) -> None:
     resting = Resting(model)
     mask = (WORDS != PAD).long()
-    found = model.train().bert(WORDS, attention_mask=mask, output_attentions=True).attentions
+    output = model.train().bert(WORDS, attention_mask=mask, output_attentions=True)
     special = (WORDS == CLS) | (WORDS == SEP)
     by_hand = []
-    for weights in found[1:-1]:
+    for weights in (own.detach() for own in output.attentions[1:-1]):
         for head in range(2):
             shares = [
                 float(weights[b, head, i, special[b]].sum())
                 for b, i in ((~special & (WORDS != PAD)).nonzero()).tolist()
             ]
             by_hand.append(max(0.0, sum(shares) / len(shares) - FREE))
-    assert float(resting.penalty(WORDS)) == pytest.approx(sum(by_hand) / len(by_hand), abs=1e-6)
+    assert float(resting.penalty(WORDS).detach()) == pytest.approx(sum(by_hand) / len(by_hand), abs=1e-6)
     with torch.no_grad():  # validation leaves nothing behind
         model.bert(WORDS)
     assert resting._weights == []
