@@ -138,6 +138,8 @@ describe("a matrix", () => {
   test("is pooled by its own sides, and the first of two equally far from zero stays", () => {
     const wide = Float32Array.from([1, -1, 2, 0, 3, 0, 0, 0, 0, -2, 0, 4]);
     expect([...maxPool(wide, [2, 6], [1, 3]).data]).toEqual([1, 2, 4]);
+    expect([...maxPool(wide, [2, 6], [2, 3]).data]).toEqual([1, 2, 3, 0, -2, 4]);
+    expect([...maxPool(Float32Array.of(-2, 1, 3, -1), [1, 4], [1, 2]).data]).toEqual([-2, 3]);
   });
 
   test("of 512 tokens keeps a single spike at every zoom, and its image is never shrunk", () => {

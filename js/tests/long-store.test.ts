@@ -13,6 +13,7 @@ import {
 import { linkOf, pairMatrix, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
+import { itemAt } from "../src/protocol/required";
 import type { NdArray, Slice } from "../src/protocol/types";
 import { moveBlock, nextStrongest } from "../src/views/attention/long/keys";
 import { matrixOf, reach } from "../src/views/tree/long";
@@ -54,6 +55,10 @@ describe("rows and pairs", () => {
     const masked = Float32Array.from(weights, (weight, key) => (key === 0 ? Number.NaN : weight));
     const above = masked.filter((weight) => weight > 0).length;
     expect(linkOf(0, { ...parts, weights: masked })).toMatchObject({ weight: 0, rank: above + 1 });
+    const rest = 1 - itemAt(weights, 0);
+    const second = linkOf(1, { ...parts, weights: masked });
+    expect(second.share).toBeCloseTo(itemAt(weights, 1) / rest, 6);
+    expect(second.errors.share).toBeCloseTo(0.01 / rest, 6);
     expect(link.exponential! / link.sum!).toBeCloseTo(link.weight, 6);
     expect(link.product! * link.scaling!).toBe(2);
     expect([link.rank, link.score]).toEqual([1, 2]);
