@@ -28,11 +28,26 @@ def page(browser: Browser) -> Page:
     return context.new_page()
 
 
+@pytest.fixture(scope="module")
+def keys_and_key() -> aw.Comparison:
+    """The comparison of A and B, for what only reads it."""
+    return aw.compare(A, B, progress=False)
+
+
+@pytest.fixture(scope="module")
+def its_page(keys_and_key: aw.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return aw.to_html(keys_and_key, tmp_path_factory.mktemp("compared") / "page.html")
+
+
 def show(page: Page, comparison: aw.Comparison, folder: Path) -> list[str]:
     """Open the comparison's page; errors of its script come into the list."""
+    return open_file(page, aw.to_html(comparison, folder / "page.html"))
+
+
+def open_file(page: Page, path: Path) -> list[str]:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(aw.to_html(comparison, folder / "page.html").as_uri())
+    page.goto(path.as_uri())
     expect(part(page, "compare")).to_be_visible()
     return errors
 
@@ -44,10 +59,10 @@ def open_panel(page: Page, name: str) -> None:
 
 
 def test_the_difference_says_which_word_changed_and_which_head_differs_most(
-    page: Page, tmp_path: Path
+    page: Page, keys_and_key: aw.Comparison, its_page: Path
 ) -> None:
-    c = aw.compare(A, B, progress=False)
-    errors = show(page, c, tmp_path)
+    c = keys_and_key
+    errors = open_file(page, its_page)
     distances = c.distances().distances
     layer, head = divmod(int(distances.argmax()), distances.shape[1])
     panel = part(page, "difference")
@@ -105,18 +120,20 @@ def test_texts_that_hardly_compare_are_told_in_words(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_difference(browser: Browser, tmp_path: Path, scheme: str) -> None:
+def test_axe_finds_nothing_in_the_difference(browser: Browser, its_page: Path, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme, bypass_csp=True)  # pyright: ignore[reportArgumentType]
-    show(page, aw.compare(A, B, progress=False), tmp_path)
+    open_file(page, its_page)
     expect(part(page, "changes").locator("canvas").first).to_be_visible()
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run('[data-aw-part=difference]')).violations")
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
-def test_every_view_has_a_difference_with_the_numbers_of_python(page: Page, tmp_path: Path) -> None:
-    c = aw.compare(A, B, progress=False)
-    errors = show(page, c, tmp_path)
+def test_every_view_has_a_difference_with_the_numbers_of_python(
+    page: Page, keys_and_key: aw.Comparison, its_page: Path
+) -> None:
+    c = keys_and_key
+    errors = open_file(page, its_page)
     layer, head = divmod(int(c.distances().distances.argmax()), 12)
     open_panel(page, "heads")
     metrics = c.metrics()["focus_entropy"]
