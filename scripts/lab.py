@@ -35,6 +35,17 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ("127.0.0.1", "localhost", "")  # "" is the host of data: and blob: addresses
 START_S = 180  # seconds until the server answers; idle it takes 5
 
+# Chromium 156 loads two pages for the popup of its address bar with each context: 0.6 of 0.95 s of CPU.
+# The last --disable-features counts alone, so those of Playwright (chromiumSwitches) stand here again.
+DISABLED = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding",
+    "ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "TcpPortRandomizationWin",
+    "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+    "msForceBrowserSignIn", "msEdgeUpdateLaunchServicesPreferredVersion",
+)  # fmt: skip
+
 SETTINGS = {
     # The announcements ask the network.
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -61,7 +72,8 @@ def chromium() -> Iterator[Browser]:
     if executable is None:
         raise FileNotFoundError(MISSING)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*FLAGS])
+        flags = [*FLAGS, f"--disable-features={','.join(DISABLED)}"]
+        browser = playwright.chromium.launch(executable_path=executable, args=flags)
         try:
             yield browser
         finally:
