@@ -89,7 +89,9 @@ def test_resting_is_the_weight_on_special_tokens_beyond_what_is_free(
                 for b, i in ((~special & (WORDS != PAD)).nonzero()).tolist()
             ]
             by_hand.append(max(0.0, sum(shares) / len(shares) - FREE))
-    assert float(resting.penalty(WORDS).detach()) == pytest.approx(sum(by_hand) / len(by_hand), abs=1e-6)
+    assert float(resting.penalty(WORDS).detach()) == pytest.approx(
+        sum(by_hand) / len(by_hand), abs=1e-6
+    )
     with torch.no_grad():  # validation leaves nothing behind
         model.bert(WORDS)
     assert resting._weights == []
