@@ -158,7 +158,7 @@ def test_quartiles_of_many_cells_are_those_of_a_full_sort(size: int, kind: str) 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 49_999), min_size=1, max_size=5))
-def test_order_statistics_are_exact_however_unlucky_the_sample(seed: int, ranks: list[int]) -> None:
+def test_order_statistics_are_exact_with_any_number_of_ties(seed: int, ranks: list[int]) -> None:
     rng = np.random.default_rng(seed)
     levels = int(rng.integers(1, 50_000))
     cells = (rng.integers(0, levels, 50_000) / levels).astype(np.float32)
@@ -168,12 +168,21 @@ def test_order_statistics_are_exact_however_unlucky_the_sample(seed: int, ranks:
     )
 
 
-def test_a_sample_that_misses_a_rank_costs_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Brackets of no width: nearly every rank lies outside.
-    monkeypatch.setattr("attn_widget.figures.quartiles.DEVIATIONS", 0)
-    cells = np.random.default_rng(3).random(60_000, dtype=np.float32)
-    expected = np.quantile(cells.astype(np.float64), [0.25, 0.5, 0.75])
-    np.testing.assert_allclose(quartiles(cells), expected, rtol=1e-12)
+@pytest.mark.parametrize("partitioned", [0, 2**20])
+def test_many_or_few_cells_of_a_bin_are_selected_alike(
+    partitioned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attn_widget.figures.quartiles.PARTITIONED_UP_TO", partitioned)
+    cells = np.float32(0.25) + np.random.default_rng(3).random(60_000, dtype=np.float32) / 500
+    ranks = [0, 1, 29_999, 59_999]
+    expected = np.sort(cells)[ranks].tolist()
+    assert order_statistics(cells, ranks) == dict(zip(ranks, expected, strict=True))
+
+
+def test_a_negative_zero_is_a_zero() -> None:
+    cells = np.full(40_000, 0.5, dtype=np.float32)
+    cells[:10_000], cells[10_000:20_000] = 0.0, -0.0
+    assert order_statistics(cells, [0, 19_999, 20_000]) == {0: 0.0, 19_999: 0.0, 20_000: 0.5}
 
 
 @pytest.mark.parametrize("size", [*range(1, 12), 101, 102, 103, 104, 5000, 5003])

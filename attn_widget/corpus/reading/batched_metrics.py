@@ -10,7 +10,7 @@ import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64, Tau
 from attn_widget.figures.metrics import KEYS, TAU, threshold
-from attn_widget.figures.quartiles import SAMPLED_FROM, quartiles
+from attn_widget.figures.quartiles import COUNTED_FROM, quartiles
 
 CELLS = 2**16  # at once: a quarter of a megabyte stays in the cache
 _SMALLEST = np.finfo(np.float32).tiny
@@ -90,7 +90,7 @@ def _metrics(weights: Float32, tau: np.float32) -> dict[str, Float32 | Float64]:
 def _quartiles(cells: Float32) -> Float64:
     """The quartiles of each row of ``cells`` [M, N], float64 [3, M]."""
     size = cells.shape[1]
-    if size >= SAMPLED_FROM:
+    if size >= COUNTED_FROM:
         return np.array([quartiles(row) for row in cells]).T
     ordered = np.sort(cells, axis=1)
     found = np.empty((3, len(cells)))

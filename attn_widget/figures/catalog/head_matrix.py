@@ -70,5 +70,5 @@ def rows_of(weights: Float32, buffer: Float32) -> tuple[Rows, float]:
     np.maximum(weights, _SMALLEST, out=buffer)  # 0 ln 0 = 0
     np.log(buffer, out=buffer)
     np.multiply(buffer, weights, out=buffer)
-    entropy: Float64 = -buffer.sum(axis=1, dtype=np.float64)
-    return Rows(weights.max(axis=1), entropy), float(buffer.sum())
+    sums = buffer.sum(axis=1).astype(np.float64)
+    return Rows(weights.max(axis=1), -sums), float(sums.sum())
