@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 # With what anywidget gives a module: get, set, on, off, save_changes, invoke. `window.answer` must be
 # there; `window.save` and `window.changes` are used where they are.
 MOUNT = """async ({source, traits, paint, width, pollMs}) => {
-  const decode = text => new DataView(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
+  // A loop: `Uint8Array.from` with a function takes ten times as long.
+  const decode = text => {
+    const units = atob(text);
+    const bytes = new Uint8Array(units.length);
+    for (let i = 0; i < units.length; i++) bytes[i] = units.charCodeAt(i);
+    return new DataView(bytes.buffer);
+  };
   const values = {...traits, first_paint: decode(paint)};
   const listeners = new Map();
   const unsaved = new Set();
