@@ -344,9 +344,11 @@ describe("the choice of columns", () => {
     expect(order().length).toBe(LAYERS * HEADS - 4);
   });
 
-  it("is not there for the figures of one text", () => {
+  it("is there for the figures of one text, and not for those of one kind", () => {
     made(COLUMNS.slice(0, 4));
-    expect(keys().length).toBe(5);
+    expect(keys()).toEqual(["head", "role", "entropy"]);
+    made(COLUMNS.slice(0, 2));
+    expect(keys().length).toBe(3);
     expect(element.querySelector<HTMLElement>(".aw-segmented")?.hidden).toBe(true);
   });
 });

@@ -98,7 +98,10 @@ def test_a_printed_view_is_whole_and_nothing_lies_on_anything(
 def test_printed_heads_have_every_row_every_column_and_the_map_of_roles(page: Page) -> None:
     open_page(page, "long", "heads")
     assert page.locator(".aw-role-dot").count() == 0
+    chosen = page.locator(".aw-heads-all [data-group][aria-pressed=true]")
+    page.locator('.aw-heads-all [data-group="All"]').dispatch_event("click")  # unseen
     columns = page.locator(".aw-heads-all .aw-heads-table thead [data-key]").count()
+    page.locator('.aw-heads-all [data-group="Where it looks"]').dispatch_event("click")
     print_preview(page)
     # Roles are a column more.
     expect(page.locator(".aw-role-dot")).to_have_count(72)
@@ -115,6 +118,8 @@ def test_printed_heads_have_every_row_every_column_and_the_map_of_roles(page: Pa
         assert own[0] == "head"
         keys += own[1:]
     assert len(keys) == len(set(keys)) == columns  # the first column is in each part
+    page.emulate_media(media="screen")
+    expect(chosen).to_have_text("Where it looks")
 
 
 def test_printed_text_and_predictions_are_whole(page: Page) -> None:

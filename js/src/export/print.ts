@@ -130,6 +130,11 @@ export function printing(
     if (whole) {
       measureNow(root);
       showUnseen(panel);
+      for (const choice of panel.querySelectorAll<HTMLElement>("[data-paper]")) {
+        const before = choice.parentElement?.querySelector<HTMLElement>("[aria-pressed=true]");
+        choice.click();
+        add(() => before?.click());
+      }
     }
     // After the views have seen the theme.
     queueMicrotask(fit);

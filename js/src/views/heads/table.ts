@@ -361,13 +361,17 @@ export function createHeadsTable(
 function groupHeads(columns: readonly Column[]): HTMLTableCellElement[] {
   const cells = [document.createElement("td")];
   let name = "";
-  for (const { group } of columns) {
+  for (const { group, short } of columns) {
     const last = cells.at(-1) as HTMLTableCellElement;
     if (group === name) last.colSpan += 1;
     else {
-      const cell = document.createElement("th");
-      cell.scope = "colgroup";
-      cell.textContent = name = group;
+      name = group;
+      const own = group !== short;
+      const cell = document.createElement(own ? "th" : "td");
+      if (own) {
+        cell.scope = "colgroup";
+        cell.textContent = group;
+      }
       cells.push(cell);
     }
   }

@@ -243,11 +243,10 @@ export const heads: DrawView<RunContext> = (element, context) => {
       () => laterParts()?.headExamples(examples, { ...context, signal: stop.signal }),
       stop.signal,
     );
-  if (profile)
-    withParts(() => {
-      const parts = laterParts();
-      if (parts) table.setSwitch(parts.createGroupSwitch);
-    }, stop.signal);
+  withParts(() => {
+    const parts = laterParts();
+    if (parts) table.setSwitch(parts.createGroupSwitch);
+  }, stop.signal);
   root.append(
     h("header", { class: "aw-heads-head" }, title, note, legend(profile)),
     examples,

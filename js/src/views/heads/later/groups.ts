@@ -9,7 +9,7 @@ const ALWAYS = "Role";
 /** Kinds that are shown together: the name of the choice. */
 const TOGETHER: Readonly<Record<string, string>> = { Position: "Where it looks" };
 /** Kinds of which one is shown at a time, or all. */
-const MANY = 3;
+const MANY = 2;
 
 const kindOf = ({ group }: { readonly group: string }): string => TOGETHER[group] ?? group;
 
@@ -25,6 +25,8 @@ export function createGroupSwitch(chosen: () => void): GroupSwitch {
       kinds = next;
       const buttons = [...kinds, ...(kinds.length ? [ALL] : [])].map((kind) => {
         const button = h("button", { type: "button", "data-group": kind }, kind);
+        // Paper has room for all, in several tables.
+        if (kind === ALL) button.dataset.paper = "";
         button.addEventListener("click", () => {
           choice = kind;
           chosen();
