@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attn_widget.checks import check_count
 from attn_widget.errors import InputError
 from attn_widget.page.compress import deflate
-from attn_widget.page.encodings.chunks import least_bytes
+from attn_widget.page.encodings.chunks import is_long, least_bytes
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.protocol.paint import opening_of
 
@@ -154,7 +154,10 @@ def parts_that_fit(
     fitting = int(room / (one * len(heads)))
     if fitting >= 1:
         return around(layers, layer, fitting), heads if kept.heads else None
-    return [layer], [heads[0] if isinstance(head, str) else head]
+    one_head = heads[0] if isinstance(head, str) else head
+    # The mean head of a short text takes as much as a head of its own.
+    some = int(room / one) if is_long(analysis) else 1
+    return [layer], around(heads, one_head, max(some, 1))
 
 
 def around(layers: Sequence[int], layer: int, count: int) -> list[int]:
@@ -188,6 +191,8 @@ def left_out(
     others = [head for head in wanted if heads is not None and head not in heads]
     if others:
         lacking.append(f"matrices of heads {ranges(others)}")
+        if is_long(analysis):
+            lacking.append("mean heads")
     if inside:
         lacking.append("tensors of the view Inside")
     return ", ".join(lacking)

@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.corpus.heaps import LINK
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
-from attn_widget.page.carried import carried, has
+from attn_widget.page.carried import Carried, carried, has
 from attn_widget.page.encodings.chunks import (
     LIGHT_WAYS,
     Code,
+    Way,
     best_encoding,
     code_of,
     encode_heads,
+    is_long,
     layer_arrays,
     weight_arrays,
 )
 from attn_widget.page.encodings.codec import MOST_LEVELS, EncodedFactors, encode_weights
+from attn_widget.page.encodings.long import encode_layer
 from attn_widget.page.encodings.threads import one_blas_thread
 from attn_widget.page.recorded import (
     LIGHT,
@@ -136,7 +140,8 @@ def snapshot(
     chosen = dict(selection)
     if chosen["layer"] not in kept_layers:
         chosen["layer"] = kept_layers[0]
-    if chosen["head"] not in (*kept_heads, "mean"):
+    long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.n_heads
+    if chosen["head"] not in (*kept_heads, *(() if long and lacks_heads else ("mean",))):
         chosen["head"] = kept_heads[0]
     with analysis.lock, one_blas_thread():
         way = (
@@ -144,37 +149,25 @@ def snapshot(
             if light
             else best_encoding(analysis, kept_layers, kept_heads, code=code, most=most)
         )
-        chunks: dict[str, bytes] = {}
-        errors: list[float] = []
-        score_errors: list[float] = []
-        means: list[Float32] = []
-        for layer in kept_layers:
-            coded = encode_heads(analysis, layer, kept_heads, way)
-            errors += [one.error for one in coded]
-            score_errors += [one.score_error for one in coded if isinstance(one, EncodedFactors)]
-            arrays = layer_arrays(analysis, layer, kept_heads, coded)
-            if len(kept_heads) < analysis.n_heads:
-                mean = encode_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
-                arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
-                means.append(mean.shown)
-                errors.append(mean.error)
-            else:
-                means.append(mean_of([one.shown for one in coded]))
-            chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
-        error = max(errors, default=0.0)
-        score_error = max(score_errors, default=None)
-        rollout_error = error_of_rollout(analysis, kept_layers, means)
+        attention = encoded(analysis, kept_layers, kept_heads, way)
+        chunks = attention.chunks
+        error = max(attention.errors, default=0.0)
+        score_error = max(attention.score_errors, default=None)
+        rollout_error = error_of_rollout(analysis, kept_layers, attention.means)
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
         room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
-        mixed = carried(analysis, chosen, kept_layers, room)
+        # No view of a long text shows them.
+        mixed = Carried() if long else carried(analysis, chosen, kept_layers, room)
         room -= mixed.bytes
         opens = opens_on(analysis, chosen, kept_layers, way[0], light=light)
+        if long and chosen["quantity"] == "rollout":
+            opens = rollout_error is not None
         if not (opens and has(chosen, mixed)):
             chosen["quantity"] = "weights"
         about = {
             "code": way[0],
             "levels": way[1] if way[0] == "weights" else None,
-            "mean_levels": MOST_LEVELS if len(kept_heads) < analysis.n_heads else None,
+            "mean_levels": MOST_LEVELS if lacks_heads and not long else None,
             "layers": kept_layers,
             "heads": kept_heads,
             "error": error,
@@ -218,15 +211,58 @@ def snapshot(
         first = first_paint(analysis, chosen["layer"], chosen["head"])
         chunks["paint"] = painted(first, about, answers)
     opens_with = ("paint", f"layer-{chosen['layer']}")
+    if long:
+        opens_with = ("paint", f"head-{chosen['layer']}-{chosen['head']}")
     ordered = {name: chunks[name] for name in (*opens_with, *chunks)}
     return Snapshot(ordered, way[0], error, score_error, rollout_error)
 
 
+@dataclass
+class Attention:
+    """Chunks of the saved layers, the errors of their heads, and mean matrices as a reader sees them."""
+
+    chunks: dict[str, bytes] = field(default_factory=dict)
+    errors: list[float] = field(default_factory=list)
+    score_errors: list[float] = field(default_factory=list)
+    means: list[Float32] = field(default_factory=list)
+
+
+def encoded(analysis: Analysis, layers: Sequence[int], heads: Sequence[int], way: Way) -> Attention:
+    """The saved heads of the saved layers; of a long text in blocks, without mean matrices where no rollout needs them."""
+    found = Attention()
+    for layer in layers:
+        if is_long(analysis):
+            rolled = analysis.n_tokens <= ROLLOUT_TOKENS
+            blocks = encode_layer(analysis, layer, heads, way, mean=rolled)
+            found.chunks |= blocks.chunks
+            found.errors += blocks.errors
+            found.score_errors += blocks.score_errors
+            found.means += [] if blocks.mean is None else [blocks.mean]
+            continue
+        coded = encode_heads(analysis, layer, heads, way)
+        found.errors += [one.error for one in coded]
+        found.score_errors += [one.score_error for one in coded if isinstance(one, EncodedFactors)]
+        arrays = layer_arrays(analysis, layer, heads, coded)
+        if len(heads) < analysis.n_heads:
+            mean = encode_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
+            arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
+            found.means.append(mean.shown)
+            found.errors.append(mean.error)
+        else:
+            found.means.append(mean_of([one.shown for one in coded]))
+        found.chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
+    return found
+
+
 def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) -> list[Target]:
-    """The target of the selection; without one what the text proposes, but for the output of a cell."""
+    """The target of the selection; without one what the text proposes, but for the output of a cell.
+
+    None for a text whose methods would multiply matrices too large for a rollout: it takes a ``why`` of its own.
+    """
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
-    return [] if light or analysis.trace.windows is not None else proposals(analysis)[:1]
+    long = analysis.n_tokens > ROLLOUT_TOKENS
+    return [] if light or long or analysis.trace.windows is not None else proposals(analysis)[:1]
 
 
 def opens_on(
@@ -268,7 +304,7 @@ def error_of_rollout(
 ) -> float | None:
     """The largest error of rollout through the layers that follow the first without a gap."""
     reach = 0
-    while reach < len(layers) and layers[reach] == reach:
+    while reach < len(means) and layers[reach] == reach:
         reach += 1
     # Windows that were read apart have none.
     steps = rollout(means[:reach]) if reach and analysis.trace.windows is None else []

@@ -3,13 +3,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
 import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
-import {
-  coarsestOf,
-  localDetail,
-  pooledTile,
-  pooledWhole,
-  strongestLinks,
-} from "../src/figures/long/local";
 import { linkOf, pairMatrix, strongestOf } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
@@ -111,68 +104,6 @@ describe("rows and pairs", () => {
     expect(inside.map(({ weight }) => weight)).toEqual([0.1, 0.2]);
     expect(leaving).toEqual([{ query: 5, key: 900, weight: 0.9 }]);
   });
-});
-
-describe("levels of detail in a saved page", () => {
-  const n = 700;
-  const cells = Float32Array.from({ length: n * n }, (_, i) => ((i * 7919) % 10007) / 10007);
-  for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) cells[i * n + j] = Number.NaN;
-
-  test("a tile has the largest and the mean of every block", async () => {
-    expect(coarsestOf(n)).toBe(2);
-    expect([coarsestOf(256), coarsestOf(257), coarsestOf(8192)]).toEqual([0, 1, 5]);
-    const place = { level: 2, row: 0, col: 0 };
-    const most = await pooledTile(cells, n, place, "max");
-    expect([most.rows, most.columns]).toEqual([175, 175]);
-    const block = [0, 1, 2, 3].flatMap((r) =>
-      [0, 1, 2, 3].flatMap((c) => (c <= r ? [cells[(40 + r) * n + 40 + c]!] : [])),
-    );
-    expect(most.data[10 * 175 + 10]).toBe(Math.max(...block));
-    const mean = (await pooledTile(cells, n, place, "mean")).data[10 * 175 + 10]!;
-    expect(mean).toBeCloseTo(block.reduce((a, b) => a + b) / block.length, 6);
-    expect(most.data[10 * 175 + 11]).toBeNaN();
-    const fine = await pooledTile(cells, n, { level: 0, row: 2, col: 1 }, "max");
-    expect([fine.rows, fine.columns]).toEqual([188, 256]);
-    expect(fine.data[0]).toBe(cells[512 * n + 256]);
-  });
-
-  test("links are those that sorting finds", async () => {
-    const special = Array.from({ length: n }, (_, i) => i === 0 || i === n - 1);
-    const choice = { count: 25, special: false, neighbors: false, itself: false };
-    const found = await strongestLinks(cells, n, special, choice);
-    const all = [...cells.keys()].filter((at) => {
-      const [i, j] = [Math.floor(at / n), at % n];
-      return !Number.isNaN(cells[at]!) && !special[i] && !special[j] && Math.abs(i - j) > 1;
-    });
-    all.sort((a, b) => cells[b]! - cells[a]! || a - b);
-    expect([...found.queries].map((q, i) => q * n + found.keys[i]!)).toEqual(all.slice(0, 25));
-    expect(found.total).toBe(all.length);
-  });
-});
-
-test.each([
-  [1100, 3],
-  [515, 2],
-])("%i tokens: one walk gives both poolings to the bit", async (n, level) => {
-  const cells = Float32Array.from({ length: n * n }, (_, i) =>
-    i % 7 === 0 || i < 20 * n ? Number.NaN : Math.sin(i),
-  );
-  const whole = await pooledWhole(cells, n, level);
-  for (const how of ["max", "mean"] as const) {
-    expect(whole[how]).toEqual(await pooledTile(cells, n, { level, row: 0, col: 0 }, how));
-  }
-});
-
-test("where there are no words the ramp of words ends at the largest cell", async () => {
-  const weights = { data: Float32Array.of(0.25, 0.75, 0.5, 0.5), shape: [2, 2] };
-  const run = fakeRun(metaOf(["[CLS]", "[SEP]"]), () => ({
-    data: {},
-    arrays: new Map([["weights", weights]]),
-  }));
-  const of = { quantity: "weights", layer: 0, head: 0 } as const;
-  const { data } = await localDetail(run.source).pyramid(of, new AbortController().signal);
-  expect([data.largest, data.word_max, data.smallest]).toEqual([0.75, 0.75, 0.25]);
-  run.stop();
 });
 
 describe("the tree of a long text", () => {

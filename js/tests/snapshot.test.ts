@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { SliceFailure } from "../src/protocol/failure";
 import { readReply } from "../src/protocol/kernel";
-import { type Chunks, SnapshotSource } from "../src/protocol/snapshot";
+import type { Chunks } from "../src/protocol/saved/recorded";
+import { SnapshotSource } from "../src/protocol/snapshot";
 import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import { fieldsOf } from "./runs";
 

@@ -5,12 +5,11 @@ The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attn_widget.page.compress import packed
 from attn_widget.page.encodings.codec import (
@@ -20,9 +19,12 @@ from attn_widget.page.encodings.codec import (
     encode_weights,
 )
 from attn_widget.page.encodings.factors import encode_factors
+from attn_widget.page.encodings.long import encode_layer
+from attn_widget.page.encodings.planes import BYTE, Arrays, code_planes, planes
 from attn_widget.page.encodings.scores import encode_scores
 from attn_widget.protocol.pack import pack
 from attn_widget.trace import QKVTrace
+from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
 Code = Literal["weights", "qk"]
 Way = tuple[Code, float]  # levels of a weight, or the largest error of a score
 Coded = EncodedWeights | EncodedFactors
-Arrays = dict[str, NDArray[Any]]
-
-BYTE = 255  # levels
 # The finest first, each with the most numbers of a page that are coded so. At 512 tokens factors of the scores take a
 # third of the bytes of weights of the same error, in short texts about as many; everywhere they bring the arithmetic
 # of a pair along. Weights are coded as such where a run has no queries and keys. Pages of bert-base's shape: 2.8 MB at 128 tokens, 5.8 at 512.
@@ -49,8 +48,20 @@ SCORES_UP_TO = 2
 
 
 def code_of(analysis: Analysis) -> Code:
-    """Factors of the scores where there are queries and keys, else weights."""
-    return "qk" if isinstance(analysis.trace, QKVTrace) else "weights"
+    """Factors of the scores where there are queries and keys, else weights.
+
+    Of a long text a bias [n, n] for each head would outweigh them.
+    """
+    trace = analysis.trace
+    if not isinstance(trace, QKVTrace):
+        return "weights"
+    biased = (trace.bias(layer, 0) is not None for layer in range(trace.n_layers))
+    return "weights" if is_long(analysis) and any(biased) else "qk"
+
+
+def is_long(analysis: Analysis) -> bool:
+    """Whether heads are saved in blocks (`attn_widget.page.encodings.long`)."""
+    return analysis.n_tokens > LONG_TOKENS
 
 
 def best_encoding(
@@ -81,10 +92,17 @@ def mean_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int], 
     apart = max(1, len(places) // SAMPLED)
     sample = places[apart // 2 :: apart]  # the first layer is no middle one
     chunks = (
-        pack({}, layer_arrays(analysis, layer, [head], encode_heads(analysis, layer, [head], way)))
-        for layer, head in sample
+        chunk for layer, head in sample for chunk in chunks_of_head(analysis, layer, head, way)
     )
     return sum(len(packed(chunk)) for chunk in chunks) / len(sample)
+
+
+def chunks_of_head(analysis: Analysis, layer: int, head: int, way: Way) -> Iterable[bytes]:
+    """The chunks of one head alone."""
+    if is_long(analysis):
+        return encode_layer(analysis, layer, [head], way).chunks.values()
+    coded = encode_heads(analysis, layer, [head], way)
+    return [pack({}, layer_arrays(analysis, layer, [head], coded))]
 
 
 def least_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int]) -> float:
@@ -167,29 +185,9 @@ def layer_arrays(
 
 def weight_arrays(coded: Sequence[EncodedWeights]) -> Arrays:
     """One plane of bytes, or the high and the low bytes apart: they compress better so."""
-    codes = np.stack([one.codes for one in coded])
-    arrays: Arrays = {"largest": np.array([one.largest for one in coded])}
-    levels = coded[0].levels
-    arrays["levels"] = np.array([float(levels)])
-    if levels > BYTE:
-        arrays["codes"], arrays["fine"] = (codes >> 8).astype(np.uint8), codes.astype(np.uint8)
-    else:
-        arrays["codes"] = codes.astype(np.uint8)
-    return arrays
-
-
-def planes(values: NDArray[np.int32]) -> Arrays:
-    """Bytes of zigzag numbers, lowest first: small ones of either sign have high bytes of zero.
-
-    Examples
-    --------
-    >>> found = planes(np.array([0, -1, 1, -200], dtype=np.int32))
-    >>> {name: plane.tolist() for name, plane in found.items()}
-    {'low': [0, 1, 2, 143], 'high': [0, 0, 0, 1]}
-    """
-    zigzag = np.where(values < 0, -2 * values - 1, 2 * values)
-    arrays: Arrays = {"low": (zigzag & 255).astype(np.uint8)}
-    arrays["high"] = (zigzag >> 8 & 255).astype(np.uint8)
-    if (zigzag >> 16).any():
-        arrays["top"] = (zigzag >> 16).astype(np.uint8)
-    return arrays
+    codes, levels = np.stack([one.codes for one in coded]), coded[0].levels
+    return {
+        "largest": np.array([one.largest for one in coded]),
+        "levels": np.array([float(levels)]),
+        **code_planes(codes, levels),
+    }

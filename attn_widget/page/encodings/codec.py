@@ -105,11 +105,18 @@ def encode_weights(weights: Float32, levels: int = 255) -> EncodedWeights:
     True
     """
     largest = float(weights.max(initial=0))
+    codes, shown = coded_cells(weights, largest, levels)
+    return EncodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
+
+
+def coded_cells(
+    weights: Float32, largest: float, levels: int
+) -> tuple[NDArray[np.uint16], Float32]:
+    """Codes of some weights up to ``largest``, and the weights that a reader sees."""
     # In float32 a root times 65,535 is off by some thousandths of a step, and so beyond the stated bound.
     share = weights.astype(np.float64) / (largest or 1.0)
     codes = np.rint(np.sqrt(share) * levels).astype(np.uint16)
-    shown = (largest * (codes / levels) ** 2).astype(np.float32)
-    return EncodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
+    return codes, (largest * (codes / levels) ** 2).astype(np.float32)
 
 
 def worst_of(shown: Float32, exact: Float32) -> float:

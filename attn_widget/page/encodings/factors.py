@@ -6,6 +6,7 @@ over its singular directions, because an even step costs fewest bits when both f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,28 +89,18 @@ def encode_factors(
     # Up to here no weight can be off by more than is allowed, whatever the head.
     safe = weight_error(worst_score) <= worst
 
-    def share_of(step: float) -> tuple[float, Rounded]:
-        """The errors of a step, as a share of those that are allowed."""
-        rounded = Rounded.of(left, right, step)
-        share = float(np.abs(rounded.product - product).max(initial=0)) / worst_score
-        if not safe:
-            share = max(share, worst_of(read(rounded.product)[1], weights) / worst)
-        return share, rounded
+    tried: list[Rounded] = []
 
-    low = max(FINEST, finest(left, right))
-    high = max(COARSEST, 2 * low)
-    step = min(max(first_step(left, right, worst_score), low), high)
-    share, found = share_of(step)
-    for _ in range(SEARCHES):
-        # Errors grow with the step.
-        end = low if share > 1 else high
-        if GOOD <= share <= 1 or step == end:
-            break
-        step = min(max(step * AIM / max(share, SMALLEST), low), high)
-        share, found = share_of(step)
-    while step > low and share > 1:
-        step = max(low, step / 2)
-        share, found = share_of(step)
+    def share_of(step: float) -> float:
+        """The errors of a step, as a share of those that are allowed."""
+        tried[:] = [Rounded.of(left, right, step)]
+        share = float(np.abs(tried[0].product - product).max(initial=0)) / worst_score
+        if not safe:
+            share = max(share, worst_of(read(tried[0].product)[1], weights) / worst)
+        return share
+
+    step = search_step(left, right, worst_score, share_of)
+    (found,) = tried
     read_scores, shown = read(found.product)
     used = np.flatnonzero(np.abs(found.queries).max(axis=0) * np.abs(found.keys).max(axis=0))
     reach = np.abs(scores[~impossible]).max(initial=1)
@@ -122,6 +113,35 @@ def encode_factors(
         worst_of(shown, weights) + MARGIN,
         worst_of(read_scores[~impossible], scores[~impossible]) + MARGIN * float(reach),
     )
+
+
+def search_step(
+    left: Float64, right: Float64, worst_score: float, share_of: Callable[[float], float]
+) -> float:
+    """The coarsest step, nearly, whose errors are allowed; the last one that ``share_of`` was asked about.
+
+    Parameters
+    ----------
+    left, right : float64 [n, d]
+    worst_score : float
+    share_of : callable
+        ``step -> errors, as a share of those that are allowed``
+    """
+    low = max(FINEST, finest(left, right))
+    high = max(COARSEST, 2 * low)
+    step = min(max(first_step(left, right, worst_score), low), high)
+    share = share_of(step)
+    for _ in range(SEARCHES):
+        # Errors grow with the step.
+        end = low if share > 1 else high
+        if GOOD <= share <= 1 or step == end:
+            break
+        step = min(max(step * AIM / max(share, SMALLEST), low), high)
+        share = share_of(step)
+    while step > low and share > 1:
+        step = max(low, step / 2)
+        share = share_of(step)
+    return step
 
 
 @dataclass(frozen=True)

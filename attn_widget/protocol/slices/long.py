@@ -9,7 +9,7 @@ import numpy as np
 
 from attn_widget.analysis.long.detail import QUANTITIES, Matrix, levels_of_detail
 from attn_widget.errors import SliceError
-from attn_widget.figures.long.pyramid import TILE, Pooling, coarsest_level, tiles_of
+from attn_widget.figures.long.pyramid import TILE, Pooling, Pyramid, coarsest_level, tiles_of
 from attn_widget.protocol.handlers import Answer, answers, answers_slowly
 from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
 
@@ -25,6 +25,12 @@ def pyramid(analysis: Analysis, request: Request, progress: Progress | None) -> 
     """The coarsest level of a matrix, which is one tile, and what is known of it as a whole."""
     matrix = matrix_of(analysis, request)
     found = levels_of_detail(analysis).pyramid(matrix, progress)
+    masked = analysis.trace.mask(matrix.layer) is not None and matrix.quantity != "rollout"
+    return described(found, masked=masked)
+
+
+def described(found: Pyramid, *, masked: bool) -> Answer:
+    """The answer to ``pyramid``; a saved page has it recorded."""
     data: dict[str, Any] = {
         "tile": TILE,
         "coarsest": found.coarsest,
@@ -32,7 +38,7 @@ def pyramid(analysis: Analysis, request: Request, progress: Progress | None) -> 
         "smallest": found.smallest,
         "word_max": found.word_max,
         "mean_largest": {str(level): float(np.nanmax(part)) for level, part in found.mean.items()},
-        "masked": analysis.trace.mask(matrix.layer) is not None and matrix.quantity != "rollout",
+        "masked": masked,
     }
     arrays = {
         "max": found.maximum[found.coarsest],

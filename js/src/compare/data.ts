@@ -5,7 +5,7 @@ import type { Described } from "../figures/targets";
 import { unpack } from "../protocol/pack";
 import { arrayOf, itemAt } from "../protocol/required";
 import { inflate } from "../protocol/saved/inflate";
-import type { Chunks } from "../protocol/snapshot";
+import type { Chunks } from "../protocol/saved/recorded";
 import type { HeadIndex, NdArray, Source, Target } from "../protocol/types";
 import type { Selection } from "../state/selection";
 

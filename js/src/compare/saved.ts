@@ -2,7 +2,8 @@
 
 import { h } from "../draw/dom";
 import { createFrame, type Frame } from "../frame/frame";
-import { type Chunks, SnapshotSource } from "../protocol/snapshot";
+import type { Chunks } from "../protocol/saved/recorded";
+import { SnapshotSource } from "../protocol/snapshot";
 import { acceptSelection } from "../state/binding";
 import { withSaved } from "../state/saved";
 import { createState, fit } from "../state/state";

@@ -109,6 +109,25 @@ export function matrix(
       for (const { name, data } of named) data[at] = witness[name];
     });
   });
+  return answerOf(kind, { size, values, elsewhere, witness: named }, about);
+}
+
+/** Figures of all pairs under one aggregation. */
+export interface Sums {
+  readonly size: number;
+  readonly values: Float32Array;
+  readonly elsewhere: Float32Array;
+  readonly witness: readonly {
+    readonly name: "layer" | "head" | "query" | "key";
+    readonly data: Int32Array;
+  }[];
+}
+
+export function answerOf(
+  kind: Aggregation,
+  { size, values, elsewhere, witness }: Sums,
+  about: Slice["data"],
+): Slice {
   const square = [size, size];
   return {
     data: { ...about, coded: true },
@@ -116,7 +135,7 @@ export function matrix(
       ["matrix", { data: values, shape: square }],
       ...(kind === "mass"
         ? [["elsewhere", { data: elsewhere, shape: [size] }] as [string, NdArray]]
-        : named.map(({ name, data }): [string, NdArray] => [
+        : witness.map(({ name, data }): [string, NdArray] => [
             `witness_${name}`,
             { data, shape: square },
           ])),

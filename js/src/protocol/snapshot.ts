@@ -11,55 +11,24 @@ import {
   weightsReader,
 } from "./decode";
 import { SliceFailure } from "./failure";
-import { requestKey, windowIn } from "./kernel";
+import { LONG_TOKENS, requestKey, windowIn } from "./kernel";
+import { LongAttention } from "./long/attention";
 import { PackError, readPack, unpack } from "./pack";
-import { type Errors, precisionOf } from "./precision";
+import { precisionOf } from "./precision";
 import { arrayOf, itemAt } from "./required";
 import { decodeCarried, headNorms, rolloutStep, rowsNormalized } from "./rollout";
 import { inflate } from "./saved/inflate";
 import { NAMES, nameOf } from "./saved/names";
 import { pauses, readWhole } from "./saved/pauses";
+import type { Chunks, Recorded, SavedMeta } from "./saved/recorded";
 import { drill, gather, matrix, type Part } from "./sentences";
 import { shorterList, softmaxOf } from "./snapshot-predictions";
 import { f32, product, rowsOf, VECTORS, windowOf } from "./snapshot-tensors";
 import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, rowOf } from "./token-row";
-import type {
-  HeadIndex,
-  Meta,
-  Mixing,
-  NdArray,
-  Precision,
-  Slice,
-  SliceRequest,
-  Source,
-} from "./types";
+import type { HeadIndex, Mixing, NdArray, Precision, Slice, SliceRequest, Source } from "./types";
 
 /** Decoded matrices that are kept (bytes): 60 heads of 512 tokens. */
 const CACHE_BYTES = 64e6;
-
-export interface SnapshotMeta extends Errors {
-  readonly layers: readonly number[];
-  readonly heads: readonly number[];
-  /** Scaling of each saved layer; null if only weights are known. */
-  readonly scaling: readonly (number | null)[];
-  readonly views: readonly string[];
-  readonly selection: Readonly<Record<string, unknown>>;
-  readonly title: string;
-}
-
-interface Recorded {
-  readonly request: SliceRequest;
-  readonly data: Slice["data"];
-  readonly arrays: Readonly<Record<string, string>>;
-}
-
-export type SavedMeta = Meta & {
-  readonly snapshot: SnapshotMeta;
-  readonly recorded: readonly Recorded[];
-};
-
-/** The text of a chunk by name, as it stands in the page, once it does; null when the page has none of that name. */
-export type Chunks = (name: string) => string | null | Promise<string | null>;
 
 export class SnapshotSource implements Source {
   readonly live = false;
@@ -73,6 +42,8 @@ export class SnapshotSource implements Source {
   readonly #layers = new Map<number, Promise<LayerChunk>>();
   readonly #rollouts = new Map<string, Promise<Float64Array>>();
   readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
+  /** Attention of a long text, none of whose matrices is ever whole; null of a short one. */
+  readonly #long: LongAttention | null;
 
   /** Read the chunk `paint`; the layers' chunks are inflated on first use. */
   static async open(chunks: Chunks): Promise<SnapshotSource> {
@@ -85,8 +56,9 @@ export class SnapshotSource implements Source {
     }
     const source = new SnapshotSource({ ...meta, snapshot, recorded }, arrays, chunks);
     // Inflated beside the main thread, which draws the rest of the page meanwhile.
-    const { layer } = snapshot.selection;
-    if (snapshot.code !== null) source.#layer(Number(layer)).catch(() => undefined);
+    const { layer, head } = snapshot.selection as { layer: number; head: HeadIndex };
+    if (source.#long !== null) source.#long.prefetch(layer, head);
+    else if (snapshot.code !== null) source.#layer(layer).catch(() => undefined);
     return source;
   }
 
@@ -95,13 +67,29 @@ export class SnapshotSource implements Source {
     this.arrays = arrays;
     this.#chunks = chunks;
     this.precision = precisionOf(meta.snapshot);
+    const long = meta.snapshot.code !== null && this.#n > LONG_TOKENS;
+    this.#long = long ? this.#longAttention() : null;
     for (const entry of meta.recorded) this.#recorded.set(requestKey(entry.request), entry);
     const row = meta.recorded.find(({ request }) => request.kind === "token_row");
     this.#row = row === undefined ? null : this.#replay(row);
   }
 
+  #longAttention(): LongAttention {
+    const { model, snapshot, tokens, windows } = this.meta;
+    return new LongAttention({
+      ...snapshot,
+      model,
+      special: tokens.special,
+      chunks: this.#chunks,
+      windowed: windows !== undefined,
+      sentences: (aggregation) => this.#allSentences(aggregation)?.data ?? null,
+    });
+  }
+
   has(request: SliceRequest): boolean {
     if (this.#recorded.has(requestKey(request))) return true;
+    const known = this.#long?.has(request);
+    if (known !== undefined) return known;
     const { code, layers, heads } = this.meta.snapshot;
     const { layer, head } = request as unknown as { layer: number; head: HeadIndex };
     switch (request.kind) {
@@ -137,6 +125,8 @@ export class SnapshotSource implements Source {
   async slice(request: SliceRequest, options: { signal?: AbortSignal } = {}): Promise<Slice> {
     const recorded = this.#recorded.get(requestKey(request));
     if (recorded !== undefined) return this.#replay(recorded);
+    const long = this.#long?.slice(request, options.signal);
+    if (long !== undefined) return long;
     const key = requestKey(request);
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
@@ -335,9 +325,13 @@ export class SnapshotSource implements Source {
     }
   }
 
+  #allSentences(aggregation: "mass" | "max"): Recorded | undefined {
+    return this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
+  }
+
   async #sentences(request: SliceRequest<"sentences" | "drill">): Promise<Slice> {
     const { aggregation } = request;
-    const known = this.#recorded.get(requestKey({ kind: "sentences", aggregation }));
+    const known = this.#allSentences(aggregation);
     if (known === undefined) throw needsKernel("Attention between so many sentences");
     const { texts, tokens, note } = known.data;
     const sentences = tokens as readonly (readonly number[])[];
@@ -375,8 +369,8 @@ export class SnapshotSource implements Source {
     const layers = this.meta.snapshot.layers.filter((layer) => layer >= last - LAST_LAYERS);
     const weights = new Float32Array(layers.length * n);
     for (const [row, layer] of layers.entries()) {
-      const slice = await this.slice({ kind: "weights", layer, head });
-      weights.set((arrayOf(slice, "weights").data as Float32Array).subarray(0, n), row * n);
+      const slice = await this.slice({ kind: "weights", layer, head, rows: [0, 1] });
+      weights.set(arrayOf(slice, "weights").data as Float32Array, row * n);
     }
     const arrays = new Map([["weights", f32(weights, layers.length, n)]]);
     return { data: { layers, coded: true }, arrays };

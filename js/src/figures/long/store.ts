@@ -8,7 +8,6 @@ import type { Scale, Selection, State } from "../../state/selection";
 import { scoresAbsent } from "../matrix";
 import type { MatrixKey } from "../names";
 import type { TilePlace } from "./levels";
-import { type LocalDetail, localDetail, type Whole } from "./local";
 import type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
 
 export type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
@@ -156,11 +155,6 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
     };
   };
 
-  const detail = localDetail(source);
-  /** Computes in the page where a saved page has whole matrices; null where the source is asked. */
-  const ownOf = (wanted: Whole): LocalDetail | null =>
-    source.live || source.has?.({ kind: "pyramid", ...wanted }) !== false ? null : detail;
-
   async function load(): Promise<void> {
     const wanted = wish();
     const key = JSON.stringify(wanted);
@@ -170,10 +164,7 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
     const mine = new AbortController();
     asking = mine;
     try {
-      const own = ownOf(wanted);
-      const slice =
-        (await own?.pyramid(wanted, mine.signal)) ??
-        (await source.slice({ kind: "pyramid", ...wanted }, { signal: mine.signal }));
+      const slice = await source.slice({ kind: "pyramid", ...wanted }, { signal: mine.signal });
       if (mine.signal.aborted || signal.aborted) return;
       const { coarsest, largest, smallest, word_max, masked, mean_largest } = slice.data;
       current = {
@@ -231,8 +222,6 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
     },
     async tile(matrix, place, pooling, until) {
       if (place.level === matrix.coarsest) return matrix.top[pooling];
-      const own = ownOf(of(matrix));
-      if (own !== null) return own.tile(of(matrix), place, pooling, until);
       // On the finest level there is nothing to pool: one answer for both.
       const how = place.level === 0 ? "max" : pooling;
       const slice = await source.slice(
@@ -258,8 +247,6 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
       return { token, values };
     },
     async links(matrix, choice, until) {
-      const own = ownOf(of(matrix));
-      if (own !== null) return own.links(of(matrix), choice, until);
       const slice = await source.slice(
         { kind: "links", ...of(matrix), ...choice },
         { signal: until },
