@@ -1,6 +1,7 @@
 /** Attention out of the codes of a saved page (docs/protocol.md, "Saved pages"; attn_widget/page/encodings/codec.py). */
 
 import { PackError } from "./pack";
+import { AT_ONCE, productsOf } from "./saved/products";
 import type { NdArray, TypedArray } from "./types";
 
 /** One layer's chunk; heads in the order in which the page saved them. */
@@ -18,9 +19,6 @@ function need(chunk: LayerChunk, name: string): NdArray {
 /** Heads that a chunk holds. */
 export const headsOf = (chunk: LayerChunk): number =>
   (chunk.arrays.get("largest") ?? need(chunk, "rank")).data.length;
-
-/** Directions of a product that are added at once. */
-const AT_ONCE = 4;
 
 /** Rows `[start, stop)` of a matrix. */
 export type Rows = readonly [number, number];
@@ -88,57 +86,27 @@ export const decodeScores = (
 export function scoresReader(chunk: LayerChunk, index: number): Reader {
   const { n } = chunk;
   const ranks = need(chunk, "rank").data;
-  const [low, high] = [need(chunk, "low").data, need(chunk, "high").data];
-  const top = chunk.arrays.get("top")?.data;
   let at = 0;
   for (let head = 0; head < index; head++) at += 2 * (ranks[head] as number) * n;
-  const rank = ranks[index] as number;
-  // Directions of zero fill the last four.
-  const wide = Math.ceil(rank / AT_ONCE) * AT_ONCE;
-  const side = (from: number): Float32Array => {
-    const values = new Float32Array(wide * n);
-    for (let i = 0; i < rank * n; i++) {
-      const zigzag =
-        (low[from + i] as number) +
-        256 * (high[from + i] as number) +
-        65_536 * (top === undefined ? 0 : (top[from + i] as number));
-      values[i] = zigzag & 1 ? -(zigzag + 1) / 2 : zigzag / 2;
-    }
-    return values;
-  };
-  const queries = side(at);
-  const keys = side(at + rank * n);
+  const products = productsOf(chunk.arrays, ranks[index] as number, n, at);
   const unit = (need(chunk, "step").data[index] as number) ** 2;
   const shift = need(chunk, "shift").data;
   const bias = chunk.arrays.get("bias")?.data.subarray(index * n * n, (index + 1) * n * n);
   const allowed = chunk.arrays.get("allowed")?.data;
-  const row = new Float64Array(n);
   return ([start, stop]) => {
     const scores = new Float32Array((stop - start) * n);
-    for (let i = start; i < stop; i++) {
-      row.fill(0);
-      // Whole numbers: their sums are exact in any order, and four directions at once take half the time of one.
-      for (let r = 0; r < wide; r += AT_ONCE) {
-        const [a, b, c, d] = [r * n, (r + 1) * n, (r + 2) * n, (r + 3) * n] as const;
-        const [qa, qb] = [queries[a + i] as number, queries[b + i] as number];
-        const [qc, qd] = [queries[c + i] as number, queries[d + i] as number];
-        if (qa === 0 && qb === 0 && qc === 0 && qd === 0) continue;
-        for (let j = 0; j < n; j++) {
-          row[j] =
-            (row[j] as number) +
-            (qa * (keys[a + j] as number) +
-              qb * (keys[b + j] as number) +
-              (qc * (keys[c + j] as number) + qd * (keys[d + j] as number)));
+    for (let first = start; first < stop; ) {
+      const count = stop - first < AT_ONCE ? 1 : AT_ONCE;
+      for (const [i, row] of products.add(first, count, 0, n).entries()) {
+        const added = shift[index * n + first + i] as number;
+        for (let j = 0, cell = (first + i) * n; j < n; j++, cell++) {
+          const possible = allowed === undefined || allowed[cell] !== 0;
+          scores[cell - start * n] = possible
+            ? (row[j] as number) * unit + added + (bias === undefined ? 0 : (bias[cell] as number))
+            : -Infinity;
         }
       }
-      const added = shift[index * n + i] as number;
-      for (let j = 0; j < n; j++) {
-        const cell = i * n + j;
-        const possible = allowed === undefined || allowed[cell] !== 0;
-        scores[cell - start * n] = possible
-          ? (row[j] as number) * unit + added + (bias === undefined ? 0 : (bias[cell] as number))
-          : -Infinity;
-      }
+      first += count;
     }
     return scores;
   };

@@ -2,6 +2,7 @@
 
 import { squaresOf } from "../decode";
 import { arrayOf } from "../required";
+import { AT_ONCE, productsOf } from "../saved/products";
 import type { NdArray, TypedArray, Window } from "../types";
 
 type Arrays = ReadonlyMap<string, NdArray>;
@@ -92,9 +93,6 @@ function filled(
   return cells;
 }
 
-/** Directions of a product that are added at once, and queries that share what is read of a key. */
-const AT_ONCE = 4;
-
 /** Queries and keys of a head; any cell of its scores and weights follows from two of them. */
 export interface Factors {
   readonly n: number;
@@ -109,103 +107,24 @@ export interface Factors {
 export function factorsOf(arrays: Arrays, n: number): Factors {
   const get = (name: string): TypedArray => arrayOf({ arrays }, name).data;
   const rank = get("rank")[0] as number;
-  // Directions of zero fill the last four.
-  const wide = Math.ceil(rank / AT_ONCE) * AT_ONCE;
-  const [low, high, top] = [get("low"), get("high"), arrays.get("top")?.data];
-  const side = (from: number): Int16Array | Float32Array => {
-    const values = top === undefined ? new Int16Array(wide * n) : new Float32Array(wide * n);
-    for (let i = 0; i < rank * n; i++) {
-      const zigzag =
-        (low[from + i] as number) +
-        256 * (high[from + i] as number) +
-        65_536 * (top === undefined ? 0 : (top[from + i] as number));
-      values[i] = zigzag & 1 ? -(zigzag + 1) / 2 : zigzag / 2;
-    }
-    return values;
-  };
-  const [queries, keys] = [side(0), side(rank * n)];
+  const products = productsOf(arrays, rank, n, 0);
   const unit = (get("step")[0] as number) ** 2;
   const shift = Float32Array.from(get("shift"));
   const logTotal = Float64Array.from(get("log_total"));
-  const sums = Array.from({ length: AT_ONCE }, () => new Float64Array(n));
-  const written = (query: number, row: Float64Array, into: Float32Array): void => {
-    const added = shift[query] as number;
-    for (let j = 0; j < into.length; j++) into[j] = (row[j] as number) * unit + added;
-  };
   return {
     n,
     mask: maskOf(arrays, n),
-    bytes: queries.byteLength + keys.byteLength + 20 * n,
+    bytes: products.bytes + 20 * n,
     logTotal,
-    // Whole numbers: their sums are exact in any order, and four directions at once take half the time of one.
     scores(query, from, width, into) {
-      if (into.length > width) {
-        addedFour(queries, keys, n, wide, query, from, width, sums);
-        for (let i = 0; i < AT_ONCE; i++) {
-          written(query + i, sums[i] as Float64Array, into.subarray(i * width, (i + 1) * width));
-        }
-        return;
-      }
-      const [row] = sums as [Float64Array];
-      row.fill(0, 0, width);
-      for (let r = 0; r < wide; r += AT_ONCE) {
-        const at = r * n;
-        const qa = queries[at + query] as number;
-        const qb = queries[at + n + query] as number;
-        const qc = queries[at + 2 * n + query] as number;
-        const qd = queries[at + 3 * n + query] as number;
-        if (qa === 0 && qb === 0 && qc === 0 && qd === 0) continue;
-        for (let j = 0, a = at + from; j < width; j++, a++) {
-          row[j] =
-            (row[j] as number) +
-            (qa * (keys[a] as number) +
-              qb * (keys[a + n] as number) +
-              (qc * (keys[a + 2 * n] as number) + qd * (keys[a + 3 * n] as number)));
-        }
-      }
-      written(query, row, into);
+      const count = into.length > width ? AT_ONCE : 1;
+      products.add(query, count, from, width).forEach((sums, i) => {
+        const added = shift[query + i] as number;
+        const row = into.subarray(i * width, (i + 1) * width);
+        for (let j = 0; j < width; j++) row[j] = (sums[j] as number) * unit + added;
+      });
     },
   };
-}
-
-/** Products of four queries with keys: half the time of four of one, because a key is read once. */
-function addedFour(
-  q: TypedArray | Int16Array,
-  k: TypedArray | Int16Array,
-  n: number,
-  wide: number,
-  query: number,
-  from: number,
-  width: number,
-  sums: readonly Float64Array[],
-): void {
-  const [s0, s1, s2, s3] = sums as [Float64Array, Float64Array, Float64Array, Float64Array];
-  for (const sum of sums) sum.fill(0, 0, width);
-  for (let r = 0; r < wide; r += AT_ONCE) {
-    let a = r * n;
-    let b = a + n;
-    let c = b + n;
-    let d = c + n;
-    const at = (place: number): number => q[place + query] as number;
-    const [a0, a1, a2, a3] = [at(a), at(a + 1), at(a + 2), at(a + 3)] as const;
-    const [b0, b1, b2, b3] = [at(b), at(b + 1), at(b + 2), at(b + 3)] as const;
-    const [c0, c1, c2, c3] = [at(c), at(c + 1), at(c + 2), at(c + 3)] as const;
-    const [d0, d1, d2, d3] = [at(d), at(d + 1), at(d + 2), at(d + 3)] as const;
-    a += from;
-    b += from;
-    c += from;
-    d += from;
-    for (let j = 0; j < width; j++, a++, b++, c++, d++) {
-      const x = k[a] as number;
-      const y = k[b] as number;
-      const z = k[c] as number;
-      const w = k[d] as number;
-      s0[j] = (s0[j] as number) + (a0 * x + b0 * y + (c0 * z + d0 * w));
-      s1[j] = (s1[j] as number) + (a1 * x + b1 * y + (c1 * z + d1 * w));
-      s2[j] = (s2[j] as number) + (a2 * x + b2 * y + (c2 * z + d2 * w));
-      s3[j] = (s3[j] as number) + (a3 * x + b3 * y + (c3 * z + d3 * w));
-    }
-  }
 }
 
 /** Cells that follow from scores; `finish` makes them of a run of a query's scores, in place. */

@@ -25,35 +25,61 @@ export function decode85(text: string): Uint8Array<ArrayBuffer> {
   // Missing characters stand for the largest digit.
   const codes = new Uint8Array(groups * CHARACTERS).fill(LAST);
   new TextEncoder().encodeInto(text, codes);
-  const digit = (at: number): number => value[codes[at] as number] as number;
-  const bytes = new DataView(new ArrayBuffer(groups * BYTES));
+  const words = new Uint32Array(groups);
+  // No calls and no DataView: a page's code is decoded by a loop that runs for the first time.
   for (let group = 0, at = 0; group < groups; group++, at += CHARACTERS) {
-    const high = (digit(at) * BASE + digit(at + 1)) * BASE + digit(at + 2);
-    const low = digit(at + 3) * BASE + digit(at + 4);
+    const first = (value[codes[at] as number] as number) * BASE;
+    const high =
+      (first + (value[codes[at + 1] as number] as number)) * BASE +
+      (value[codes[at + 2] as number] as number);
+    const low =
+      (value[codes[at + 3] as number] as number) * BASE +
+      (value[codes[at + 4] as number] as number);
     // Up to 2^32, above what 31 bits hold: the product of whole numbers keeps the 32 bits that count.
-    bytes.setInt32(group * BYTES, Math.imul(high, BASE * BASE) + low);
+    const word = Math.imul(high, BASE * BASE) + low;
+    // The most significant byte comes first.
+    words[group] = (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
   }
-  return new Uint8Array(bytes.buffer, 0, groups * BYTES - missing);
+  return new Uint8Array(words.buffer, 0, groups * BYTES - missing);
 }
 
 /** A chunk's text, inflated beside the main thread. */
 export async function inflate(text: string): Promise<ArrayBuffer> {
-  return inflated(new Blob([decode85(text.trim())]).stream());
+  const { writable, readable } = new DecompressionStream("deflate-raw");
+  // Written at once instead of read from a blob, whose tasks wait for the parser of the page.
+  const writer = writable.getWriter();
+  const written = writer.write(decode85(text.trim())).then(() => writer.close());
+  const [bytes] = await Promise.all([joined(readable), written]);
+  return bytes;
 }
 
 /** The same of a text in pieces of whole groups: one is decoded while those before it are inflated. */
 export function inflatePieces(pieces: AsyncIterator<string>): Promise<ArrayBuffer> {
-  return inflated(
-    new ReadableStream({
-      async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done) controller.close();
-        else controller.enqueue(decode85(value));
-      },
-    }),
-  );
+  const decoded = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(decode85(value));
+    },
+  });
+  return joined(decoded.pipeThrough(new DecompressionStream("deflate-raw")));
 }
 
-function inflated(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<ArrayBuffer> {
-  return new Response(stream.pipeThrough(new DecompressionStream("deflate-raw"))).arrayBuffer();
+async function joined(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<ArrayBuffer> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes.buffer;
 }

@@ -4,6 +4,8 @@ import type { Reader } from "../decode";
 
 /** Script before a pause, ms: half of a frame. */
 const BUDGET_MS = 8;
+/** The same while the page is still being read, when every pause goes to the parser and the first picture waits. */
+const OPENING_MS = 50;
 /** Cells of a matrix that are read between two looks at the clock: a millisecond or two for a single head. */
 const CELLS_AT_ONCE = 8192;
 
@@ -14,12 +16,13 @@ export type Pause = () => Promise<void> | undefined;
  * the result is no longer wanted.
  */
 export function pauses(signal?: AbortSignal, now: () => number = () => performance.now()): Pause {
-  let end = now() + BUDGET_MS;
+  const budget = () => (globalThis.document?.readyState === "loading" ? OPENING_MS : BUDGET_MS);
+  let end = now() + budget();
   return () => {
     if (now() < end) return undefined;
     return turn().then(() => {
       signal?.throwIfAborted();
-      end = now() + BUDGET_MS;
+      end = now() + budget();
     });
   };
 }
