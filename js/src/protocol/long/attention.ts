@@ -1,4 +1,4 @@
-/** What a saved page answers of a long text's attention; what it recorded is answered before. */
+/** Answers of a saved page about a long text's attention; recorded ones are given before. */
 
 import { SliceFailure } from "../failure";
 import { arrayOf, itemAt } from "../required";

@@ -41,7 +41,7 @@ export interface LongRun {
   readonly chunks: (name: string) => string | null | Promise<string | null>;
 }
 
-/** What a head's chunk holds besides queries and keys. */
+/** A head's chunk without its queries and keys. */
 interface Chunk {
   readonly data: Slice["data"];
   readonly arrays: ReadonlyMap<string, NdArray>;
@@ -72,7 +72,7 @@ export class LongMatrices {
   readonly #heads = new ByteCache<Head>(HEADS_BYTES);
   readonly #chunks = new ByteCache<Chunk>(CHUNKS_BYTES);
   readonly #tiles = new ByteCache<Pooled>(TILES_BYTES);
-  /** What is being inflated. */
+  /** Chunks that are being inflated. */
   readonly #pending = new Map<string, Promise<unknown>>();
   /** The matrix that is shown. */
   #current: Shown | null = null;

@@ -1,4 +1,4 @@
-/** What the chunk `paint` of a saved page says of its run, and where the page's chunks come from. */
+/** Meta of the chunk `paint` of a saved page, and the source of its other chunks. */
 
 import type { Errors } from "../precision";
 import type { Meta, Slice, SliceRequest } from "../types";
