@@ -67,9 +67,9 @@ const readToEnd = new Promise<void>((resolve) => {
 const chunksOf = (run: number) => (name: string) => {
   const element = () =>
     document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`);
-  const found = element();
+  const script = element();
   // An element has all of its text when something follows it.
-  if (found?.nextSibling != null) return found.textContent;
+  if (script?.nextSibling != null) return script.textContent;
   return readToEnd.then(() => element()?.textContent ?? null);
 };
 

@@ -154,14 +154,14 @@ export async function weightsOf(
   const between = (matrix: NdArray, side: 0 | 1): Float32Array => {
     const places = Int32Array.from(compared.tokens, (pair) => pair[side]);
     const columns = itemAt(matrix.shape, 1);
-    const found = new Float32Array(size * size);
+    const change = new Float32Array(size * size);
     for (let i = 0; i < size; i++) {
       const from = (places[i] as number) * columns;
       for (let j = 0; j < size; j++) {
-        found[i * size + j] = matrix.data[from + (places[j] as number)] as number;
+        change[i * size + j] = matrix.data[from + (places[j] as number)] as number;
       }
     }
-    return found;
+    return change;
   };
   const [a, b] = [between(ofA, 0), between(ofB, 1)];
   const change = new Float32Array(size * size);

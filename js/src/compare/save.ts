@@ -62,12 +62,12 @@ export function saveTools(
       const models = [...new Set([caption.a.model, caption.b.model])].join(" and ");
       return pictureOf(element, [...lines, models]);
     }
-    const found = table?.() ?? null;
-    if (found === null) throw new Error(NO_TABLE);
+    const rows = table?.() ?? null;
+    if (rows === null) throw new Error(NO_TABLE);
     const text =
       format === "csv"
-        ? toCsv(found)
-        : toJson(caption as unknown as Parameters<typeof toJson>[0], found);
+        ? toCsv(rows)
+        : toJson(caption as unknown as Parameters<typeof toJson>[0], rows);
     return new Blob([text], { type: TYPES[format] });
   }
   const button = (format: Format) => {

@@ -109,13 +109,13 @@ const FITTED_MOST = 5000;
 /** `text` cut with an ellipsis to fit `width`. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${context.font} ${width} ${text}`;
-  let found = fitted.get(key);
-  if (found === undefined) {
+  let cut = fitted.get(key);
+  if (cut === undefined) {
     if (fitted.size >= FITTED_MOST) fitted.clear();
-    found = cutText(context, text, width);
-    fitted.set(key, found);
+    cut = cutText(context, text, width);
+    fitted.set(key, cut);
   }
-  return found;
+  return cut;
 }
 
 function cutText(context: CanvasRenderingContext2D, text: string, width: number): string {

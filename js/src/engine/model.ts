@@ -187,12 +187,12 @@ export class Model {
     const panels = hidden / COLUMNS;
     const bits = this.#bits;
     this.#kernels.linear(end, hidden, hidden, matrix, panels, zeros, out, this.#scratch, bits);
-    const found = new Float32Array(size + 3 * hidden);
-    found.set(this.#floats(out, size));
+    const packed = new Float32Array(size + 3 * hidden);
+    packed.set(this.#floats(out, size));
     [`${name}.bias`, `${name}_norm.weight`, `${name}_norm.bias`].forEach((vector, i) => {
-      found.set(this.#floats(this.#at(vector), hidden), size + i * hidden);
+      packed.set(this.#floats(this.#at(vector), hidden), size + i * hidden);
     });
-    return found;
+    return packed;
   }
 
   /** Parts of a layer in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
@@ -201,7 +201,7 @@ export class Model {
     within("layer", layer, layers);
     const places = this.#ran;
     const { length } = places;
-    const found = new Float32Array(length * (3 * hidden + intermediate));
+    const packed = new Float32Array(length * (3 * hidden + intermediate));
     let free = 0;
     this.#fillMask(places); // predictions were computed in its place
     this.#layer(layer, places, (name, place) => {
@@ -209,10 +209,10 @@ export class Model {
         place,
         length * (name === "ffn_activation" ? intermediate : hidden),
       );
-      found.set(part, free);
+      packed.set(part, free);
       free += part.length;
     });
-    return found;
+    return packed;
   }
 
   /** Embeddings of the run's tokens, of their positions and of their segments, each `[token][hidden]`. */
@@ -220,7 +220,7 @@ export class Model {
     const { hidden } = this.header;
     const { length, input, end } = this.#ran;
     const size = length * hidden;
-    const found = new Float32Array(3 * size);
+    const packed = new Float32Array(3 * size);
     const sums: ((i: number, to: number) => void)[] = [
       (i, to) => this.#kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits),
       (i, to) => this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to),
@@ -235,22 +235,22 @@ export class Model {
     sums.forEach((add, part) => {
       const rows = this.#floats(end, size).fill(0);
       for (let i = 0; i < length; i++) add(i, end + i * hidden * F32);
-      found.set(rows, part * size);
+      packed.set(rows, part * size);
     });
-    return found;
+    return packed;
   }
 
   /** The learned position embeddings `[position][hidden]`. */
   positionTable(): Float32Array<ArrayBuffer> {
     const { hidden, positions } = this.header;
-    const found = new Float32Array(positions * hidden);
+    const rows = new Float32Array(positions * hidden);
     const row = this.#floats(this.#scratch, hidden);
     for (let i = 0; i < positions; i++) {
       row.fill(0);
       this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, this.#scratch);
-      found.set(row, i * hidden);
+      rows.set(row, i * hidden);
     }
-    return found;
+    return rows;
   }
 
   /** Number of tokens of the run. */

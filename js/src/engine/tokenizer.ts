@@ -176,7 +176,7 @@ export class Tokenizer {
       places[first] ?? 0,
       (places[last] ?? 0) + 1,
     ];
-    const found: [number, number, number][] = [];
+    const spans: [number, number, number][] = [];
     for (let start = 0; start < length; ) {
       let end = length;
       let id: number | undefined;
@@ -189,9 +189,9 @@ export class Tokenizer {
         add(this.idOf("[UNK]"), ...span(0, length - 1));
         return;
       }
-      found.push([id, ...span(start, end - 1)]);
+      spans.push([id, ...span(start, end - 1)]);
       start = end;
     }
-    for (const piece of found) add(...piece);
+    for (const piece of spans) add(...piece);
   }
 }

@@ -52,19 +52,19 @@ export function pictureLegend(
   stage: ViewContext,
   open: OpenView,
 ): NonNullable<PictureOptions["legend"]> | null {
-  const found = rampOf(stage, open);
-  if (found === null) return null;
+  const ramp = rampOf(stage, open);
+  if (ramp === null) return null;
   const { element, show } = weightLegend();
-  return { element, fill: () => show(found.max, found.scale, found.error, found.beyond) };
+  return { element, fill: () => show(ramp.max, ramp.scale, ramp.error, ramp.beyond) };
 }
 
 function drawnLegend(stage: ViewContext, open: OpenView, panel: HTMLElement): VectorLegend | null {
-  const found = rampOf(stage, open);
-  if (found === null) return null;
+  const shown = rampOf(stage, open);
+  if (shown === null) return null;
   const { css } = ramp("weight", modeOf(panel));
-  const error = found.scale === "unit" ? 0 : found.error;
-  const most = formatNumber(rampValue(1, found.max, found.scale), undefined, error);
-  const high = found.beyond === "" ? most : `${most}, hatched: ${found.beyond}`;
+  const error = shown.scale === "unit" ? 0 : shown.error;
+  const most = formatNumber(rampValue(1, shown.max, shown.scale), undefined, error);
+  const high = shown.beyond === "" ? most : `${most}, hatched: ${shown.beyond}`;
   return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 

@@ -147,17 +147,17 @@ export function tokenScheme(
   surfaces: readonly string[] = [],
 ): TokenScheme {
   let index = 0;
-  let found: TokenScheme = "plain";
+  let scheme: TokenScheme = "plain";
   for (const token of tokens) {
     const surface = surfaces[index++];
     if (token.startsWith("Ġ")) return "byte-level";
     if (token.startsWith("▁")) return "metaspace";
-    if (token.startsWith("##") && token.length > 2) found = "wordpiece";
+    if (token.startsWith("##") && token.length > 2) scheme = "wordpiece";
     if (surface !== undefined && surface !== token && decodeBytes(token)?.trim() === surface) {
       return "byte-level";
     }
   }
-  return found;
+  return scheme;
 }
 
 /** Characters that would otherwise leave no mark, or that would reorder their neighbors. */

@@ -121,9 +121,9 @@ export async function askFigures(
     return arrayOf(answer, "effects");
   }
   if (PATTERN_KEYS.includes(key)) {
-    const found = await askPatterns(source, options);
-    return found.keys.includes(key) ? found.values(key) : null;
+    const patterns = await askPatterns(source, options);
+    return patterns.keys.includes(key) ? patterns.values(key) : null;
   }
-  const found = await askSpecialization(source, options);
-  return found.keys.includes(key) ? found.values("raw", key) : null;
+  const figures = await askSpecialization(source, options);
+  return figures.keys.includes(key) ? figures.values("raw", key) : null;
 }

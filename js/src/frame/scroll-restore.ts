@@ -61,21 +61,21 @@ export function rememberPlace(root: HTMLElement): (signal: AbortSignal) => void 
       if (stop.signal.aborted) return;
       if (focus !== null) {
         const now = document.activeElement;
-        const found = root.querySelector<HTMLElement>(focus);
+        const target = root.querySelector<HTMLElement>(focus);
         // The reader went elsewhere meanwhile.
         if (now !== null && now !== document.body && !root.contains(now)) focus = null;
-        else if (found !== null) {
-          if (found !== now) found.focus({ preventScroll: true });
+        else if (target !== null) {
+          if (target !== now) target.focus({ preventScroll: true });
           focus = null;
         }
       }
       scrolls = scrolls.filter(({ at, top, left }) => {
-        const found = root.querySelector<HTMLElement>(at);
-        if (found === null) return true;
-        found.scrollTop = top;
-        found.scrollLeft = left;
+        const scroller = root.querySelector<HTMLElement>(at);
+        if (scroller === null) return true;
+        scroller.scrollTop = top;
+        scroller.scrollLeft = left;
         // Not there yet: what it scrolls over is still growing.
-        return Math.abs(found.scrollTop - top) > 1 || Math.abs(found.scrollLeft - left) > 1;
+        return Math.abs(scroller.scrollTop - top) > 1 || Math.abs(scroller.scrollLeft - left) > 1;
       });
       if ((focus === null && scrolls.length === 0) || performance.now() - started > PATIENCE_MS) {
         stop.abort();

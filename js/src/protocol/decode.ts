@@ -11,9 +11,9 @@ export interface LayerChunk {
 }
 
 function need(chunk: LayerChunk, name: string): NdArray {
-  const found = chunk.arrays.get(name);
-  if (found === undefined) throw new PackError(`A layer of this page has no array "${name}".`);
-  return found;
+  const array = chunk.arrays.get(name);
+  if (array === undefined) throw new PackError(`A layer of this page has no array "${name}".`);
+  return array;
 }
 
 /** Heads that a chunk holds. */

@@ -49,9 +49,9 @@ export function softmaxOf(
   }
   const wanted = token_ids == null ? entries.slice(0, k) : [];
   for (const id of token_ids ?? []) {
-    const found = entries.find((one) => one.id === id);
-    if (found === undefined) return null;
-    wanted.push(found);
+    const entry = entries.find((entry) => entry.id === id);
+    if (entry === undefined) return null;
+    wanted.push(entry);
   }
   return {
     data: {

@@ -138,12 +138,12 @@ export class SnapshotSource implements Source {
   }
 
   #replay({ data, arrays }: Recorded): Slice {
-    const found = Object.entries(arrays).map(([name, stored]): [string, NdArray] => {
+    const restored = Object.entries(arrays).map(([name, stored]): [string, NdArray] => {
       const array = this.arrays.get(stored);
       if (array === undefined) throw new PackError(`The page lacks the array "${stored}".`);
       return [name, array];
     });
-    return { data, arrays: new Map(found) };
+    return { data, arrays: new Map(restored) };
   }
 
   get #n(): number {
@@ -262,9 +262,9 @@ export class SnapshotSource implements Source {
     if (recorded === undefined) throw needsKernel(NAMES.mixing);
     const coded = this.#replay(recorded);
     if (head != null) {
-      const found = await this.slice({ kind: "weights", layer, head });
-      const { norms, longest } = headNorms(arrayOf(found, "weights").data, coded, head, n);
-      const arrays = new Map([...found.arrays, ["weights", f32(norms, n, n)] as const]);
+      const slice = await this.slice({ kind: "weights", layer, head });
+      const { norms, longest } = headNorms(arrayOf(slice, "weights").data, coded, head, n);
+      const arrays = new Map([...slice.arrays, ["weights", f32(norms, n, n)] as const]);
       return { data: { longest }, arrays };
     }
     const made = new Map<string, NdArray>([["weights", f32(decodeCarried(coded), n, n)]]);
@@ -297,12 +297,12 @@ export class SnapshotSource implements Source {
       const own = token !== undefined && this.#rowOf({ ...request, rows: [token, token + 1] });
       throw own ? new SliceFailure(ONE_TOKEN, NEEDS_KERNEL, true) : needsKernel(NAMES.tensor);
     }
-    const found = arrayOf(this.#replay(known.vectors), known.short);
-    const [n, width] = found.shape as [number, number];
-    let { data } = found;
+    const vectors = arrayOf(this.#replay(known.vectors), known.short);
+    const [n, width] = vectors.shape as [number, number];
+    let { data } = vectors;
     if (name === "head_output" && layer != null && head != null) {
       const weights = arrayOf(await this.slice({ kind: "weights", layer, head }), "weights");
-      data = product(weights.data, found.data, n, width);
+      data = product(weights.data, vectors.data, n, width);
     }
     return windowOf(f32(data as Float32Array, n, width), request);
   }

@@ -83,8 +83,8 @@ export async function acceptCode({ arrays }: Slice): Promise<void> {
   if (link === null || !(bytes instanceof Uint8Array)) throw new SliceFailure("No code came.");
   linking ??= link(bytes);
   try {
-    const found = await linking;
-    if (code === null) provide(found);
+    const linked = await linking;
+    if (code === null) provide(linked);
   } catch (error) {
     linking = null;
     throw new SliceFailure(

@@ -48,10 +48,10 @@ export const attention: Panel = (element, context) => {
     reading.dataset.awValue = String(change);
   };
   const readStrongest = (): void => {
-    const found = weights;
-    if (found === null) return;
-    const at = found.change.findIndex((value) => Math.abs(value) === found.most);
-    if (at >= 0) read(Math.floor(at / found.size), at % found.size);
+    const shown = weights;
+    if (shown === null) return;
+    const at = shown.change.findIndex((value) => Math.abs(value) === shown.most);
+    if (at >= 0) read(Math.floor(at / shown.size), at % shown.size);
   };
   const choose = (row: number): void => state.set({ token: itemAt(compared.tokens, row)[0] });
   const map = new CellMap(
@@ -91,9 +91,9 @@ export const attention: Panel = (element, context) => {
   element.dataset.awPart = "changes";
 
   context.give(() => {
-    const found = weights;
-    if (found === null) return null;
-    const { size, a, b, change } = found;
+    const shown = weights;
+    if (shown === null) return null;
+    const { size, a, b, change } = shown;
     const rows = Array.from(change, (value, at) => [
       ...([Math.floor(at / size), at % size] as const).flatMap((k) => {
         const [i, j] = itemAt(compared.tokens, k);
@@ -145,22 +145,22 @@ export const attention: Panel = (element, context) => {
     }: B − A`;
     quantity.value = selection.quantity;
     let why = "";
-    const found = await weightsOf(compared, sources, selection).catch((error: unknown) => {
+    const answer = await weightsOf(compared, sources, selection).catch((error: unknown) => {
       if (!isAbort(error)) why = Object.values(explain(error)).join(" ");
       return null;
     });
     if (mine !== turn || signal.aborted) return;
-    missing.hidden = found !== null;
-    plots.hidden = found === null;
+    missing.hidden = answer !== null;
+    plots.hidden = answer === null;
     missing.textContent =
-      found !== null
+      answer !== null
         ? ""
         : why ||
           (compared.tokens.length === 0
             ? "No token is matched, so no weights can be compared."
             : `${headName(layer, head)} has no partner in B.`);
-    if (found === null) reading.textContent = "";
-    else show(found);
+    if (answer === null) reading.textContent = "";
+    else show(answer);
   };
   onResize(map.element.parentElement as HTMLElement, (width) => map.resize(width), signal);
   follow(context, ["layer", "head", "quantity"], () => void load());

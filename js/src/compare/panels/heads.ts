@@ -246,12 +246,12 @@ function drawAll(place: HTMLElement, context: PanelContext, changes: readonly Ch
       const value = order.value === "distance" ? (distances?.[i] ?? 0) : Math.abs(change(i));
       return Number.isNaN(value) ? -1 : value;
     };
-    const found = Array.from({ length: nLayers * nHeads }, (_, i) => i).sort(
+    const ranked = Array.from({ length: nLayers * nHeads }, (_, i) => i).sort(
       (x, y) => weight(y) - weight(x) || x - y,
     );
-    const top = Math.max(...found.map((i) => Math.abs(change(i)) || 0));
+    const top = Math.max(...ranked.map((i) => Math.abs(change(i)) || 0));
     const now = states.a.get();
-    const rows = found.slice(0, whole ? undefined : LISTED).map((i) => {
+    const rows = ranked.slice(0, whole ? undefined : LISTED).map((i) => {
       const [layer, head] = [Math.floor(i / nHeads), i % nHeads];
       const [l, k] = [partner?.[2 * i] ?? layer, partner?.[2 * i + 1] ?? head];
       const button = h("button", { class: "aw-link-button" }, headName(layer, head));
@@ -278,8 +278,8 @@ function drawAll(place: HTMLElement, context: PanelContext, changes: readonly Ch
     body.replaceChildren(
       tableOf(["head of A", "of B", "distance", `${name}, A`, "B", "B − A"], rows, "All heads"),
     );
-    if (whole || found.length <= LISTED) return;
-    const more = h("button", { class: "aw-button-text" }, `Show all ${found.length}`);
+    if (whole || ranked.length <= LISTED) return;
+    const more = h("button", { class: "aw-button-text" }, `Show all ${ranked.length}`);
     more.addEventListener("click", () => {
       whole = true;
       draw();

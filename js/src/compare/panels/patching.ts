@@ -83,7 +83,7 @@ export const patching: Panel = (element, context) => {
   };
   const toggle = (site: Site): void => {
     const same = (one: Site) => one.every((part, i) => part === site[i]);
-    put(sites.some(same) ? sites.filter((one) => !same(one)) : [...sites, site]);
+    put(sites.some(same) ? sites.filter((site) => !same(site)) : [...sites, site]);
   };
   const tell = (found: Recovery): void => {
     const { patched } = compared;

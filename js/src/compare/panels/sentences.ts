@@ -40,14 +40,14 @@ export function matchSentences(
     shared.set(key, entry);
   }
   const [takenA, takenB] = [new Set<number>(), new Set<number>()];
-  const found: [number, number][] = [];
+  const pairs: [number, number][] = [];
   for (const { pair } of [...shared.values()].sort((x, y) => y.count - x.count)) {
     if (takenA.has(pair[0]) || takenB.has(pair[1])) continue;
     takenA.add(pair[0]);
     takenB.add(pair[1]);
-    found.push(pair);
+    pairs.push(pair);
   }
-  return found.sort((x, y) => x[0] - y[0]);
+  return pairs.sort((x, y) => x[0] - y[0]);
 }
 
 export const sentences: Panel = (element, context) => {

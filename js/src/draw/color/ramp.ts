@@ -158,12 +158,12 @@ const made = new Map<string, Ramp>();
 /** A ramp for a background; made once, the same for every widget. */
 export function ramp(name: RampName, mode: Mode): Ramp {
   const key = `${name} ${mode}`;
-  let found = made.get(key);
-  if (found === undefined) {
-    found = make(STOPS[name][mode]);
-    made.set(key, found);
+  let ramp = made.get(key);
+  if (ramp === undefined) {
+    ramp = make(STOPS[name][mode]);
+    made.set(key, ramp);
   }
-  return found;
+  return ramp;
 }
 
 /** A ramp as a CSS image for a legend, of evenly spaced `stops`. */

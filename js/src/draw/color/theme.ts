@@ -95,7 +95,7 @@ export function palette(element: Element): Palette {
     probe.style.color = `var(--aw-${name})`;
     return getComputedStyle(probe).color;
   };
-  const found = {
+  const colors = {
     mode: modeOf(element),
     ink: color("ink"),
     muted: color("muted"),
@@ -105,5 +105,5 @@ export function palette(element: Element): Palette {
     font: getComputedStyle(probe).fontFamily,
   };
   probe.remove();
-  return found;
+  return colors;
 }

@@ -53,14 +53,14 @@ export function linksAbove(
   rows: readonly [number, number],
   columns: readonly [number, number],
 ): Uint32Array {
-  const found: number[] = [];
+  const above: number[] = [];
   for (let i = rows[0]; i < rows[1]; i++) {
     for (let j = columns[0]; j < columns[1]; j++) {
       const value = values[i * size + j] as number;
-      if (value >= threshold && value > 0) found.push(i * size + j);
+      if (value >= threshold && value > 0) above.push(i * size + j);
     }
   }
-  return Uint32Array.from(found).sort((a, b) => (values[a] as number) - (values[b] as number));
+  return Uint32Array.from(above).sort((a, b) => (values[a] as number) - (values[b] as number));
 }
 
 /** First and one past the last position of a track inside `[from, to]`. */

@@ -111,11 +111,11 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
   const { css } = ramp(data.ramp, colors.mode);
   const [hatch, passing] = [uniqueId("hatch"), uniqueId("beyond")];
   const gap = g.rows.size >= GRID_FROM ? 1 : 0;
-  const found: SVGElement[] = [];
+  const elements: SVGElement[] = [];
   const pattern = (id: string, stroke: string): void => {
     const line = node("path", { d: "M0 6L6 0", stroke, "stroke-width": 1 });
     const tile = { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" };
-    found.push(node("defs", {}, node("pattern", tile, line)));
+    elements.push(node("defs", {}, node("pattern", tile, line)));
   };
   if (data.allowed !== null) pattern(hatch, colors.muted);
   if (data.beyond.length > 0) pattern(passing, colors.ground);
@@ -127,7 +127,7 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
         data.ramp === "signed"
           ? signedIndex(value, data.max)
           : rampIndex(value, data.max, data.scale);
-      found.push(
+      elements.push(
         node("rect", {
           x: g.columns.start + j * g.columns.size + gap,
           y: g.rows.start + i * g.rows.size + gap,
@@ -139,7 +139,7 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
     }
   }
   eachBeyond(data, (row, column, rows, columns) =>
-    found.push(
+    elements.push(
       node("rect", {
         x: g.columns.start + column * g.columns.size + gap,
         y: g.rows.start + row * g.rows.size + gap,
@@ -150,7 +150,7 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
       }),
     ),
   );
-  return found;
+  return elements;
 }
 
 function cellsAsImage(data: HeatmapData, g: Geometry, colors: Palette): SVGElement {

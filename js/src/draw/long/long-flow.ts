@@ -40,17 +40,17 @@ const FOCUS_LINKS = 12;
 
 /** The strongest of the focus token's row, and those of the head. */
 export function flowLinks(row: LongRow | null, links: LinkList | null): FlowLink[] {
-  const found: FlowLink[] = [];
+  const strong: FlowLink[] = [];
   if (row !== null) {
     const { token, values } = row;
     for (const key of strongestOf(values, FOCUS_LINKS)) {
-      found.push({ query: token, key, weight: values[key] as number });
+      strong.push({ query: token, key, weight: values[key] as number });
     }
   }
   links?.queries.forEach((query, i) => {
-    found.push({ query, key: links.keys[i] as number, weight: links.weights[i] as number });
+    strong.push({ query, key: links.keys[i] as number, weight: links.weights[i] as number });
   });
-  return found;
+  return strong;
 }
 
 /** Links with both ends in view, and those of the focus that leave it; weakest first. */

@@ -78,11 +78,11 @@ export class TileImages {
   /** The image of a tile, if it is here. */
   get(place: TilePlace): TileImage | null {
     const key = keyOf(place);
-    const found = this.#images.get(key);
-    if (found === undefined) return null;
+    const image = this.#images.get(key);
+    if (image === undefined) return null;
     this.#images.delete(key);
-    this.#images.set(key, found);
-    return found;
+    this.#images.set(key, image);
+    return image;
   }
 
   /** Ask for those of `places` that are not here, in this order; questions about others are dropped. */

@@ -14,17 +14,17 @@ export function boundariesOf(
   units: readonly Unit[],
   tokenSentence: readonly (number | null)[] | null,
 ): Boundary[] {
-  const found: Boundary[] = [];
+  const boundaries: Boundary[] = [];
   let sentence: number | null = null;
   for (let at = 0; at < units.length; at++) {
     const unit = itemAt(units, at);
     const own = tokenSentence?.[unit.token] ?? null;
     if (at > 0 && unit.segment !== itemAt(units, at - 1).segment)
-      found.push({ at, kind: "segment" });
+      boundaries.push({ at, kind: "segment" });
     else if (own !== null && sentence !== null && own !== sentence) {
-      found.push({ at, kind: "sentence" });
+      boundaries.push({ at, kind: "sentence" });
     }
     if (own !== null) sentence = own;
   }
-  return found;
+  return boundaries;
 }

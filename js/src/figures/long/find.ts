@@ -61,7 +61,7 @@ export function findText(
   text: string,
   most = 2000,
 ): (readonly [number, number])[] {
-  const found: (readonly [number, number])[] = [];
+  const matches: (readonly [number, number])[] = [];
   const n = tokens.text.length;
   // The text as it stands, and the token of each of its characters.
   const parts: string[] = [];
@@ -77,7 +77,7 @@ export function findText(
   }
   const whole = parts.join("").toLowerCase();
   const sought = text.replace(/\s+/g, " ").toLowerCase();
-  if (sought === "") return found;
+  if (sought === "") return matches;
   const tokenAt = (character: number): number => {
     let [low, high] = [0, n - 1];
     while (low < high) {
@@ -89,10 +89,10 @@ export function findText(
   };
   for (let at = whole.indexOf(sought); at >= 0; at = whole.indexOf(sought, at + sought.length)) {
     // A space before a token belongs to it: a match of a word begins behind it.
-    found.push([tokenAt(at), tokenAt(at + sought.length - 1) + 1]);
-    if (found.length >= most) break;
+    matches.push([tokenAt(at), tokenAt(at + sought.length - 1) + 1]);
+    if (matches.length >= most) break;
   }
-  return found;
+  return matches;
 }
 
 /** Tokens of words with a part of speech, in runs. */
@@ -100,7 +100,7 @@ export function findTag(
   tags: readonly (string | null)[],
   tag: string,
 ): (readonly [number, number])[] {
-  const found: (readonly [number, number])[] = [];
-  for (let i = 0; i < tags.length; i++) if (tags[i] === tag) found.push([i, i + 1]);
-  return found;
+  const matches: (readonly [number, number])[] = [];
+  for (let i = 0; i < tags.length; i++) if (tags[i] === tag) matches.push([i, i + 1]);
+  return matches;
 }

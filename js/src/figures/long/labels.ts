@@ -31,15 +31,15 @@ const endsSentence = (text: string): boolean => /[.!?…。！？]["'”’)\]]*
 /** Consecutive tokens between the places where `begins` says so; special tokens stand alone. */
 function spansOf(tokens: TokenColumns, begins: (i: number) => boolean): Span[] {
   const n = tokens.text.length;
-  const found: Span[] = [];
+  const spans: Span[] = [];
   let from = 0;
   for (let i = 1; i <= n; i++) {
     const breaks = i === n || tokens.special[i] || tokens.special[i - 1] || begins(i);
     if (!breaks) continue;
-    found.push({ from, to: i, rank: 0 });
+    spans.push({ from, to: i, rank: 0 });
     from = i;
   }
-  return found;
+  return spans;
 }
 
 /** Words and paragraphs by white space, sentences as `sentence` has them, or by their final mark. */

@@ -46,16 +46,16 @@ export function tileRange([from, to]: Range, level: number, n: number): readonly
 export function tilesIn(rows: Range, columns: Range, level: number, n: number): TilePlace[] {
   const [top, bottom] = tileRange(rows, level, n);
   const [left, right] = tileRange(columns, level, n);
-  const found: (TilePlace & { readonly far: number })[] = [];
+  const places: (TilePlace & { readonly far: number })[] = [];
   const side = TILE * 2 ** level;
   const middle = [(rows[0] + rows[1]) / 2 / side, (columns[0] + columns[1]) / 2 / side] as const;
   for (let row = top; row < bottom; row++) {
     for (let col = left; col < right; col++) {
       const far = Math.hypot(row + 0.5 - middle[0], col + 0.5 - middle[1]);
-      found.push({ level, row, col, far });
+      places.push({ level, row, col, far });
     }
   }
-  return found.sort((a, b) => a.far - b.far).map(({ far: _, ...place }) => place);
+  return places.sort((a, b) => a.far - b.far).map(({ far: _, ...place }) => place);
 }
 
 /** `values` pooled into `size` bins by their maximum: nothing that stands out is lost. */

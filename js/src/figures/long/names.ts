@@ -8,8 +8,8 @@ export function unitLabelOf(tokens: TokenColumns): (token: number) => string {
   const scheme = schemeOf(tokens);
   const known = new Map<number, string>();
   return (token) => {
-    const found = known.get(token) ?? unitLabel(unitOf(tokens, token), scheme);
-    known.set(token, found);
-    return found;
+    const label = known.get(token) ?? unitLabel(unitOf(tokens, token), scheme);
+    known.set(token, label);
+    return label;
   };
 }

@@ -161,10 +161,10 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
     const colors: Ramp = ramp("weight", modeOf(element));
     const top = matrix === null ? 0 : topOfLong(matrix, scale);
     const { hits, at } = store.hits.get();
-    const found = new Map<number, boolean>();
+    const edges = new Map<number, boolean>();
     const [from, to] = [tokensOf(chunks[0], n)[0], tokensOf(chunks[1] - 1, n)[1]];
     hits.forEach(([a, b], i) => {
-      for (let one = Math.max(a, from); one < Math.min(b, to); one++) found.set(one, i === at);
+      for (let one = Math.max(a, from); one < Math.min(b, to); one++) edges.set(one, i === at);
     });
     const gathered = new Set(group);
     const entered = token !== null && buttons.has(token) ? token : (firstInSight() ?? 0);
@@ -172,7 +172,7 @@ export function longRibbon(element: HTMLElement, stage: ViewContext): () => void
       const weight = shown === null ? null : (shown.values[index] ?? null);
       const known = weight !== null && !Number.isNaN(weight);
       const entry = known ? rampIndex(weight, top, scale) : null;
-      const hit = found.has(index) ? (found.get(index) ? "here" : "") : null;
+      const hit = edges.has(index) ? (edges.get(index) ? "here" : "") : null;
       const marks = [
         index === token,
         pair?.[1] === index,

@@ -14,14 +14,14 @@ const text = (value: unknown): string | null =>
 export function readTags({ data }: Slice): Tags | null {
   const { words, token_word, tagger } = data;
   if (!Array.isArray(words) || !Array.isArray(token_word)) return null;
-  const found = words.map((word: Record<string, unknown>) => ({
+  const read = words.map((word: Record<string, unknown>) => ({
     pos: text(word.pos),
     entity: text(word.entity),
     segment: word.segment,
   }));
-  if (!found.some(({ pos, entity }) => pos !== null || entity !== null)) return null;
-  const tags = found.map(({ pos, entity, segment }, i) => {
-    const next = found[i + 1];
+  if (!read.some(({ pos, entity }) => pos !== null || entity !== null)) return null;
+  const tags = read.map(({ pos, entity, segment }, i) => {
+    const next = read[i + 1];
     const goes = next?.entity === entity && next?.segment === segment;
     return { pos, entity, label: goes ? null : entity };
   });

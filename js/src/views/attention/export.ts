@@ -59,8 +59,8 @@ export async function attentionTable(
   }
   const ask = source.slice({ kind: "scores", layer, head }, { signal });
   // A saved page may hold the weights alone.
-  const found = source.live ? await ask : await ask.catch(() => null);
-  return cellTable(matrix, (found?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
+  const slice = source.live ? await ask : await ask.catch(() => null);
+  return cellTable(matrix, (slice?.arrays.get("scores")?.data ?? null) as Float32Array | null, n);
 }
 
 /** The visible part of a zoomed map, in a sentence; null if all is visible. */

@@ -17,18 +17,18 @@ function strongest(
   [first, end]: readonly [number, number],
   counts: (row: number, key: number) => boolean,
 ): Link | null {
-  let found: Link | null = null;
+  let strongest: Link | null = null;
   let most = 0;
   for (let row = first; row < end; row++) {
     for (let key = 0; key < size; key++) {
       const weight = weights[row * size + key] as number;
       if (weight > most && counts(row, key)) {
         most = weight;
-        found = [row, key];
+        strongest = [row, key];
       }
     }
   }
-  return found;
+  return strongest;
 }
 
 /** Sentence for one focus row, or for all rows if `focus` is -1; null if there is none. */

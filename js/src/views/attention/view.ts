@@ -199,8 +199,8 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
 
   function showGroup(): void {
     if (matrix === null) return;
-    const found = laterParts()?.groupStrip(stage, matrix, labels) ?? null;
-    group.replaceChildren(...(found === null ? [] : [found]));
+    const strip = laterParts()?.groupStrip(stage, matrix, labels) ?? null;
+    group.replaceChildren(...(strip === null ? [] : [strip]));
   }
 
   function showPair(): void {

@@ -62,11 +62,11 @@ function parsePart(part: string, columns: readonly Column[], nHeads: number): Te
   const named = NAMED.exec(part);
   if (named) {
     const [, column, wanted] = named as unknown as [string, string, string];
-    const found = columns.find(({ short, text }) => text && short.toLowerCase() === column);
-    const text = found?.text;
-    if (found === undefined || text === undefined) return null;
+    const match = columns.find(({ short, text }) => text && short.toLowerCase() === column);
+    const text = match?.text;
+    if (match === undefined || text === undefined) return null;
     return (index) =>
-      text(found.values[index] as number)
+      text(match.values[index] as number)
         .toLowerCase()
         .includes(wanted.toLowerCase());
   }

@@ -98,10 +98,10 @@ export async function strip(
   const { stage, arch, token, signal } = place;
   let missing = arch.missing[tensor] ?? null;
   let hint = "";
-  let found: Row | null = null;
+  let row: Row | null = null;
   if (missing === null) {
     try {
-      found = await tensorRow(stage.source, tensor, asked, token, signal);
+      row = await tensorRow(stage.source, tensor, asked, token, signal);
     } catch (error) {
       // A saved page has some tensors; the others stand there with the reason.
       if (stage.source.live || isAbort(error)) throw error;
@@ -112,12 +112,12 @@ export async function strip(
     tensor,
     label,
     group,
-    values: found?.values ?? null,
+    values: row?.values ?? null,
     missing,
     hint,
-    whole: found !== null && found.values.length === found.size,
+    whole: row !== null && row.values.length === row.size,
     ramp: "signed",
-    size: found?.size ?? 0,
+    size: row?.size ?? 0,
     ...asked,
   };
 }

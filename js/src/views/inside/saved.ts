@@ -48,8 +48,8 @@ export function absence(source: Source, box: StageBox, asker: Asker): Absence | 
   const has = (token: number): boolean =>
     source.has?.(savedRequest(source, request, token)) === true;
   if (has(asker.token)) return null;
-  const found = source.meta.tokens.text.findIndex((_, token) => has(token));
-  return found < 0
+  const index = source.meta.tokens.text.findIndex((_, token) => has(token));
+  return index < 0
     ? { reason: `Not in this saved page. ${NEEDS_KERNEL}`, instead: null }
-    : { reason: ONE_TOKEN, instead: found };
+    : { reason: ONE_TOKEN, instead: index };
 }

@@ -72,7 +72,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     tokenLabel(itemAt(tokens.text, token), scheme, tokens.surface[token]).text;
   const nameElement = (token: number): HTMLElement => h("bdi", { dir: "ltr" }, nameOf(token));
   const stageOf = (id: StageId): StageBox =>
-    stages.find((one) => one.id === id) ?? itemAt(stages, 0);
+    stages.find((stage) => stage.id === id) ?? itemAt(stages, 0);
   /** Why a stage cannot be shown of the focus token; null where it can. */
   const absent = (box: StageBox, layer = state.get().layer): Absence | null => {
     const { head } = state.get();
@@ -125,7 +125,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
   }
 
   function openStage(id: StageId): void {
-    if (stages.every((one) => one.id !== id)) return;
+    if (stages.every((stage) => stage.id !== id)) return;
     open = id;
     drawMap();
     void load();
@@ -175,13 +175,13 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
 
   /** Which layer changes the most, in words. */
   function say(): void {
-    const found = bars();
-    if (found === null || known === null) return;
+    const shown = bars();
+    if (shown === null || known === null) return;
     const { token } = focus();
     const { cosines } = known.path;
     const turns = Array.from({ length: layers }, (_, l) => 1 - itemAt(cosines, l * n + token));
-    words.replaceChildren(...changeWords(found, turns, nameOf(token)));
-    legend.replaceChildren(...changeLegend(found, nameOf(token)));
+    words.replaceChildren(...changeWords(shown, turns, nameOf(token)));
+    legend.replaceChildren(...changeLegend(shown, nameOf(token)));
   }
 
   /** The line below the map: a stage with its size and parameters, or a layer's bars. */

@@ -49,13 +49,13 @@ function collect(
   vocabulary: Readonly<Record<string, string>>,
   arrays: ReadonlyMap<string, NdArray>,
 ): Predictions | null {
-  const found: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+  const columns: Partial<Record<keyof typeof NAMES, NdArray>> = {};
   for (const [key, name] of Object.entries(NAMES) as [keyof typeof NAMES, string][]) {
     const array = arrays.get(name);
     if (array === undefined) return null;
-    found[key] = array;
+    columns[key] = array;
   }
-  const all = found as Record<keyof typeof NAMES, NdArray>;
+  const all = columns as Record<keyof typeof NAMES, NdArray>;
   return { mode, topK, done: all.logitMax.data.length, vocabulary, ...all };
 }
 
@@ -95,9 +95,10 @@ export function slicedPredictions({ data, arrays }: Slice): Predictions {
     top_k: number;
     vocabulary: Readonly<Record<string, string>>;
   };
-  const found = collect(mode, top_k, vocabulary, arrays);
-  if (found === null) throw new TypeError("A reply of kind predictions lacks one of its arrays.");
-  return found;
+  const collected = collect(mode, top_k, vocabulary, arrays);
+  if (collected === null)
+    throw new TypeError("A reply of kind predictions lacks one of its arrays.");
+  return collected;
 }
 
 /** Rows of `piece` behind those of `whole`. */

@@ -85,7 +85,7 @@ export function beforeHeads(context: RunContext): HTMLElement | null {
           share(left),
         );
       });
-      const words = tokens.special.filter((one) => !one).length;
+      const words = tokens.special.filter((isSpecial) => !isSpecial).length;
       element.replaceChildren(
         h(
           "p",

@@ -55,7 +55,7 @@ function segmented<T extends string>(
         button.textContent = names[value];
       }
     },
-    button: (value: T) => buttons.find((one) => one.value === value)?.button,
+    button: (value: T) => buttons.find((button) => button.value === value)?.button,
   };
 }
 

@@ -39,14 +39,14 @@ export function layoutGrid(size: number, available: number, mass: boolean): Grid
     narrow,
     { wanted: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
   ];
-  const found = tries.find(({ wanted, beside, least }) => cellOf(wanted, beside) >= least);
+  const fitting = tries.find(({ wanted, beside, least }) => cellOf(wanted, beside) >= least);
   // Small cells: without that column before there is anything to scroll, and with narrow texts.
   const small = [
     narrow,
     { wanted: LABEL.least, beside: mass ? OUTSIDE : 0 },
     { wanted: LABEL.tight, beside: mass ? OUTSIDE : 0 },
   ];
-  const fits = found ?? small.find(({ wanted, beside }) => cellOf(wanted, beside) >= CELL.least);
+  const fits = fitting ?? small.find(({ wanted, beside }) => cellOf(wanted, beside) >= CELL.least);
   const { wanted, beside } = fits ?? narrow;
   const cell = Math.floor(Math.max(CELL.least, Math.min(CELL.most, cellOf(wanted, beside))));
   const scrolls = fits === undefined;
@@ -57,9 +57,9 @@ export function layoutGrid(size: number, available: number, mass: boolean): Grid
   return {
     label: Math.floor(label),
     cell,
-    printed: found !== undefined,
+    printed: fitting !== undefined,
     tight: cell < CELL.roomy,
-    tall: found !== undefined || size <= TALL_ROWS,
+    tall: fitting !== undefined || size <= TALL_ROWS,
     sum: beside > OUTSIDE,
   };
 }

@@ -121,10 +121,10 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     }, QUIET_MS);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
-      const found = await ask(of, source, { signal: wait });
+      const answer = await ask(of, source, { signal: wait });
       if (wait.aborted) return;
       const first = answered === null;
-      answered = found;
+      answered = answer;
       show(first);
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted || signal.aborted) return;
@@ -295,11 +295,11 @@ export function sentences(element: HTMLElement, stage: ViewContext): ViewHandle 
     const late = setTimeout(() => into.element.setAttribute("aria-busy", "true"), QUIET_MS);
     try {
       const wait = AbortSignal.any([mine.signal, signal]);
-      const found = await block(a, b, { signal: wait });
+      const answer = await block(a, b, { signal: wait });
       if (wait.aborted || drill !== into) return;
       const fresh = into.element.parentElement === null;
       if (fresh) below.replaceChildren(into.element);
-      into.show(of, found);
+      into.show(of, answer);
       if (fresh && of.size > 1) {
         announce(`Tokens of ${sentenceName(a)} and ${sentenceName(b)} are open below.`);
       }

@@ -111,7 +111,7 @@ export function classGradients(
     asking = mine;
     const late = setTimeout(() => section.setAttribute("aria-busy", "true"), QUIET_MS);
     const wait = AbortSignal.any([mine.signal, ends]);
-    const found = new Map<number, Float32Array>();
+    const byLabel = new Map<number, Float32Array>();
     let layers: readonly number[] = gradients?.layers ?? [];
     let missing = "";
     try {
@@ -120,7 +120,7 @@ export function classGradients(
         try {
           const { data, arrays } = await source.slice(request(label, head), { signal: wait });
           layers = data.layers as readonly number[];
-          found.set(label, arrays.get("gradient")?.data as Float32Array);
+          byLabel.set(label, arrays.get("gradient")?.data as Float32Array);
         } catch (error) {
           if (isAbort(error)) throw error;
           const { message, hint } = explain(error);
@@ -128,7 +128,7 @@ export function classGradients(
         }
       }
       if (wait.aborted) return;
-      gradients = { layers, found, missing };
+      gradients = { layers, found: byLabel, missing };
       draw();
     } catch (error) {
       if (!isAbort(error)) throw error;

@@ -167,9 +167,9 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
     else painting.pick(row, column - labeled);
   };
   const point = (event: Event): void => {
-    const found = place(event);
+    const cell = place(event);
     painting.point(
-      found && found.column >= labeled ? { row: found.row, unit: found.column - labeled } : null,
+      cell && cell.column >= labeled ? { row: cell.row, unit: cell.column - labeled } : null,
     );
   };
   const stop = new AbortController();
@@ -180,11 +180,11 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
   grid.addEventListener(
     "click",
     (event) => {
-      const found = place(event);
+      const cell = place(event);
       const line = (event.target as Element).closest<HTMLElement>(".aw-first-row");
-      if (found !== null) {
-        act(found);
-        cells[found.row]?.all[found.column]?.focus({ preventScroll: true });
+      if (cell !== null) {
+        act(cell);
+        cells[cell.row]?.all[cell.column]?.focus({ preventScroll: true });
       } else if (line !== null) {
         painting.choose?.(cells.findIndex(({ title }) => title.parentElement === line));
       }
@@ -194,9 +194,9 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
   grid.addEventListener(
     "keydown",
     (event) => {
-      const found = place(event);
-      if (found === null || event.ctrlKey || event.metaKey || event.altKey) return;
-      const { row, column } = found;
+      const cell = place(event);
+      if (cell === null || event.ctrlKey || event.metaKey || event.altKey) return;
+      const { row, column } = cell;
       const down = /^Arrow(Up|Down)$/.test(event.key);
       const to = down
         ? step(event.key, row, rows.length)
@@ -204,7 +204,7 @@ function asText(body: HTMLElement, painting: Painting): PaintedRows {
       if (to !== null) {
         enter(down ? to : row, down ? column : to);
         cellAt().focus({ preventScroll: true });
-      } else if (event.key === "Enter" || event.key === " ") act(found);
+      } else if (event.key === "Enter" || event.key === " ") act(cell);
       else return;
       consume(event);
     },

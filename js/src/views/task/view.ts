@@ -110,7 +110,7 @@ async function addIntactVerdict(
 
 export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
   const { source, report, signal } = stage;
-  let found: Classification | null = null;
+  let classification: Classification | null = null;
   const stops: (() => void)[] = [];
   const title = h("h3", { class: "aw-title" }, "Classifier");
   const verdict = h("p", { class: "aw-verdict", "data-aw-part": "verdict" });
@@ -184,8 +184,8 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
     try {
       const answer = await source.slice(CLASSIFICATION, { signal });
       if (signal.aborted) return;
-      found = slicedClasses(answer);
-      draw(found);
+      classification = slicedClasses(answer);
+      draw(classification);
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
       const { message, hint } = explain(error);
@@ -205,6 +205,6 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
       for (const stop of stops) stop();
       root.remove();
     },
-    table: () => (found === null ? null : classesTable(found)),
+    table: () => (classification === null ? null : classesTable(classification)),
   };
 }

@@ -38,9 +38,9 @@ export async function reach(
     const wanted = level.filter((token) => !rows.has(token)).slice(0, most - rows.size);
     for (let i = 0; i < wanted.length; i += AT_ONCE) {
       const some = wanted.slice(i, i + AT_ONCE);
-      const found = await Promise.all(some.map(rowOf));
+      const answers = await Promise.all(some.map(rowOf));
       some.forEach((token, j) => {
-        rows.set(token, itemAt(found, j));
+        rows.set(token, itemAt(answers, j));
       });
     }
     const next = new Set<number>();
@@ -119,9 +119,9 @@ function reachedMatrix(store: LongStore, stage: ViewContext): MatrixStore {
       return special ? values : values.map((value, key) => (isSpecial[key] ? Number.NaN : value));
     };
     try {
-      const found = await reach(root, { keys: top_k, depth, most: ROWS_MOST }, rowOf);
+      const rows = await reach(root, { keys: top_k, depth, most: ROWS_MOST }, rowOf);
       if (mine.signal.aborted || signal.aborted) return;
-      current = matrixOf(shown, found, source.meta.tokens);
+      current = matrixOf(shown, rows, source.meta.tokens);
       for (const listener of [...listeners]) listener(current);
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted) return;

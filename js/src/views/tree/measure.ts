@@ -27,30 +27,30 @@ export function createRuler(element: HTMLElement): Ruler {
 
   function width(text: string, size: number, weight: number): number {
     const key = `${size} ${weight} ${text}`;
-    let found = widths.get(key);
-    if (found === undefined) {
+    let width = widths.get(key);
+    if (width === undefined) {
       if (pen !== null) pen.font = `${weight} ${size}px ${font}`;
-      found = pen?.measureText(text).width ?? text.length * size * LETTER;
-      widths.set(key, found);
+      width = pen?.measureText(text).width ?? text.length * size * LETTER;
+      widths.set(key, width);
     }
-    return found;
+    return width;
   }
 
   return {
     width,
     fit(text, size, weight, most) {
       const key = `${size} ${weight} ${most} ${text}`;
-      let found = labels.get(key);
-      if (found === undefined) {
+      let label = labels.get(key);
+      if (label === undefined) {
         let cut = text;
         if (pen !== null && width(text, size, weight) > most) {
           pen.font = `${weight} ${size}px ${font}`;
           cut = fitText(pen, text, most);
         }
-        found = { text: cut, width: width(cut, size, weight) };
-        labels.set(key, found);
+        label = { text: cut, width: width(cut, size, weight) };
+        labels.set(key, label);
       }
-      return found;
+      return label;
     },
   };
 }

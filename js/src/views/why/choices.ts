@@ -28,12 +28,12 @@ export async function askChoices(
 ): Promise<readonly Choice[]> {
   if (question.of === "next_sentence") return [];
   if (question.of === "class") {
-    const found = slicedClasses(await source.slice(CLASSIFICATION, { signal }));
-    const row = (question.position ?? 0) * found.labels.length;
-    const all = found.labels.map((name, id) => ({
+    const classes = slicedClasses(await source.slice(CLASSIFICATION, { signal }));
+    const row = (question.position ?? 0) * classes.labels.length;
+    const all = classes.labels.map((name, id) => ({
       id,
       name,
-      probability: found.probabilities[row + id] ?? Number.NaN,
+      probability: classes.probabilities[row + id] ?? Number.NaN,
     }));
     return all.sort((a, b) => b.probability - a.probability).slice(0, LISTED);
   }

@@ -181,8 +181,8 @@ export function bandOf({ randomDeleted, shares }: Trust): {
     );
   const columns = Array.from({ length: steps }, (_, step) => column(step));
   return {
-    mean: columns.map((one) => one.reduce((a, b) => a + b, 0) / one.length),
-    low: columns.map((one) => quantile(one, 0.025)),
-    high: columns.map((one) => quantile(one, 0.975)),
+    mean: columns.map((column) => column.reduce((a, b) => a + b, 0) / column.length),
+    low: columns.map((column) => quantile(column, 0.025)),
+    high: columns.map((column) => quantile(column, 0.975)),
   };
 }

@@ -111,12 +111,12 @@ export function createMethodRow(method: Method): MethodRow {
       stage = { of: "running", share: null };
       show();
       try {
-        const found = await ask((done, total) => {
+        const answer = await ask((done, total) => {
           stage = { of: "running", share: total > 0 ? done / total : 0 };
           show();
         });
-        stage = { of: "known", found };
-        return found;
+        stage = { of: "known", found: answer };
+        return answer;
       } catch (error) {
         const { message, hint } = explain(error);
         const reason = isLasting(error) ? message : `${message} ${hint}`.trim();

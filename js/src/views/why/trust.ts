@@ -8,7 +8,7 @@ import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { bandOf, METHODS, type Method, type Trust } from "./data";
 
-const methodOf = (key: string): Method | undefined => METHODS.find((one) => one.key === key);
+const methodOf = (key: string): Method | undefined => METHODS.find((method) => method.key === key);
 const nameOf = (key: string): string => methodOf(key)?.name ?? key;
 const shortOf = (key: string): string => methodOf(key)?.short ?? key;
 
@@ -61,11 +61,11 @@ export function sentence(trust: Trust): string {
     return `No method finds the words that matter better than ${trust.random.orders} random orders do: trust none of them for this target, even where they agree.`;
   }
   const find = right.length === 1 ? "finds" : "find";
-  const found = `${find} words whose masking beats random orders${agreed(trust, right)}.`;
-  if (idle.length === 0) return `All ${all} methods ${found}`;
+  const finding = `${find} words whose masking beats random orders${agreed(trust, right)}.`;
+  if (idle.length === 0) return `All ${all} methods ${finding}`;
   const order = [...right].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
   return (
-    `${right.length} of ${all} methods (${listed(order)}) ${found} ` +
+    `${right.length} of ${all} methods (${listed(order)}) ${finding} ` +
     `${capital(listed(idle))} ${idle.length === 1 ? "does" : "do"} not: for this target ` +
     `${idle.length === 1 ? "it tells" : "they tell"} nothing.`
   );

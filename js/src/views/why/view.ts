@@ -84,7 +84,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
   /** Says the last number again, with the weight of another head. */
   let told: (() => void) | null = null;
 
-  const placeOf = (key: string): number => METHODS.findIndex((one) => one.key === key);
+  const placeOf = (key: string): number => METHODS.findIndex((method) => method.key === key);
   const rowOf = (key: string): MethodRow => itemAt(rows, placeOf(key));
   /** The chosen method, if it is here; else the first one that is. */
   const current = (): Contributions | null =>
@@ -106,25 +106,25 @@ export const why: DrawView<ViewContext> = (element, context) => {
 
   /** Title, sum, ribbon and marks of the chosen method. */
   function follow(): void {
-    const found = current();
+    const shown = current();
     rows.forEach((row, i) => {
-      const on = found !== null && METHODS[i]?.key === found.method;
+      const on = shown !== null && METHODS[i]?.key === shown.method;
       setAttributes(row.button, { "aria-pressed": String(on) });
     });
-    paint?.set(found === null ? null : { values: found.values, verb: "contributes" });
-    if (found === null) {
+    paint?.set(shown === null ? null : { values: shown.values, verb: "contributes" });
+    if (shown === null) {
       sum.replaceChildren();
       readout.clear();
       told = null;
       return;
     }
-    sum.replaceChildren(sumLine(found, units, nameUnit));
+    sum.replaceChildren(sumLine(shown, units, nameUnit));
     const strongest = sumOf(
-      found.values,
+      shown.values,
       units.filter(({ special }) => !special),
     ).terms[0];
-    if (strongest !== undefined) tell(strongest.unit.token, found);
-    if (trust !== null) panels.tests(trust, found.method);
+    if (strongest !== undefined) tell(strongest.unit.token, shown);
+    if (trust !== null) panels.tests(trust, shown.method);
   }
 
   /** The number of a token by a method, and the cell of the matrix that it leads to. */
@@ -164,7 +164,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     const mine = new AbortController();
     said.replaceChildren("Masking words in each method's order …");
     try {
-      const found = await askTrust(source, target, known, {
+      const answer = await askTrust(source, target, known, {
         signal: AbortSignal.any([ends, mine.signal]),
         progress: (done, total) => {
           const cancel = link("cancel", () => mine.abort());
@@ -175,11 +175,11 @@ export const why: DrawView<ViewContext> = (element, context) => {
         },
       });
       if (ends.aborted) return;
-      trust = found;
+      trust = answer;
       untested = false;
       drawStrips();
-      said.replaceChildren(sentence(found));
-      for (const row of rows) row.trust(found);
+      said.replaceChildren(sentence(answer));
+      for (const row of rows) row.trust(answer);
       follow();
     } catch (error) {
       if (ends.aborted) return;
@@ -325,11 +325,11 @@ export const why: DrawView<ViewContext> = (element, context) => {
   function point(token: number | null): void {
     for (const old of grid.querySelectorAll(".is-pointed")) old.classList.remove("is-pointed");
     const unit = units[unitOfToken(units, token)];
-    const found = (pointed === undefined ? null : rowOf(pointed).found) ?? current();
-    if (unit === undefined || found === null) return;
+    const shown = (pointed === undefined ? null : rowOf(pointed).found) ?? current();
+    if (unit === undefined || shown === null) return;
     for (const same of grid.querySelectorAll(`rect[data-token="${unit.token}"]`))
       same.classList.add("is-pointed");
-    tell(unit.token, found);
+    tell(unit.token, shown);
   }
 
   state.on(["target"], () => void take(), signal);
@@ -372,9 +372,9 @@ export const why: DrawView<ViewContext> = (element, context) => {
       root.remove();
     },
     table() {
-      const found = current();
-      if (found === null) return null;
-      const cells = Array.from(found.values, (number, i) => [
+      const shown = current();
+      if (shown === null) return null;
+      const cells = Array.from(shown.values, (number, i) => [
         i,
         itemAt(tokens.text, i),
         Number.isNaN(number) ? null : number,

@@ -63,10 +63,10 @@ function first({ values, width }: States, tensors: ReadonlyMap<string, Tensor>):
 
 /** The largest value of each filter over the windows of the text, at least 0; windows of zeros fill a short text. */
 function maxima({ values, n, width }: States, tensors: ReadonlyMap<string, Tensor>): Float64Array {
-  const found: number[] = [];
+  const pooled: number[] = [];
   for (let i = 0; ; i++) {
     const convolution = tensors.get(`convolutions.${i}.weight`);
-    if (convolution === undefined) return Float64Array.from(found);
+    if (convolution === undefined) return Float64Array.from(pooled);
     const bias = required(tensors.get(`convolutions.${i}.bias`), "convolutions").values;
     const [filters = 0, , size = 0] = convolution.shape;
     for (let filter = 0; filter < filters; filter++) {
@@ -83,7 +83,7 @@ function maxima({ values, n, width }: States, tensors: ReadonlyMap<string, Tenso
         for (let j = 0; j < count; j++) sum += (kernel[j] as number) * (values[from + j] as number);
         most = Math.max(most, sum);
       }
-      found.push(most);
+      pooled.push(most);
     }
   }
 }
@@ -105,13 +105,13 @@ function opened(logits: Float32Array, activation: ClassReader["activation"]): Op
     return { logits, exponentials: unknown, sum: unknown, probabilities: unknown };
   if (activation === "sigmoid") {
     const exponentials = wide.map((z) => Math.exp(-z));
-    const sum = exponentials.map((one) => 1 + one);
+    const sum = exponentials.map((exponential) => 1 + exponential);
     return { logits, exponentials, sum, probabilities: sum.map((one) => 1 / one) };
   }
   const largest = Math.max(...wide);
   const exponentials = wide.map((z) => Math.exp(z - largest));
   const total = exponentials.reduce((sum, one) => sum + one, 0);
-  const probabilities = exponentials.map((one) => one / total);
+  const probabilities = exponentials.map((exponential) => exponential / total);
   return { logits, exponentials, sum: Float64Array.of(total), probabilities };
 }
 

@@ -17,16 +17,16 @@ async function scores(run: Ran, layer: number, head: number): Promise<Float32Arr
   const width = run.meta.model.head_dim;
   const queries = await run.projection("query", layer, head);
   const keys = await run.projection("key", layer, head);
-  const found = new Float32Array(n * n);
+  const mean = new Float32Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
       let sum = 0;
       for (let d = 0; d < width; d++)
         sum += (queries[i * width + d] as number) * (keys[j * width + d] as number);
-      found[i * n + j] = sum * scaling;
+      mean[i * n + j] = sum * scaling;
     }
   }
-  return found;
+  return mean;
 }
 
 async function qkv(run: Ran, { layer, head, rows }: SliceRequest<"qkv">): Promise<Slice> {
@@ -43,10 +43,10 @@ async function qkv(run: Ran, { layer, head, rows }: SliceRequest<"qkv">): Promis
 
 function rollout(run: Ran, layer: number): Float64Array {
   within("layer", layer, run.meta.model.n_layers);
-  let found: Float64Array | null = null;
+  let product: Float64Array | null = null;
   for (let one = 0; one <= layer; one++)
-    found = rolloutStep(run.weights(one, "mean"), found, run.n);
-  return found as Float64Array;
+    product = rolloutStep(run.weights(one, "mean"), product, run.n);
+  return product as Float64Array;
 }
 
 /** Mean weight on the token before, and on the token after: attn_widget/figures/patterns.py. */

@@ -5,18 +5,18 @@ import type { NdArray } from "../../../protocol/types";
 
 /** The ids of the largest logits, best first; the smaller id first on a tie. */
 export function best(row: Float32Array, count: number): number[] {
-  const found: number[] = [];
+  const positions: number[] = [];
   let least = -Infinity;
   for (let id = 0; id < row.length; id++) {
     const logit = row[id] as number;
-    if (found.length === count && logit <= least) continue;
-    let place = found.length;
-    while (place > 0 && (row[found[place - 1] as number] as number) < logit) place--;
-    found.splice(place, 0, id);
-    if (found.length > count) found.pop();
-    least = row[found[found.length - 1] as number] as number;
+    if (positions.length === count && logit <= least) continue;
+    let place = positions.length;
+    while (place > 0 && (row[positions[place - 1] as number] as number) < logit) place--;
+    positions.splice(place, 0, id);
+    if (positions.length > count) positions.pop();
+    least = row[positions[positions.length - 1] as number] as number;
   }
-  return found;
+  return positions;
 }
 
 /** The largest of a row, and the sum of `exp(logit - largest)`. */

@@ -26,9 +26,9 @@ const SMALLEST = 2 ** -126;
 export function quartiles(cells: Float32Array): [number, number, number] {
   const at = [0.25, 0.5, 0.75].map((share) => share * (cells.length - 1));
   const ranks = at.flatMap((place) => [Math.floor(place), Math.ceil(place)]);
-  const found = select(cells, ranks);
+  const selected = select(cells, ranks);
   return at.map((place, i) => {
-    const [low, high] = [found[2 * i] as number, found[2 * i + 1] as number];
+    const [low, high] = [selected[2 * i] as number, selected[2 * i + 1] as number];
     return low + (high - low) * (place - Math.floor(place));
   }) as [number, number, number];
 }
@@ -80,8 +80,8 @@ export function metricArrays(
   const limit = Math.fround(tau === "uniform" ? 1 / n : tau);
   const columns = METRIC_KEYS.map((key) => ({ key, data: new Float32Array(layers * heads) }));
   for (let head = 0; head < layers * heads; head++) {
-    const found = figuresOf(attention.subarray(head * n * n, (head + 1) * n * n), n, limit);
-    for (const { key, data } of columns) data[head] = found[key];
+    const figures = figuresOf(attention.subarray(head * n * n, (head + 1) * n * n), n, limit);
+    for (const { key, data } of columns) data[head] = figures[key];
   }
   return new Map(
     columns.map(({ key, data }) => [`metric:${key}`, { data, shape: [layers, heads] }]),

@@ -73,7 +73,7 @@ async function nextSentence(run: Ran): Promise<Slice> {
   const logits = await run.turns.of(run.input, (engine) => engine.nextSentence());
   const { largest, sum } = sumOf(logits);
   const exponentials = logits.map((logit) => Math.exp(logit - largest));
-  const shares = exponentials.map((one) => one / sum);
+  const shares = exponentials.map((exponential) => exponential / sum);
   const arrays = new Map<string, NdArray>([
     ["logits", f32(logits, 1, 2)],
     ["exp", f32(exponentials, 1, 2)],

@@ -136,8 +136,8 @@ function eigen(matrix: readonly Point[]): { value: number; vector: number[] }[] 
       }
     }
   }
-  const found = a.map((_, j) => ({ value: get(a, j, j), vector: v.map((row) => itemAt(row, j)) }));
-  return found.sort((one, other) => other.value - one.value);
+  const pairs = a.map((_, j) => ({ value: get(a, j, j), vector: v.map((row) => itemAt(row, j)) }));
+  return pairs.sort((one, other) => other.value - one.value);
 }
 
 /** The first two principal components, the largest loading (or the first of equal ones) of each pointing up. */
@@ -152,17 +152,17 @@ function plane(points: readonly Point[]): { layout: Float32Array; explained: num
       centered.reduce((sum, point) => sum + itemAt(point, a) * itemAt(point, b), 0),
     ),
   );
-  const found = eigen(scatter);
+  const pairs = eigen(scatter);
   const layout = new Float32Array(2 * points.length);
-  found.slice(0, 2).forEach(({ vector }, axis) => {
+  pairs.slice(0, 2).forEach(({ vector }, axis) => {
     const sizes = vector.map((one) => Math.round(Math.abs(one) * 1e3));
     const sign = Math.sign(itemAt(vector, sizes.indexOf(Math.max(...sizes))));
     centered.forEach((point, i) => {
       layout[2 * i + axis] = sign * point.reduce((sum, one, d) => sum + one * itemAt(vector, d), 0);
     });
   });
-  const all = found.reduce((sum, { value }) => sum + value, 0);
-  const shown = found.slice(0, 2).reduce((sum, { value }) => sum + value, 0);
+  const all = pairs.reduce((sum, { value }) => sum + value, 0);
+  const shown = pairs.slice(0, 2).reduce((sum, { value }) => sum + value, 0);
   return { layout, explained: shown / all };
 }
 

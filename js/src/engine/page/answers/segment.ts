@@ -35,12 +35,12 @@ export function trim(characters: readonly string[], [start, end]: Span): Span {
 
 /** Each character with the marks that follow it. */
 function singly(text: string): string[] {
-  const found: string[] = [];
+  const clusters: string[] = [];
   for (const character of text) {
-    if (MARK.test(character) && found.length > 0) found.push(`${found.pop()}${character}`);
-    else found.push(character);
+    if (MARK.test(character) && clusters.length > 0) clusters.push(`${clusters.pop()}${character}`);
+    else clusters.push(character);
   }
-  return found;
+  return clusters;
 }
 
 function piecesOf(segment: string): readonly string[] {
@@ -53,17 +53,17 @@ function piecesOf(segment: string): readonly string[] {
 /** Words and punctuation marks, without white space, in order. */
 export function wordsOf(text: string): Span[] {
   const characters = Array.from(text);
-  const found: Span[] = [];
+  const spans: Span[] = [];
   let at = 0;
   for (const { segment } of wordBounds.segment(text)) {
     for (const piece of piecesOf(segment)) {
       const end = at + lengthOf(piece);
       const word = trim(characters, [at, end]);
-      if (word[0] < word[1]) found.push(word);
+      if (word[0] < word[1]) spans.push(word);
       at = end;
     }
   }
-  return found;
+  return spans;
 }
 
 /** Words that no token crosses, and the word of each token; words without a token are left out. */
@@ -92,7 +92,7 @@ export function align(
     return merged.length - 1;
   });
   const belongs = firsts.map((first) => (first === null ? null : (mergedOf[first] ?? null)));
-  const used = [...new Set(belongs.filter((one) => one !== null))].sort((a, b) => a - b);
+  const used = [...new Set(belongs.filter((belong) => belong !== null))].sort((a, b) => a - b);
   return {
     words: used.map((word) => merged[word] as Span),
     wordOf: belongs.map((word) => (word === null ? null : used.indexOf(word))),

@@ -40,9 +40,9 @@ const known = new WeakMap<Ran, Promise<Words>>();
 
 /** Words, sentences and tags of a run, found once. */
 export function wordsOfRun(run: Ran): Promise<Words> {
-  const found = known.get(run) ?? tagged(run);
-  known.set(run, found);
-  return found;
+  const words = known.get(run) ?? tagged(run);
+  known.set(run, words);
+  return words;
 }
 
 async function tagged(run: Ran): Promise<Words> {
@@ -75,17 +75,17 @@ function partsOfText({ meta }: Ran): Parts {
       ...{ start, end, segment },
       tokens: [Math.min(...members), Math.max(...members) + 1],
     });
-    const found = align(text, own.map(spanOf));
+    const aligned = align(text, own.map(spanOf));
     const before = words.length;
     own.forEach((token, i) => {
-      const word = found.wordOf[i] ?? null;
+      const word = aligned.wordOf[i] ?? null;
       if (word !== null) token_word[token] = before + word;
     });
     words.push(
-      ...found.words.map((span, word) =>
+      ...aligned.words.map((span, word) =>
         piece(
           span,
-          own.filter((_, i) => found.wordOf[i] === word),
+          own.filter((_, i) => aligned.wordOf[i] === word),
         ),
       ),
     );
@@ -107,16 +107,16 @@ function partsOfText({ meta }: Ran): Parts {
 }
 
 async function language(run: Ran): Promise<Slice> {
-  const found = await wordsOfRun(run);
+  const tagged = await wordsOfRun(run);
   const data = {
-    words: found.words.map((word, i) => ({ ...word, pos: found.pos[i] ?? null, entity: null })),
-    sentences: found.sentences,
-    token_word: found.token_word,
-    token_sentence: found.token_sentence,
-    token_pos: found.token_pos,
+    words: tagged.words.map((word, i) => ({ ...word, pos: tagged.pos[i] ?? null, entity: null })),
+    sentences: tagged.sentences,
+    token_word: tagged.token_word,
+    token_sentence: tagged.token_sentence,
+    token_pos: tagged.token_pos,
     token_entity: run.meta.tokens.id.map(() => null),
-    tagger: found.tagger,
-    notes: found.notes,
+    tagger: tagged.tagger,
+    notes: tagged.notes,
   };
   return { data, arrays: new Map() };
 }
@@ -150,8 +150,8 @@ async function* partsOf(
 
 async function sentences(run: Ran, request: SliceRequest<"sentences">): Promise<Slice> {
   const { aggregation, layer, head } = request;
-  const found = partsOfText(run);
-  const tokens = membersOf(found);
+  const parts = partsOfText(run);
+  const tokens = membersOf(parts);
   const whole = [0, run.n] as const;
   const all = await gather(
     aggregation,
@@ -159,7 +159,7 @@ async function sentences(run: Ran, request: SliceRequest<"sentences">): Promise<
     run.n,
     whole,
   );
-  const texts = found.sentences.map(({ text }) => text);
+  const texts = parts.sentences.map(({ text }) => text);
   const note = texts.length > 1 ? null : texts.length === 1 ? ONE : NONE;
   const made = matrix(aggregation, all, tokens, {});
   return { data: { texts, tokens, note }, arrays: made.arrays };

@@ -38,16 +38,16 @@ export async function strongestIn(
   const tile = await store.tile(matrix, place, "max", signal);
   const [top, left] = [query % TILE, key % TILE];
   let best = Number.NEGATIVE_INFINITY;
-  let found: readonly [number, number] = [query, key];
+  let strongest: readonly [number, number] = [query, key];
   for (let i = top; i < Math.min(top + 2 ** level, tile.rows); i++) {
     for (let j = left; j < Math.min(left + 2 ** level, tile.columns); j++) {
       const value = tile.data[i * tile.columns + j] as number;
       if (!(value > best)) continue;
       best = value;
-      found = [place.row * TILE + i, place.col * TILE + j];
+      strongest = [place.row * TILE + i, place.col * TILE + j];
     }
   }
-  return found;
+  return strongest;
 }
 
 /** The colors of each level: a block's are those of its cells, or of its mean. */

@@ -118,8 +118,8 @@ export function finder(
     else if (query.kind === "none") show([]);
     else if (query.kind === "text") {
       if (fresh) {
-        const found = findText(tokens, query.text);
-        show(found, found.length === 0 ? "not in the text" : `${found.length}`);
+        const matches = findText(tokens, query.text);
+        show(matches, matches.length === 0 ? "not in the text" : `${matches.length}`);
       }
       if (now) step(1);
     } else if (!fresh) step(1);
@@ -128,9 +128,9 @@ export function finder(
       askTags()
         .then((column) => {
           if (input.value !== typed) return;
-          const found = findTag(column, query.tag);
+          const matches = findTag(column, query.tag);
           const none = column.some((tag) => tag !== null) ? "none" : "no tags";
-          show(found, found.length === 0 ? none : `${found.length}`);
+          show(matches, matches.length === 0 ? none : `${matches.length}`);
           if (now) step(1);
         })
         .catch((error: unknown) => {

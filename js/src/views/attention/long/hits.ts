@@ -18,11 +18,12 @@ export interface HitList {
 
 /** The text of tokens `[from, to)` as it stands, line breaks as spaces. */
 export function excerpt(tokens: TokenColumns, from: number, to: number): string {
-  let found = "";
+  let written = "";
   for (let i = Math.max(0, from); i < Math.min(tokens.text.length, to); i++) {
-    if (tokens.special[i] !== true) found += `${tokens.before[i] ?? ""}${tokens.surface[i] ?? ""}`;
+    if (tokens.special[i] !== true)
+      written += `${tokens.before[i] ?? ""}${tokens.surface[i] ?? ""}`;
   }
-  return found.replace(/\s+/g, " ");
+  return written.replace(/\s+/g, " ");
 }
 
 export function hitList(

@@ -290,11 +290,11 @@ export function longAttention(element: HTMLElement, stage: ViewContext): ViewHan
   };
 
   function showTip(): void {
-    const found = cursor === null || cursor.row < 0 || cursor.column < 0 ? null : blockAt(cursor);
-    tip.hidden = found === null;
-    if (found === null || cursor === null || matrix === null) return;
+    const block = cursor === null || cursor.row < 0 || cursor.column < 0 ? null : blockAt(cursor);
+    tip.hidden = block === null;
+    if (block === null || cursor === null || matrix === null) return;
     tip.replaceChildren(
-      blockCard(found, size, pooling, matrix, name, store.error(found.value ?? 0), facts.window),
+      blockCard(block, size, pooling, matrix, name, store.error(block.value ?? 0), facts.window),
     );
     placeCard(tip, map.boxOf(cursor), map.element.clientWidth);
   }

@@ -134,9 +134,9 @@ function fill(body: HTMLElement, stage: HeadsStage, roles: Roles): SVGElement {
   );
 
   function draw(width: number): void {
-    const found = places(layout, width, HEIGHT, MARGIN);
-    dots = found.dots;
-    const { zero } = found;
+    const placed = places(layout, width, HEIGHT, MARGIN);
+    dots = placed.dots;
+    const { zero } = placed;
     setAttributes(drawing, { width, viewBox: `0 0 ${width} ${HEIGHT}` });
     shapes = dots.map(({ x, y }, index) => {
       const group = svg("g", {

@@ -178,10 +178,10 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   let y = blockTop + HEADING + 4;
   const placed = lanes.map((lane, i) => {
     if (lane.heading) headings.push({ x: inner.x, y: y - 8, zone: lane.zone });
-    const found = row(lane.stages, { ...inner, y }, gap, BOX_MOST);
+    const boxes = row(lane.stages, { ...inner, y }, gap, BOX_MOST);
     const next = lanes[i + 1];
     y += next === undefined ? BOX + RAIL + 8 : next.heading ? LANE : BOX + RETURN + 8;
-    return found;
+    return boxes;
   });
   const frameHeight = y - blockTop;
   placed.forEach((lane, i) => {

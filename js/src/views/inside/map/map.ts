@@ -300,7 +300,7 @@ export class InsideMap {
     const element = (target as Element | null)?.closest?.("[data-stage], .aw-layer") ?? null;
     if (data === null || element === null) return null;
     const id = element.getAttribute("data-stage");
-    const stage = data.stages.find((one) => one.id === id);
+    const stage = data.stages.find((stage) => stage.id === id);
     if (stage !== undefined) return { stage };
     return { layer: Number(element.getAttribute("data-layer")) };
   }

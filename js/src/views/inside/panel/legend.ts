@@ -37,14 +37,14 @@ export function panelLegend(
   };
   const scaled = root ? ", by square root" : "";
   const groups = [...tops].filter(([name]) =>
-    content.strips.some((one) => one.group === name && one.ramp === "signed"),
+    content.strips.some((strip) => strip.group === name && strip.ramp === "signed"),
   );
-  const weights = content.strips.find((one) => one.ramp === "weight");
+  const weights = content.strips.find((strip) => strip.ramp === "weight");
   const shared = content.unit === "dimension" ? common : null;
   /** Error of a group's largest value. */
   const errorIn = (group: string, top: number): number =>
     content.strips
-      .filter((one) => one.group === group)
+      .filter((strip) => strip.group === group)
       .flatMap((one) => errorsOf(one).filter((_, i) => Math.abs(one.values?.[i] ?? 0) === top))
       .reduce((most, error) => Math.max(most, error), 0);
   const written = (group: string): string => {

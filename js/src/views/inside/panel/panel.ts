@@ -231,7 +231,7 @@ export class StagePanel {
   /** Where the cursor stands at first: at what is largest in the open stage's strip, in the window. */
   #standing({ strips, first }: Content): number {
     const highlighted =
-      strips.find((one) => this.#isLit(one)) ?? strips.find(({ values }) => values !== null);
+      strips.find((strip) => this.#isLit(strip)) ?? strips.find(({ values }) => values !== null);
     if (highlighted?.values == null) return 0;
     let best = 0;
     for (let i = 0; i < Math.min(first, highlighted.values.length); i++) {

@@ -234,11 +234,11 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   picture.addEventListener(
     "pointermove",
     (event) => {
-      const found = nearest(event as PointerEvent);
-      if (found === null) return rest();
+      const point = nearest(event as PointerEvent);
+      if (point === null) return rest();
       read.replaceChildren(
-        h("bdi", { dir: "ltr" }, itemAt(tokens.text, found.i)),
-        ` (${found.i}) in L${found.l}`,
+        h("bdi", { dir: "ltr" }, itemAt(tokens.text, point.i)),
+        ` (${point.i}) in L${point.l}`,
       );
     },
     { signal },
@@ -247,8 +247,8 @@ function plane(place: Place, { path }: Changes): HTMLElement {
   picture.addEventListener(
     "click",
     (event) => {
-      const found = nearest(event as MouseEvent);
-      if (found !== null) stage.state.set({ token: found.i });
+      const point = nearest(event as MouseEvent);
+      if (point !== null) stage.state.set({ token: point.i });
     },
     { signal },
   );

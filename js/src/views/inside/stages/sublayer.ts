@@ -101,7 +101,7 @@ export async function lengths(
   const n = stage.source.meta.tokens.text.length;
   const size = (found: Strip | undefined): number | null =>
     found?.values == null || !found.whole ? null : length(found.values);
-  const by = (tensor: string): Strip | undefined => strips.find((one) => one.tensor === tensor);
+  const by = (tensor: string): Strip | undefined => strips.find((strip) => strip.tensor === tensor);
   const out = by(arch.preNorm ? `${name}_sum` : `${name}_norm`);
   const [entered] = strips;
   const all = await changes();

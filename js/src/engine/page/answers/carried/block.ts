@@ -59,15 +59,15 @@ export function lengthOf(vector: ArrayLike<number>): number {
 
 /** Rows `gain * (u - mean(u))`: the norm without its division. */
 export function centered({ width, gain }: Block, rows: ArrayLike<number>): Float64Array {
-  const found = new Float64Array(rows.length);
+  const lengths = new Float64Array(rows.length);
   for (let from = 0; from < rows.length; from += width) {
     let mean = 0;
     for (let d = 0; d < width; d++) mean += rows[from + d] as number;
     mean /= width;
     for (let d = 0; d < width; d++)
-      found[from + d] = ((rows[from + d] as number) - mean) * (gain[d] as number);
+      lengths[from + d] = ((rows[from + d] as number) - mean) * (gain[d] as number);
   }
-  return found;
+  return lengths;
 }
 
 /** `‖sum_h A^h_ij t_j^h‖`, `[n, n]`, by the products of the heads' vectors of each key. */
@@ -75,7 +75,7 @@ export function summedNorms(
   { n, heads, width, weights }: Block,
   carried: Float64Array,
 ): Float64Array {
-  const found = new Float64Array(n * n);
+  const inner = new Float64Array(n * n);
   const products = new Float64Array(heads * heads);
   for (let j = 0; j < n; j++) {
     for (let a = 0; a < heads; a++)
@@ -94,10 +94,10 @@ export function summedNorms(
           sum +=
             share * (weights[(b * n + i) * n + j] as number) * (products[a * heads + b] as number);
       }
-      found[i * n + j] = Math.sqrt(Math.max(sum, 0));
+      inner[i * n + j] = Math.sqrt(Math.max(sum, 0));
     }
   }
-  return found;
+  return inner;
 }
 
 /** The vector that key `j` gives query `i`, `sum_h A^h_ij t_j^h`, added to `out`. */

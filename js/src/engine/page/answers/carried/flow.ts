@@ -138,17 +138,17 @@ async function flow(
     );
   const means = Array.from({ length: layers }, (_, layer) => run.weights(layer, "mean"));
   const graph = new LayeredFlow(capacitiesOf(means, token, n), n);
-  const found = new Float32Array(n);
+  const flows = new Float32Array(n);
   let rested = performance.now();
   for (let sink = 0; sink < n; sink++) {
-    found[sink] = Math.min(graph.most(token, sink) / UNIT, 1);
+    flows[sink] = Math.min(graph.most(token, sink) / UNIT, 1);
     if (performance.now() - rested < WORK_MS) continue;
     progress?.(sink + 1, n);
     await new Promise((resolve) => setTimeout(resolve));
     rested = performance.now();
     if (signal?.aborted) throw canceled();
   }
-  return { data: {}, arrays: new Map([["flow", f32(found, n)]]) };
+  return { data: {}, arrays: new Map([["flow", f32(flows, n)]]) };
 }
 
 export const FLOW: Answers = { flow };

@@ -64,18 +64,18 @@ async function alti(block: Block, report: Tell): Promise<Float32Array> {
 function mixing(block: Block): Map<string, NdArray> {
   const { n, width } = block;
   const { carried, own, sums, spread } = sharedOf(block);
-  const found = summedNorms(block, carried);
+  const norms = summedNorms(block, carried);
   const ratio = new Float32Array(n);
   for (let i = 0; i < n; i++) {
     const kept = own.subarray(i * width, (i + 1) * width);
     const self = lengthOf(kept);
-    found[i * n + i] = self;
+    norms[i * n + i] = self;
     const others = sums.slice(i * width, (i + 1) * width).map((x, d) => x - (kept[d] as number));
     const context = lengthOf(others);
     ratio[i] = context + self > 0 ? context / (context + self) : 0;
   }
   const weights = Float32Array.from(
-    found,
+    norms,
     (value, at) => value / (spread[Math.floor(at / n)] as number),
   );
   return new Map([
@@ -89,7 +89,7 @@ async function valueZeroing(run: Ran, layer: number, report: Tell): Promise<Floa
   const { n } = run;
   const width = run.meta.model.hidden_size;
   const whole = await run.hidden(layer + 1);
-  const found = new Float32Array(n * n);
+  const matrix = new Float32Array(n * n);
   for (let key = 0; key < n; key++) {
     const without = await run.turns.of(run.input, (engine) => engine.withoutToken(layer, key));
     for (let i = 0; i < n; i++) {
@@ -98,11 +98,11 @@ async function valueZeroing(run: Ran, layer: number, report: Tell): Promise<Floa
         const length = lengthOf(row) || 1;
         return Float64Array.from(row, (value) => value / length);
       }) as [Float64Array, Float64Array];
-      found[i * n + key] = lengthOf(one.map((value, d) => value - (other[d] as number))) ** 2 / 2;
+      matrix[i * n + key] = lengthOf(one.map((value, d) => value - (other[d] as number))) ** 2 / 2;
     }
     await report(key);
   }
-  return rowsNormalized(found, n);
+  return rowsNormalized(matrix, n);
 }
 
 function checkZeroed({ n }: Ran, quantity: Mixing, layers: number): void {
@@ -180,14 +180,14 @@ async function rolled(
   within("layer", layer, run.meta.model.n_layers);
   checkZeroed(run, quantity, layer + 1);
   const report = resting(options, (layer + 1) * n);
-  let found: Float64Array | null = null;
+  let product: Float64Array | null = null;
   for (let one = 0; one <= layer; one++) {
     const step = await ofLayer(run, quantity, one, (done) => report(one * n + done));
     const rows = rowsNormalized(step.get("weights")?.data as Float32Array, n);
-    found = rolloutStep(rows, found, n, quantity === "norms" ? 0.5 : 0);
+    product = rolloutStep(rows, product, n, quantity === "norms" ? 0.5 : 0);
     await report((one + 1) * n);
   }
-  const weights = Float32Array.from(found as Float64Array);
+  const weights = Float32Array.from(product as Float64Array);
   return rowsOf({ data: {}, arrays: new Map([["weights", f32(weights, n, n)]]) }, request, n);
 }
 

@@ -111,13 +111,13 @@ async function residuals(run: Ran): Promise<Slice> {
 
 /** Rows that sum to 1; NaN in a row without weight. */
 function shares(matrix: Float32Array, n: number): Float64Array {
-  const found = Float64Array.from(matrix);
+  const normalized = Float64Array.from(matrix);
   for (let row = 0; row < n; row++) {
-    const part = found.subarray(row * n, (row + 1) * n);
+    const part = normalized.subarray(row * n, (row + 1) * n);
     const total = part.reduce((all, one) => all + one, 0);
     for (let i = 0; i < n; i++) part[i] = total > 0 ? (part[i] as number) / total : Number.NaN;
   }
-  return found;
+  return normalized;
 }
 
 /** Jensen-Shannon distance of neighboring layers' mean heads: attn_widget/figures/rollout.py. */

@@ -61,10 +61,10 @@ function plane(states: readonly Float32Array[], n: number, width: number) {
   const scatter = products(centered, rows, width);
   let total = 0;
   for (let d = 0; d < width; d++) total += scatter[d * width + d] as number;
-  const found = principal(scatter, width);
+  const components = principal(scatter, width);
   const points = new Float32Array(rows * 2);
   const explained = new Float32Array(2);
-  found.forEach(({ direction, value }, which) => {
+  components.forEach(({ direction, value }, which) => {
     explained[which] = total > 0 ? Math.max(value, 0) / total : 0;
     for (let row = 0; row < rows; row++) {
       let at = 0;
@@ -78,19 +78,19 @@ function plane(states: readonly Float32Array[], n: number, width: number) {
 
 /** x^T x of the rows `[rows, width]`. */
 function products(x: Float64Array, rows: number, width: number): Float64Array {
-  const found = new Float64Array(width * width);
+  const scattered = new Float64Array(width * width);
   for (let row = 0; row < rows; row++) {
     const from = row * width;
     for (let i = 0; i < width; i++) {
       const value = x[from + i] as number;
       const to = i * width;
       for (let j = i; j < width; j++)
-        found[to + j] = (found[to + j] as number) + value * (x[from + j] as number);
+        scattered[to + j] = (scattered[to + j] as number) + value * (x[from + j] as number);
     }
   }
   for (let i = 0; i < width; i++)
-    for (let j = 0; j < i; j++) found[i * width + j] = found[j * width + i] as number;
-  return found;
+    for (let j = 0; j < i; j++) scattered[i * width + j] = scattered[j * width + i] as number;
+  return scattered;
 }
 
 interface Principal {
@@ -143,33 +143,32 @@ function inner(a: Float64Array, b: Float64Array): number {
 }
 
 function applied(matrix: Float64Array, x: Float64Array, width: number): Float64Array {
-  const found = new Float64Array(width);
+  const image = new Float64Array(width);
   for (let i = 0; i < width; i++) {
     let total = 0;
     for (let j = 0; j < width; j++) total += (matrix[i * width + j] as number) * (x[j] as number);
-    found[i] = total;
+    image[i] = total;
   }
-  return found;
+  return image;
 }
 
 function mixed(block: readonly Float64Array[], weights: readonly number[]): Float64Array {
-  const found = new Float64Array(itemAt(block, 0).length);
+  const sum = new Float64Array(itemAt(block, 0).length);
   block.forEach((one, k) => {
     const weight = itemAt(weights, k);
-    for (let d = 0; d < found.length; d++)
-      found[d] = (found[d] as number) + weight * (one[d] as number);
+    for (let d = 0; d < sum.length; d++) sum[d] = (sum[d] as number) + weight * (one[d] as number);
   });
-  return found;
+  return sum;
 }
 
 /** Gram-Schmidt, twice for accuracy; a direction that is left with nothing becomes 0. */
 function orthonormal(block: readonly Float64Array[]): Float64Array[] {
-  const found: Float64Array[] = [];
+  const basis: Float64Array[] = [];
   for (const given of block) {
     const one = given.slice();
     const length = Math.sqrt(inner(one, one));
     for (let pass = 0; pass < 2; pass++) {
-      for (const other of found) {
+      for (const other of basis) {
         const share = inner(one, other);
         for (let d = 0; d < one.length; d++)
           one[d] = (one[d] as number) - share * (other[d] as number);
@@ -177,9 +176,9 @@ function orthonormal(block: readonly Float64Array[]): Float64Array[] {
     }
     const left = Math.sqrt(inner(one, one));
     const factor = left > 1e-12 * length && left > 0 ? 1 / left : 0;
-    found.push(one.map((value) => value * factor));
+    basis.push(one.map((value) => value * factor));
   }
-  return found;
+  return basis;
 }
 
 /** Eigenvalues of a small symmetric matrix, largest first, and their vectors, by Jacobi's rotations. */
