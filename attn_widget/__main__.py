@@ -133,8 +133,8 @@ def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
     >>> windows_written("auto"), windows_written("256, 64"), windows_written("256")
     (True, (256, 64), None)
     """
-    found = re.fullmatch(r"(\d{1,9})\s*,\s*(\d{1,9})", written.strip())
-    return True if written == "auto" else (int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch(r"(\d{1,9})\s*,\s*(\d{1,9})", written.strip())
+    return True if written == "auto" else (int(match[1]), int(match[2])) if match else None
 
 
 def say(line: str) -> None:

@@ -181,8 +181,8 @@ class AttentionFigures(AnalysisBase):
         seed = check_seed(seed)
         key = ("roles", seed)
         if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
-            found = head_roles(self.specialization.zscores(), seed)
-            return self._once(key, lambda: found)
+            roles = head_roles(self.specialization.zscores(), seed)
+            return self._once(key, lambda: roles)
         return self._cache[key]
 
     def to_dataframe(self) -> Any:
@@ -328,12 +328,12 @@ class AttentionFigures(AnalysisBase):
         return specialize(self.marginals, sets, reasons, first_is_summary=first)
 
     def _sentences(self) -> SentenceAttention:
-        found = self.language
-        members: list[list[int]] = [[] for _ in found.sentences]
-        for i, token in enumerate(found.tokens):
+        language = self.language
+        members: list[list[int]] = [[] for _ in language.sentences]
+        for i, token in enumerate(language.tokens):
             if token.sentence is not None and not token.special:
                 members[token.sentence].append(i)
-        return SentenceAttention(self.trace, members, [s.text for s in found.sentences])
+        return SentenceAttention(self.trace, members, [s.text for s in language.sentences])
 
 
 def walk(

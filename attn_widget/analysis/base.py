@@ -120,8 +120,8 @@ class AnalysisBase(NotPickled):
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The n positions; with words, sentences and tags once `language` was asked for."""
-        found: Language | None = self._cache.get("language")
-        return self.trace.tokens if found is None else found.tokens
+        language: Language | None = self._cache.get("language")
+        return self.trace.tokens if language is None else language.tokens
 
     @property
     def truncated(self) -> dict[str, int] | None:
@@ -171,9 +171,9 @@ class AnalysisBase(NotPickled):
         with self.lock:
             if key in self._cache:
                 return self._cache[key]
-        found = compute()
+        value = compute()
         with self.lock:
-            return self._cache.setdefault(key, found)
+            return self._cache.setdefault(key, value)
 
     def _untagged(self) -> Self:
         if "language" in self._cache or self.run is None:

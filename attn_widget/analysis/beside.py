@@ -14,8 +14,8 @@ MOST_BESIDE = 50  # texts; the oldest give way
 
 def comparison_text_of(analysis: Analysis) -> ComparisonText | None:
     """Comparison text from a run of a text classifier; None for any other run, and for tensors from outside."""
-    found = analysis.classification
-    if found is None or found.task != "sequence" or analysis.base is not None:
+    classes = analysis.classification
+    if classes is None or classes.task != "sequence" or analysis.base is not None:
         return None
     tokens, texts = analysis.language.tokens, (analysis.text or "", analysis.text_pair or "")
     looks = analysis.first_token("mean", words=True)
@@ -28,7 +28,7 @@ def comparison_text_of(analysis: Analysis) -> ComparisonText | None:
         segments.append(segment)
         ends[segment] = tokens[end - 1].end
     return ComparisonText(
-        analysis.text or "", analysis.text_pair, found, looks, tuple(before), tuple(segments)
+        analysis.text or "", analysis.text_pair, classes, looks, tuple(before), tuple(segments)
     )
 
 
@@ -40,6 +40,6 @@ def carry_over(earlier: Analysis, analysis: Analysis) -> tuple[ComparisonText, .
     place = (analysis.text, analysis.text_pair)
     known = [one for one in earlier.beside if (one.text, one.text_pair) != place]
     if (earlier.text, earlier.text_pair) != place and not earlier.masked:
-        found = comparison_text_of(earlier)
-        known += [] if found is None else [found]
+        own = comparison_text_of(earlier)
+        known += [] if own is None else [own]
     return tuple(known[-MOST_BESIDE:])

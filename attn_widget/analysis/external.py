@@ -78,12 +78,12 @@ def from_attentions(
     (2, 3, 1.0)
     """
     names = [check_characters(name, f"tokens[{i}]") for i, name in enumerate(_token_names(tokens))]
-    for what, given in (("text", text), ("text_pair", text_pair)):
-        if not isinstance(given, (str, type(None))):
+    for what, value in (("text", text), ("text_pair", text_pair)):
+        if not isinstance(value, (str, type(None))):
             raise InputTypeError(
-                f"{what} is a {type(given).__name__}, expected a str.", "Pass what was tokenized."
+                f"{what} is a {type(value).__name__}, expected a str.", "Pass what was tokenized."
             )
-        check_characters(given or "", what)
+        check_characters(value or "", what)
     raw = by_layer(attentions, "attentions")
     half = is_half(attentions)
     layers = [as_layer(array, i, "attentions") for i, array in enumerate(raw)]
@@ -178,7 +178,7 @@ def _scores(
     tolerance: float,
 ) -> dict[str, Any]:
     """Queries, keys and the scores that they give, where those explain the weights."""
-    found: dict[str, list[Any]] = {"queries": [], "keys": [], "scores": [], "scaling": []}
+    by_name: dict[str, list[Any]] = {"queries": [], "keys": [], "scores": [], "scaling": []}
     q_layers, k_layers = by_layer(queries, "queries"), by_layer(keys, "keys")
     if len(q_layers) != len(layers) or len(k_layers) != len(layers):
         raise InputError(
@@ -206,6 +206,6 @@ def _scores(
                 f"{error:.3g}.",
                 "Leave queries and keys out: this model adds something to its scores.",
             )
-        for name, part in zip(found, (q, k, scores, scaling), strict=True):
-            found[name].append(part)
-    return found
+        for name, part in zip(by_name, (q, k, scores, scaling), strict=True):
+            by_name[name].append(part)
+    return by_name

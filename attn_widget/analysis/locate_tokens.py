@@ -88,10 +88,10 @@ def locate_tokens(
         if token in SEPARATING and seen and rest:
             segment = 1
     texts: list[str] = []
-    for number, given in enumerate((text, text_pair)[: segment + 1]):
+    for number, whole in enumerate((text, text_pair)[: segment + 1]):
         members = [i for i, t in enumerate(placed) if t.segment == number and not t.special]
         pieces = [spell(placed[i].text, marked=marked) for i in members]
-        spans, where = _compose(pieces) if given is None else (_find(pieces, given), given)
+        spans, where = _compose(pieces) if whole is None else (_find(pieces, whole), whole)
         texts.append(where)
         for i, (start, end) in zip(members, spans, strict=True):
             placed[i] = replace(placed[i], start=start, end=end, surface=where[start:end])

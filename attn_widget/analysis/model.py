@@ -67,12 +67,12 @@ class ModelFigures(AnalysisBase):
         run = self._require_model("layers", of_tokens=True)
         layer = index_in(layer, self.n_layers, "layer")
         with self.lock:
-            found = self._layers.pop(layer, None)
-            found = run.inside(layer) if found is None else found
-            self._layers[layer] = found
+            parts = self._layers.pop(layer, None)
+            parts = run.inside(layer) if parts is None else parts
+            self._layers[layer] = parts
             while len(self._layers) > KEPT_LAYERS:
                 del self._layers[next(iter(self._layers))]
-            return found
+            return parts
 
     def ffn(self, layer: int) -> Float32:
         """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size].
@@ -233,17 +233,17 @@ class ModelFigures(AnalysisBase):
         Transformer Interpretability Beyond Attention Visualization, CVPR.
         """
         run = self._require_model("class gradients", of_tokens=True)
-        found = self.classification
-        if found is None or found.task != "sequence":
+        classes = self.classification
+        if classes is None or classes.task != "sequence":
             raise NotAvailableError(
                 f"{run.encoder.name} does not classify texts, so no class has a gradient.",
                 "Load a checkpoint for sequence classification.",
             )
-        index, words = class_index(label, found.labels), check_flag(words, "words")
+        index, words = class_index(label, classes.labels), check_flag(words, "words")
         with self.lock:
             known: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
             if index not in known:
-                best = [] if known else np.argsort(-found.logits)[:LIKELIEST].tolist()
+                best = [] if known else np.argsort(-classes.logits)[:LIKELIEST].tolist()
                 wanted = list(dict.fromkeys([index, *best]))
                 known.update(zip(wanted, run.class_gradients(wanted), strict=True))
             gradient = known[index]

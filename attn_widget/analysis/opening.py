@@ -91,11 +91,11 @@ def word_pairs(tokens: Sequence[Token], rows: NDArray[np.intp] | None = None) ->
     rule = link_rule(tokens)
     if rule is None:
         return np.zeros((len(chosen), n), dtype=np.bool_)
-    found = np.empty((len(chosen), n), dtype=np.bool_)
+    pairs = np.empty((len(chosen), n), dtype=np.bool_)
     for start in range(0, len(chosen), ROWS_AT_ONCE):
         some = chosen[start : start + ROWS_AT_ONCE, None]
-        found[start : start + ROWS_AT_ONCE] = rule.counts(some, np.arange(n))
-    return found
+        pairs[start : start + ROWS_AT_ONCE] = rule.counts(some, np.arange(n))
+    return pairs
 
 
 class LinkRule(NamedTuple):
@@ -116,10 +116,10 @@ class LinkRule(NamedTuple):
 
     def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the links of these queries to these keys count, in the shape of both together."""
-        found = (self.ids[key] >= 0) & (self.ids[query] >= 0)
-        found &= self.kinds[query] != self.kinds[key]
-        found &= np.abs(self.places[query] - self.places[key]) > self.nearest
-        return found
+        counted = (self.ids[key] >= 0) & (self.ids[query] >= 0)
+        counted &= self.kinds[query] != self.kinds[key]
+        counted &= np.abs(self.places[query] - self.places[key]) > self.nearest
+        return counted
 
 
 def link_rule(tokens: Sequence[Token]) -> LinkRule | None:
@@ -225,9 +225,9 @@ def choose_opening(
 
 def strongest_word(analysis: Analysis, layer: int, head: int) -> int | None:
     """The query of the strongest link between words in one head; None where it has none."""
-    found, every = StrongestWord(analysis.trace.tokens), slice(0, analysis.n_tokens)
-    found.see(Area(every, every), analysis.attention(layer, head))
-    return found.token
+    strongest, every = StrongestWord(analysis.trace.tokens), slice(0, analysis.n_tokens)
+    strongest.see(Area(every, every), analysis.attention(layer, head))
+    return strongest.token
 
 
 class StrongestWord:
@@ -259,6 +259,6 @@ class StrongestWord:
             some = part.reshape(-1)[at[counted]]
             if some.size:
                 best = int(some.argmax())
-                found = int(query[counted][best]) + first
-                if some[best] > self._most or (self.token is not None and found < self.token):
-                    self._most, self.token = some[best], found
+                token = int(query[counted][best]) + first
+                if some[best] > self._most or (self.token is not None and token < self.token):
+                    self._most, self.token = some[best], token

@@ -55,13 +55,13 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
         "residuals": lambda: asdict(analysis.residuals),
         "parameters": lambda: analysis.parameters,
     }
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     for name, section in sections.items():
         try:
-            found[name] = section()
+            figures[name] = section()
         except NotAvailableError as error:
-            found[name] = None
+            figures[name] = None
             reasons[name] = str(error)
     return {
         "model": None
@@ -73,7 +73,7 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
         "n_layers": analysis.n_layers,
         "n_heads": analysis.n_heads,
         "tokens": [asdict(token) for token in analysis.tokens],
-        **found,
+        **figures,
         "not_available": reasons,
     }
 
@@ -103,7 +103,7 @@ def _sentences(analysis: Analysis) -> dict[str, Any]:
 
 
 def _classification(analysis: Analysis) -> dict[str, Any]:
-    found = analysis.classification
-    if found is None:
+    classes = analysis.classification
+    if classes is None:
         raise NotAvailableError("The model has no classifier.")
-    return found.to_dict()
+    return classes.to_dict()

@@ -15,31 +15,31 @@ ROW_SUM = 1e-3  # how far from 1 a float32 row may sum
 ROW_SUM_HALF = 1e-2  # a row of bfloat16 weights: 8 bits each
 
 
-def by_layer(given: Any, name: str) -> list[Any]:
+def by_layer(tensors: Any, name: str) -> list[Any]:
     """The tensors of the layers, of one tensor or a sequence of them."""
-    if isinstance(given, Mapping) or hasattr(given, "last_hidden_state"):
+    if isinstance(tensors, Mapping) or hasattr(tensors, "last_hidden_state"):
         raise InputTypeError(
-            f"{name} is a {type(given).__name__}, expected tensors.", "Pass outputs.attentions."
+            f"{name} is a {type(tensors).__name__}, expected tensors.", "Pass outputs.attentions."
         )
-    several = not isinstance(given, (str, bytes)) and hasattr(given, "__len__")
-    if not several or getattr(given, "ndim", 1) == 0:
-        raise InputTypeError(f"{name} is a {type(given).__name__}, expected tensors.")
-    if hasattr(given, "detach"):
-        given = as_numbers(given, name)
-    if len(given) == 0 or any(layer is None for layer in given):
+    several = not isinstance(tensors, (str, bytes)) and hasattr(tensors, "__len__")
+    if not several or getattr(tensors, "ndim", 1) == 0:
+        raise InputTypeError(f"{name} is a {type(tensors).__name__}, expected tensors.")
+    if hasattr(tensors, "detach"):
+        tensors = as_numbers(tensors, name)
+    if len(tensors) == 0 or any(layer is None for layer in tensors):
         raise InputError(
             f"{name} holds no tensors.",
             "Load the model with attn_implementation='eager' and call it with output_attentions=True.",
         )
-    return check_several(given, name, "tensors")
+    return check_several(tensors, name, "tensors")
 
 
-def as_numbers(given: Any, name: str) -> Any:
+def as_numbers(tensors: Any, name: str) -> Any:
     """Anything that holds real numbers, as an array."""
-    array = as_array(given, name)
+    array = as_array(tensors, name)
     if not any(np.issubdtype(array.dtype, kind) for kind in (np.inexact, np.integer)):
         array = as_array(
-            given, name, np.float32
+            tensors, name, np.float32
         )  # bfloat16 of ml_dtypes; strings and objects raise
     if np.iscomplexobj(array):
         raise InputTypeError(
@@ -49,9 +49,9 @@ def as_numbers(given: Any, name: str) -> Any:
     return array
 
 
-def as_layer(given: Any, index: int, name: str) -> Float32:
+def as_layer(tensor: Any, index: int, name: str) -> Float32:
     """One layer as float32 [H, m, n], without the axis of a batch of one."""
-    array = as_numbers(given, name)
+    array = as_numbers(tensor, name)
     if array.ndim == 4:
         if array.shape[0] != 1:
             raise InputError(

@@ -110,7 +110,7 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
         return []
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(f"beside is {shown(texts)}, expected several texts.", "beside=[text]")
-    found: list[tuple[str, str | None]] = []
+    pairs: list[tuple[str, str | None]] = []
     for one in listed(texts, "beside"):
         pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
         if (
@@ -122,13 +122,13 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
                 f"beside holds {shown(one)}, expected a text or (text, text_pair).",
                 "beside=[text]",
             )
-        found.append((pair[0], pair[1]))
-    if len(found) > MOST_BESIDE:
+        pairs.append((pair[0], pair[1]))
+    if len(pairs) > MOST_BESIDE:
         raise InputError(
-            f"beside holds {len(found)} texts, at most {MOST_BESIDE} are shown.",
+            f"beside holds {len(pairs)} texts, at most {MOST_BESIDE} are shown.",
             "report(texts, path) takes any number.",
         )
-    return found
+    return pairs
 
 
 def run_text(

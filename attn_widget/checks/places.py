@@ -79,5 +79,5 @@ def indices_in(values: Any, size: int, name: str) -> list[int]:
     InputError
         As `index_in`.
     """
-    found = check_several(values, name, "int")
-    return [index_in(value, size, f"an entry of {name}") for value in found]
+    checked = check_several(values, name, "int")
+    return [index_in(value, size, f"an entry of {name}") for value in checked]

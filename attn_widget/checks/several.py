@@ -31,19 +31,19 @@ def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
         ) from None
 
 
-def is_half(given: Any) -> bool:
+def is_half(values: Any) -> bool:
     """Whether a tensor, or the first of several, has 16-bit floats."""
-    first = given[0] if isinstance(given, (list, tuple)) and given else given
+    first = values[0] if isinstance(values, (list, tuple)) and values else values
     return str(getattr(first, "dtype", "")).removeprefix("torch.") in ("float16", "bfloat16")
 
 
-def _from_torch(given: Any) -> Any:
+def _from_torch(values: Any) -> Any:
     """A tensor of torch as numpy has it; anything else as it is. torch is not imported."""
-    if not (hasattr(given, "detach") and hasattr(given, "cpu")):
-        return given
-    if getattr(given, "is_meta", False):
+    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+        return values
+    if getattr(values, "is_meta", False):
         raise TypeError("a tensor of the device 'meta' has no numbers")
-    dense = given.detach().to_dense() if "strided" not in str(given.layout) else given.detach()
+    dense = values.detach().to_dense() if "strided" not in str(values.layout) else values.detach()
     dense = dense.float() if is_half(dense) else dense
     return dense.cpu().resolve_conj().resolve_neg().numpy()
 
@@ -80,7 +80,7 @@ def listed(values: Any, name: str) -> list[Any]:
     ------
     InputError
     """
-    found = list(islice(values, LARGEST_COUNT + 1))
-    if len(found) > LARGEST_COUNT:
+    items = list(islice(values, LARGEST_COUNT + 1))
+    if len(items) > LARGEST_COUNT:
         raise InputError(f"{name} holds more than {LARGEST_COUNT:,} entries.", "Give fewer.")
-    return found
+    return items

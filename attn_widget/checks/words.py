@@ -62,8 +62,8 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     >>> nearest("layre", ("layer", "head"))
     "Did you mean 'layer'?"
     """
-    found = difflib.get_close_matches(str(name)[:LONGEST_WORD], [*known], n=1)
-    return f"Did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(str(name)[:LONGEST_WORD], [*known], n=1)
+    return f"Did you mean {matches[0]!r}?" if matches else ""
 
 
 def stands_at(path: Path) -> str:

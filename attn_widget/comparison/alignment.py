@@ -171,8 +171,8 @@ def align_tokens(
     for segment in (0, 1):
         of_a = [i for i, word in enumerate(words_a) if word.segment == segment]
         of_b = [j for j, word in enumerate(words_b) if word.segment == segment]
-        found = align_words([words_a[i] for i in of_a], [words_b[j] for j in of_b])
-        pairs.extend((of_a[i], of_b[j]) for i, j in found)
+        matches = align_words([words_a[i] for i in of_a], [words_b[j] for j in of_b])
+        pairs.extend((of_a[i], of_b[j]) for i, j in matches)
     inside_a, inside_b = _tokens_of(words_a, tokens_a), _tokens_of(words_b, tokens_b)
     matched = _special(tokens_a, tokens_b)
     for i, j in pairs:
@@ -183,19 +183,19 @@ def align_tokens(
     return Alignment(words_a, words_b, tuple(pairs), tuple(sorted(matched)), *n)
 
 
-def by_hand(found: Alignment, pairs: Iterable[tuple[int, int]]) -> Alignment:
+def by_hand(alignment: Alignment, pairs: Iterable[tuple[int, int]]) -> Alignment:
     """``found`` with these token pairs; pairs of their tokens with others give way."""
-    given = list(pairs)
-    of_a, of_b = {a for a, _ in given}, {b for _, b in given}
-    kept = [(a, b) for a, b in found.tokens if a not in of_a and b not in of_b]
+    by_user = list(pairs)
+    of_a, of_b = {a for a, _ in by_user}, {b for _, b in by_user}
+    kept = [(a, b) for a, b in alignment.tokens if a not in of_a and b not in of_b]
     return Alignment(
-        found.words_a,
-        found.words_b,
-        found.words,
-        tuple(sorted(kept + given)),
-        found.n_a,
-        found.n_b,
-        hand=tuple(sorted({*given, *(pair for pair in found.hand if pair in kept)})),
+        alignment.words_a,
+        alignment.words_b,
+        alignment.words,
+        tuple(sorted(kept + by_user)),
+        alignment.n_a,
+        alignment.n_b,
+        hand=tuple(sorted({*by_user, *(pair for pair in alignment.hand if pair in kept)})),
     )
 
 

@@ -102,25 +102,25 @@ class ComparisonBase(NotPickled):
     def notes(self) -> tuple[str, ...]:
         """Plain statements about what cannot be compared, or need not be."""
         a, b = self.a, self.b
-        found: list[str] = []
+        notes: list[str] = []
         same_model = a.run is not None and b.run is not None and a.run.encoder is b.run.encoder
         if (a.text, a.text_pair) == (b.text, b.text_pair) and a.masked == b.masked:
-            found.append("The two texts are identical.")
+            notes.append("The two texts are identical.")
             if same_model and a.run and b.run and a.run.encoder.patch is b.run.encoder.patch:
-                found.append("The model is the same too, so every difference is 0.")
+                notes.append("The model is the same too, so every difference is 0.")
         elif not self.alignment.words:
-            found.append("The texts have no word in common; at most special tokens are matched.")
+            notes.append("The texts have no word in common; at most special tokens are matched.")
         for name, run in (("A", a), ("B", b)):
             if run.truncated is not None:
-                found.append(
+                notes.append(
                     f"{name} was cut to {run.truncated['limit']} of {run.truncated['length']} tokens."
                 )
         if not self.same_shape:
-            found.append(
+            notes.append(
                 f"A has {a.n_layers} layers of {a.n_heads} heads, B {b.n_layers} of {b.n_heads}: heads "
                 "are matched by least distance."
             )
-        return tuple(found)
+        return tuple(notes)
 
     def align(self, pairs: Iterable[tuple[int, int]]) -> Self:
         """The same two runs with these tokens matched by hand.
@@ -146,7 +146,7 @@ class ComparisonBase(NotPickled):
         >>> c.alignment.tokens, c.align([(1, 1)]).alignment.tokens
         (((0, 0), (2, 2), (3, 3)), ((0, 0), (1, 1), (2, 2), (3, 3)))
         """
-        found: list[tuple[int, int]] = []
+        matched: list[tuple[int, int]] = []
         for pair in check_several(pairs, "pairs", "(position in A, position in B)"):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise InputTypeError(
@@ -155,13 +155,13 @@ class ComparisonBase(NotPickled):
                 )
             i = index_in(pair[0], self.a.n_tokens, "a position of A")
             j = index_in(pair[1], self.b.n_tokens, "a position of B")
-            found.append((i, j))
+            matched.append((i, j))
         for k, name in enumerate("AB"):
-            places = [pair[k] for pair in found]
+            places = [pair[k] for pair in matched]
             twice = [place for place in places if places.count(place) > 1]
             if twice:
                 raise InputError(f"Position {twice[0]} of {name} stands twice in pairs.")
-        return type(self)(self.a, self.b, by_hand(self.alignment, found))
+        return type(self)(self.a, self.b, by_hand(self.alignment, matched))
 
     def difference(self, layer: int, head: int = 0, quantity: Quantity = "weights") -> MatrixChange:
         """A matrix in both runs, between matched tokens.
@@ -298,11 +298,11 @@ class ComparisonBase(NotPickled):
         n_queries = len(self._positions()[0])
         partner = self._partner()
         if self.same_shape:
-            found: Sequence[Any] = [
+            by_layer: Sequence[Any] = [
                 (js.mean_distance(a, b), dropped_a, dropped_b)
                 for (a, dropped_a), (b, dropped_b) in zip(self._rows(0), self._rows(1), strict=True)
             ]
-            distances, dropped_a, dropped_b = map(np.stack, zip(*found, strict=True))
+            distances, dropped_a, dropped_b = map(np.stack, zip(*by_layer, strict=True))
         else:
             there = partner[..., 0] >= 0
             distances = self.matching().distances

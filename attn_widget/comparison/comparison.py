@@ -135,8 +135,8 @@ class Comparison(ComparisonBase):
         a, b = a[:, of_a].astype(np.float64), b[:, of_b].astype(np.float64)
         norms = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
         dots = (a * b).sum(axis=-1)
-        found = np.divide(dots, norms, out=np.full(dots.shape, np.nan), where=norms > 0)
-        return found.astype(np.float32)
+        cosines = np.divide(dots, norms, out=np.full(dots.shape, np.nan), where=norms > 0)
+        return cosines.astype(np.float32)
 
     def heads(self) -> list[tuple[int, int]]:
         """Heads of A as (layer, head), the one farthest from its partner first.
@@ -278,7 +278,9 @@ class Comparison(ComparisonBase):
     @property
     def recoveries(self) -> tuple[Recovery, ...]:
         """Grids that `recovery` has computed so far; a saved page holds them."""
-        return tuple(found for name, found in self._known.items() if name.startswith("recovery "))
+        return tuple(
+            recovery for name, recovery in self._known.items() if name.startswith("recovery ")
+        )
 
     def proposals(self) -> list[Target]:
         """Targets that tell the two runs apart, the best one first; a position is B's.

@@ -137,10 +137,10 @@ def mean_distance(p: Float64, q: Float64) -> Float64:
     """Mean over queries of the distance of rows, float64 [...] of [..., m, m]; NaN where no row has mass."""
     if p.ndim > 2 and p.shape[-1] > LARGE:
         pairs = zip(*np.broadcast_arrays(p, q), strict=True)
-        return np.stack([mean_distance(one, other) for one, other in pairs])
-    found = jensen_shannon(p, q)
-    there = ~np.isnan(found)
-    total = np.where(there, found, 0).sum(axis=-1)
+        return np.stack([mean_distance(pair, other) for pair, other in pairs])
+    distances = jensen_shannon(p, q)
+    there = ~np.isnan(distances)
+    total = np.where(there, distances, 0).sum(axis=-1)
     count = there.sum(axis=-1)
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 

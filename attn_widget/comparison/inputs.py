@@ -80,7 +80,7 @@ def compare(
     return Comparison(runs[0], runs[1])
 
 
-def check_text(given: Any, name: str) -> Analysis | tuple[str, str | None]:
+def check_text(text: Any, name: str) -> Analysis | tuple[str, str | None]:
     """An analysis as it is; a text, or a pair of texts, as (text, text_pair).
 
     Raises
@@ -88,9 +88,9 @@ def check_text(given: Any, name: str) -> Analysis | tuple[str, str | None]:
     InputTypeError
         Something else.
     """
-    if isinstance(given, Analysis):
-        return given
-    pair = (given, None) if isinstance(given, str) else given
+    if isinstance(text, Analysis):
+        return text
+    pair = (text, None) if isinstance(text, str) else text
     if (
         not isinstance(pair, (tuple, list))
         or len(pair) != 2
@@ -98,6 +98,6 @@ def check_text(given: Any, name: str) -> Analysis | tuple[str, str | None]:
         or not isinstance(pair[1], (str, type(None)))
     ):
         raise InputTypeError(
-            f"{name} is {shown(given)}, expected an Analysis, a text or a pair of texts.", EXAMPLE
+            f"{name} is {shown(text)}, expected an Analysis, a text or a pair of texts.", EXAMPLE
         )
     return pair[0], pair[1]

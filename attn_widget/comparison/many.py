@@ -233,18 +233,18 @@ def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:
     c = Comparison(a, b)
     if not c.alignment.tokens:
         return 0, np.full((len(KEYS), a.n_layers, a.n_heads), np.nan, np.float32)
-    found = c.distances()
-    figures = np.stack([found.distances, found.dropped_a, found.dropped_b])
-    return found.n_queries, figures.astype(np.float32)
+    distances = c.distances()
+    figures = np.stack([distances.distances, distances.dropped_a, distances.dropped_b])
+    return distances.n_queries, figures.astype(np.float32)
 
 
 def _pair(pair: Any, k: int) -> TextPair:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InputTypeError(f"Pair {k} is {shown(pair)}, expected two texts.", EXAMPLE)
-    found = [check_text(text, f"a text of pair {k}") for text in pair]
-    if isinstance(found[0], Analysis) or isinstance(found[1], Analysis):
+    texts = [check_text(text, f"a text of pair {k}") for text in pair]
+    if isinstance(texts[0], Analysis) or isinstance(texts[1], Analysis):
         raise InputTypeError(f"Pair {k} holds an Analysis, expected two texts.", EXAMPLE)
-    return found[0], found[1]
+    return texts[0], texts[1]
 
 
 def _digest(texts: list[Any]) -> str:

@@ -79,11 +79,11 @@ def predictions(
 
 def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
     """See `Comparison.classes`."""
-    found = a.classification, b.classification
-    for one, name in zip(found, "AB", strict=True):
+    both = a.classification, b.classification
+    for one, name in zip(both, "AB", strict=True):
         if one is None or one.task != "sequence":
             raise NotAvailableError(f"{name} has no classifier of texts.")
-    first, second = found
+    first, second = both
     assert first is not None and second is not None
     if first.labels != second.labels:
         raise NotAvailableError(

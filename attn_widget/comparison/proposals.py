@@ -67,7 +67,7 @@ def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
     assert c.b.run is not None  # predictions() has refused such a run
     reader: Any = c.b.run.encoder.reader
     vocabulary = reader.backend_tokenizer.get_vocab()
-    found: list[tuple[float, Target]] = []
+    ranked: list[tuple[float, Target]] = []
     for position, group in groupby(records, key=lambda record: record["position_b"]):
         own = [*group]
         if masks and position not in masks:
@@ -80,9 +80,9 @@ def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
         names = [one["token"] for one, size in ((sinks, loss), (rises, gain)) if size > 0]
         ids = [vocabulary[name] for name in names]
         target = Target(position, *ids, masked=mode == "masked")
-        found.append((max(loss, 0) + max(gain, 0), target))
-    found.sort(key=lambda one: -one[0])
-    return [target for _, target in found]
+        ranked.append((max(loss, 0) + max(gain, 0), target))
+    ranked.sort(key=lambda one: -one[0])
+    return [target for _, target in ranked]
 
 
 def _masks(c: ComparisonBase) -> set[int]:

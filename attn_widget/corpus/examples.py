@@ -86,7 +86,7 @@ def computed(
     read: ReadTexts, texts: Sequence[tuple[int, float]], layer: int, head: int, by: str
 ) -> list[dict[str, Any]]:
     """Rows of examples from places and values, for a profile that was saved before links were kept: texts run again."""
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for place, value in texts:
         analysis = analysis_of(read.encoder, read.texts[place])
         weights = analysis.attention(layer, head)
@@ -99,8 +99,8 @@ def computed(
             query, key = divmod(int(np.where(counted, weights, -1).argmax()), analysis.n_tokens)
         weight = float(weights[query, key]) if query >= 0 else np.nan
         tokens = [token.text for token in analysis.tokens]
-        found.append(record(place, read.texts[place], value, tokens, query, key, weight))
-    return found
+        records.append(record(place, read.texts[place], value, tokens, query, key, weight))
+    return records
 
 
 def analysis_of(encoder: Encoder, text: str, tagger: Any = None) -> Analysis:

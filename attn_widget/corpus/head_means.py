@@ -58,10 +58,10 @@ def head_means(
     >>> analyze("the cat sat", progress=False).ablate([(2, 1)], means).heads_off
     ((2, 1),)
     """
-    given = [
+    checked = [
         check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
     ]
-    if not given:
+    if not checked:
         raise InputError("texts is empty.", 'For example head_means(["The cat sat.", "Dogs run."])')
     truncation, progress = check_flag(truncation, "truncation"), check_flag(progress, "progress")
     from tqdm.auto import tqdm
@@ -75,9 +75,9 @@ def head_means(
     def add(layer: int, given: Any) -> None:
         sums[layer] += given[0].double().sum(dim=0).cpu().numpy()
 
-    for text in tqdm(given, desc="head means", disable=not progress):
+    for text in tqdm(checked, desc="head means", disable=not progress):
         encoding = encoder.encode(text, truncation=truncation)
         with inference_mode(encoder), changing_heads(encoder, add):
             encoder.network.base_model(**on_device(encoder, encoding.inputs))
         tokens += len(encoding.tokens)
-    return HeadMeans((sums / tokens).astype(np.float32), len(given), tokens)
+    return HeadMeans((sums / tokens).astype(np.float32), len(checked), tokens)

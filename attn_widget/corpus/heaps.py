@@ -40,10 +40,10 @@ def link_kind(by: str) -> int:
 def mixed(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
     """A number for each text that says nothing of it: splitmix64 of its hash and the seed."""
     with np.errstate(over="ignore"):
-        found = digests ^ np.uint64(seed)
+        bits = digests ^ np.uint64(seed)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
-        return found ^ (found >> np.uint64(31))
+            bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+        return bits ^ (bits >> np.uint64(31))
 
 
 @dataclass(frozen=True)

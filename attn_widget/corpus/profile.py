@@ -209,8 +209,8 @@ class Profile(ProfileFigures):
             places = chosen(values, self._hashes, k, lowest=lowest)
         observed = self._each.observed
         if observed is None:
-            found = [(int(self.index[row]), float(values[row])) for row in places]
-            return computed(read, found, layer, head, by)
+            entries = [(int(self.index[row]), float(values[row])) for row in places]
+            return computed(read, entries, layer, head, by)
         rows: list[dict[str, Any]] = []
         for row in places:
             text = read.texts[int(self.index[row])]
@@ -219,8 +219,8 @@ class Profile(ProfileFigures):
                 part[row, link_kind(by), layer, head]
                 for part in (observed.queries_at, observed.keys_at, observed.weights)
             )
-            given = int(self.index[row]), text, float(values[row]), tokens
-            rows.append(record(*given, int(query), int(key), float(weight)))
+            entry = int(self.index[row]), text, float(values[row]), tokens
+            rows.append(record(*entry, int(query), int(key), float(weight)))
         return rows
 
     def _kept(
@@ -296,15 +296,15 @@ class Profile(ProfileFigures):
                     "Pass texts= and model=, those that it was made of.",
                 )
             return self._read
-        given: Sequence[str] = () if self._read is None else self._read.texts
+        checked: Sequence[str] = () if self._read is None else self._read.texts
         if texts is not None:
             several = check_several(texts, "texts", "str")
-            given = [check_text(one, f"text {k}") for k, one in enumerate(several)]
-        if not given or digest_of(given) != self.meta["texts"]:
+            checked = [check_text(one, f"text {k}") for k, one in enumerate(several)]
+        if not checked or digest_of(checked) != self.meta["texts"]:
             raise InputError(
                 "texts are not those that the profile was made of.", "Pass the same list."
             )
-        return ReadTexts(given, self._encoder_of(model), bool(self.meta["truncation"]))
+        return ReadTexts(checked, self._encoder_of(model), bool(self.meta["truncation"]))
 
     @property
     def _tagger(self) -> Any:

@@ -209,12 +209,12 @@ class ProfileFigures:
                 )
             totals = Totals((0, self.n_layers, self.n_heads), self.seed)
             totals.add(replace(self._each, figures=self.figures[:, :0], digests=self._hashes))
-        found = totals.accuracies()
-        if not found and self.n_texts:
+        records = totals.accuracies()
+        if not records and self.n_texts:
             raise NotAvailableError(
                 f"No text has a pattern: they need a special token at both ends, which {self.model} may not add."
             )
-        return found
+        return records
 
     def to_dataframe(self) -> Any:
         """One row for each figure of each head (needs pandas).

@@ -146,7 +146,7 @@ def profile(
 def _place(folder: str | Path | None, resume: str | Path | None) -> str | None:
     if folder is not None and resume is not None:
         raise InputError("folder and resume are two names of one option.", "Give folder alone.")
-    name, given = ("folder", folder) if folder is not None else ("resume", resume)
-    if given is None or (isinstance(given, str) and "://" in given):
-        return given
-    return str(check_path(given, name))
+    name, place = ("folder", folder) if folder is not None else ("resume", resume)
+    if place is None or (isinstance(place, str) and "://" in place):
+        return place
+    return str(check_path(place, name))

@@ -84,7 +84,7 @@ def deviation(
     float32 [figures]
         NaN where ``n`` is below 2.
     """
-    found = np.full(n.shape, np.nan)
+    sd = np.full(n.shape, np.nan)
     units = [Fraction(1, int(unit)) for unit in (COARSE, FINE, *SQUARES)]
     for place in np.flatnonzero(n > 1):
         texts = int(n[place])
@@ -92,8 +92,8 @@ def deviation(
         exact = [part * unit for part, unit in zip(parts, units, strict=True)]
         total, square = exact[0] + exact[1], exact[2] + exact[3] + exact[4]
         # Squares are rounded to 2**-67: of values that are all the same the variance may come out below 0.
-        found[place] = max(0.0, float((square - total * total / texts) / (texts - 1))) ** 0.5
-    return found.astype(np.float32)
+        sd[place] = max(0.0, float((square - total * total / texts) / (texts - 1))) ** 0.5
+    return sd.astype(np.float32)
 
 
 def bootstrap(
@@ -140,10 +140,10 @@ def bootstrap(
         there += drawn @ (~np.isnan(flat[block])).astype(np.float64)
     means = _ratio(coarse / COARSE + fine / FINE, there)
     enough = (count(figures) > 1).reshape(-1)
-    found = np.full((2, flat.shape[1]), np.nan, np.float32)
+    interval = np.full((2, flat.shape[1]), np.nan, np.float32)
     if enough.any():
-        found[:, enough] = edges(means[:, enough])
-    return found[0].reshape(shape), found[1].reshape(shape)
+        interval[:, enough] = edges(means[:, enough])
+    return interval[0].reshape(shape), interval[1].reshape(shape)
 
 
 def edges(resampled: NDArray[np.float64]) -> NDArray[np.float64]:

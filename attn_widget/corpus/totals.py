@@ -137,11 +137,11 @@ class Totals:
         """Bootstrap 95% interval of the mean, each float32 [keys, L, H]; NaN below two texts."""
         coarse, fine = self.arrays["drawn"]
         means = _ratio(coarse / COARSE + fine / FINE, self.arrays["drawn_count"])
-        found = np.full((2, means.shape[1]), np.nan, np.float32)
+        interval = np.full((2, means.shape[1]), np.nan, np.float32)
         enough = self.arrays["count"] > 1
         if enough.any():
-            found[:, enough] = edges(means[:, enough])
-        return found[0].reshape(self.shape), found[1].reshape(self.shape)
+            interval[:, enough] = edges(means[:, enough])
+        return interval[0].reshape(self.shape), interval[1].reshape(self.shape)
 
     def _sum(self) -> Doubles:
         coarse, fine = self.arrays["sum"]
@@ -157,9 +157,9 @@ class Totals:
             total = int(sums["queries"][row])
             if not total:
                 continue
-            found = np.full((2, n_layers * n_heads), np.nan)
+            interval = np.full((2, n_layers * n_heads), np.nan)
             if sums["asked"][row] > 1:
-                found[:] = edges(_ratio(drawn[:, row], sums["drawn_queries"][:, row, None]))
+                interval[:] = edges(_ratio(drawn[:, row], sums["drawn_queries"][:, row, None]))
             coarse, fine = sums["expected"][:, row]
             shared = {
                 "chance": float(coarse / COARSE + fine / FINE) / total,
@@ -173,8 +173,8 @@ class Totals:
                     "layer": place // n_heads,
                     "head": place % n_heads,
                     "accuracy": int(hits) / total,
-                    "low": float(found[0, place]),
-                    "high": float(found[1, place]),
+                    "low": float(interval[0, place]),
+                    "high": float(interval[1, place]),
                     **shared,
                 }
                 for place, hits in enumerate(sums["hits"][row])

@@ -42,7 +42,7 @@ def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
         "heaps": None if totals.heaps is None else list(totals.heaps.names),
         "n_texts": totals.n_texts,
         "n_tokens": totals.n_tokens,
-        "texts": [(place, one.text, one.tokens) for place, one in texts.items()],
+        "texts": [(place, item.text, item.tokens) for place, item in texts.items()],
     }
     table = pa.table(
         {

@@ -158,11 +158,11 @@ def faithfulness(
     n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
 
     def figures(analysis: Analysis, chosen: Target) -> Figures:
-        found = analysis.faithfulness(chosen, names, n_random=n_random, seed=seed)
-        better = found.better_than_random
+        trust = analysis.faithfulness(chosen, names, n_random=n_random, seed=seed)
+        better = trust.better_than_random
         rows = [
-            [*(one.comprehensiveness for one in found.curves.values()), found.band()[0]],
-            [*(one.sufficiency for one in found.curves.values()), found.band("sufficiency")[0]],
+            [*(curve.comprehensiveness for curve in trust.curves.values()), trust.band()[0]],
+            [*(curve.sufficiency for curve in trust.curves.values()), trust.band("sufficiency")[0]],
             [*(float(better[name]) for name in names), np.nan],
         ]
         return np.array(rows, np.float32)[:, None]
@@ -181,12 +181,12 @@ def faithfulness(
 def _methods(methods: Sequence[str] | None) -> list[str]:
     if methods is None:
         return list(METHODS)
-    found = [
+    names = [
         check_choice(m, "methods", METHODS) for m in check_several(methods, "methods", "names")
     ]
-    if not found or len(set(found)) < len(found):
+    if not names or len(set(names)) < len(names):
         raise InputError(f"methods is {shown(methods)}.", "Name each method once.")
-    return found
+    return names
 
 
 def _many(
@@ -202,17 +202,17 @@ def _many(
     """Figures of every text that has its target; the others are listed in ``meta["failed"]``."""
     progress = check_flag(progress, "progress")
     folder = None if resume is None else check_path(resume, "resume")
-    given = [
+    checked = [
         check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
     ]
-    if not given:
+    if not checked:
         raise InputError("texts is empty.", f"For example {EXAMPLE}")
-    choose = _chooser(target, len(given))
+    choose = _chooser(target, len(checked))
     tag_with, _ = resolve(tagger)
     from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
-    identity = {**meta, **_identity(encoder, given, target)}
+    identity = {**meta, **_identity(encoder, checked, target)}
     identity["tagger"] = None if tag_with is None else tag_with.name
     failed: list[dict[str, Any]] = []
 
@@ -226,7 +226,7 @@ def _many(
             failed.append({"index": k, "reason": str(error)})
             return None
 
-    done = resumable(given, row, identity, folder, label=meta["work"], progress=progress)
+    done = resumable(checked, row, identity, folder, label=meta["work"], progress=progress)
     if not done:
         raise InputError(
             f"No text has its target. Text {failed[0]['index']}: {failed[0]['reason']}"
@@ -240,10 +240,10 @@ def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
     if callable(target):
 
         def ask(analysis: Analysis, _k: int) -> Target:
-            found: object = target(analysis)
-            check_kind(found, Target, "what target(analysis) returns", "target(...) makes one.")
-            assert isinstance(found, Target)
-            return found
+            proposed: object = target(analysis)
+            check_kind(proposed, Target, "what target(analysis) returns", "target(...) makes one.")
+            assert isinstance(proposed, Target)
+            return proposed
 
         return ask
     targets = check_several(target, "target", "targets")

@@ -83,14 +83,14 @@ class ManyAgreements(Many):
         low, high = self.interval
         return dataframe(
             {
-                "method": one,
+                "method": method,
                 "other": other,
                 "rho": float(mean[i, j]),
                 "low": float(low[i, j]),
                 "high": float(high[i, j]),
                 "texts": int(count[i, j]),
             }
-            for i, one in enumerate(self.methods)
+            for i, method in enumerate(self.methods)
             for j, other in enumerate(self.methods)
             if i < j
         )

@@ -65,9 +65,9 @@ def executable(playwright: Playwright) -> str:
     NotAvailableError
         There is none.
     """
-    found = find_chromium()
-    if found is not None:
-        return found
+    path = find_chromium()
+    if path is not None:
+        return path
     own = playwright.chromium.executable_path
     if own and Path(own).is_file():
         return own
@@ -180,10 +180,10 @@ def wait_for_view(page: Page, view: str) -> None:
 
 def saved(page: Page, format: str, view: str, scale: float) -> bytes:  # noqa: A002
     """The files that the page's own menu would save."""
-    found: dict[str, str] = page.evaluate(SAVE, {"format": format, "scale": scale})
-    if "error" in found:
-        raise NotAvailableError(f"The view {view!r} gives no {format.upper()}: {found['error']}")
-    return base64.b64decode(found["data"])
+    reply: dict[str, str] = page.evaluate(SAVE, {"format": format, "scale": scale})
+    if "error" in reply:
+        raise NotAvailableError(f"The view {view!r} gives no {format.upper()}: {reply['error']}")
+    return base64.b64decode(reply["data"])
 
 
 def printed(page: Page, paper: str) -> bytes:

@@ -45,9 +45,9 @@ def find_chromium() -> str | None:
     if chosen:
         return shutil.which(chosen)
     for name in NAMES:
-        found = shutil.which(name)
-        if found:
-            return found
+        executable = shutil.which(name)
+        if executable:
+            return executable
     folders = [os.environ[name] for name in PROGRAM_FOLDERS if name in os.environ]
     programs = [str(Path(folder, program)) for folder in folders for program in PROGRAMS]
     return next((path for path in (*APPLICATIONS, *programs) if Path(path).is_file()), None)

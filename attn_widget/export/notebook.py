@@ -50,10 +50,10 @@ class LivePages(Preprocessor):
         first: dict[str, Any] = {}  # output of each version
         for data in outputs_of(nb):
             page = joined(data.get("text/html", ""))
-            found = OUTPUT.search(page)
-            if found is None:
+            match = OUTPUT.search(page)
+            if match is None:
                 continue
-            first.setdefault(found[1], data)
+            first.setdefault(match[1], data)
             carried.update(CODE.findall(page))
             if VIEW in data:
                 dropped.add(data.pop(VIEW)["model_id"])
@@ -136,7 +136,7 @@ def forget(stored: dict[str, Any], dropped: set[str]) -> None:
 
 def references(model: dict[str, Any]) -> set[str]:
     """Models that a model names."""
-    found: set[str] = set()
+    references_found: set[str] = set()
     waiting: list[Any] = [model.get("state", {})]
     while waiting:
         value = waiting.pop()
@@ -145,5 +145,5 @@ def references(model: dict[str, Any]) -> set[str]:
         elif isinstance(value, list):
             waiting += value
         elif isinstance(value, str) and value.startswith(REFERENCE):
-            found.add(value[len(REFERENCE) :])
-    return found
+            references_found.add(value[len(REFERENCE) :])
+    return references_found

@@ -152,10 +152,10 @@ def report(
     if live is not None:
         kept = replace(kept, views=check_views_of(kept))
         chosen = shown_by_engine(chosen, kept)
-        for number, given in enumerate(every):
-            if isinstance(given, (Analysis, Comparison)):
+        for number, entry in enumerate(every):
+            if isinstance(entry, (Analysis, Comparison)):
                 raise InputError(
-                    f"Entry {number} is {shown(given)}, and a report with an engine runs texts.",
+                    f"Entry {number} is {shown(entry)}, and a report with an engine runs texts.",
                     "Give texts, or leave engine out.",
                 )
         options["model"] = load(options.get("model"), progress=progress)
@@ -164,18 +164,18 @@ def report(
 
     def runs() -> Iterator[SavedRun]:
         known = dict(options)
-        if not all(isinstance(given, (Analysis, Comparison)) for given in every):
+        if not all(isinstance(entry, (Analysis, Comparison)) for entry in every):
             encoder = known["model"] = load(options.get("model"), progress=progress)
             kept.check(encoder.n_layers, encoder.n_heads)
             chosen.check(encoder.n_layers, encoder.n_heads)
         lengths = [tokens_of(number, one, known, kept, chosen) for number, one in enumerate(every)]
         room = SizeBudget([count for every_run in lengths for count in every_run])
-        for number, given in enumerate(tqdm(every, desc="report", disable=not progress)):
-            if isinstance(given, Comparison):
+        for number, entry in enumerate(tqdm(every, desc="report", disable=not progress)):
+            if isinstance(entry, Comparison):
                 with numbered(number):
-                    yield from compared_runs(given, kept, room, selection)
+                    yield from compared_runs(entry, kept, room, selection)
                 continue
-            run = run_of(number, given, chosen, known, kept, room.of_one)
+            run = run_of(number, entry, chosen, known, kept, room.of_one)
             room.take(run)
             yield run
 
@@ -183,12 +183,12 @@ def report(
 
 
 def tokens_of(
-    number: int, given: object, options: dict[str, Any], kept: ExportOptions, chosen: Selection
+    number: int, entry: object, options: dict[str, Any], kept: ExportOptions, chosen: Selection
 ) -> list[int]:
     """Tokens of each run of an entry; raises what running and saving it would raise."""
-    if not isinstance(given, (Analysis, Comparison)):
-        return [count_tokens(options["model"], number, given, options)]
-    runs = [given.a, given.b] if isinstance(given, Comparison) else [given]
+    if not isinstance(entry, (Analysis, Comparison)):
+        return [count_tokens(options["model"], number, entry, options)]
+    runs = [entry.a, entry.b] if isinstance(entry, Comparison) else [entry]
     with numbered(number):
         for run in runs:
             check_options_of(RunSource(run), kept)
@@ -196,25 +196,25 @@ def tokens_of(
     return [run.n_tokens for run in runs]
 
 
-def pair_of(number: int, given: object) -> tuple[Any, Any]:
+def pair_of(number: int, entry: object) -> tuple[Any, Any]:
     """Text and second text."""
-    pair: tuple[Any, ...] = tuple(given) if isinstance(given, (tuple, list)) else (given, None)
+    pair: tuple[Any, ...] = tuple(entry) if isinstance(entry, (tuple, list)) else (entry, None)
     if len(pair) != 2:
         raise InputTypeError(f"Text {number} has {len(pair)} parts.", "Give (text, text_pair).")
     return pair
 
 
-def count_tokens(encoder: Encoder, number: int, given: object, options: dict[str, Any]) -> int:
+def count_tokens(encoder: Encoder, number: int, entry: object, options: dict[str, Any]) -> int:
     """Tokens of one text of a report; raises what running it would raise."""
-    pair = pair_of(number, given)
+    pair = pair_of(number, entry)
     with numbered(number):
-        found = encoder.encode(*pair, truncation=options.get("truncation", False))
-    return len(found.tokens)
+        encoding = encoder.encode(*pair, truncation=options.get("truncation", False))
+    return len(encoding.tokens)
 
 
 def run_of(
     number: int,
-    given: object,
+    entry: object,
     selection: Selection,
     options: dict[str, Any],
     kept: ExportOptions,
@@ -224,9 +224,9 @@ def run_of(
     from attn_widget.analysis.texts import analyze
 
     with numbered(number):
-        if isinstance(given, Analysis):
-            return saved_run(RunSource(given), selection, kept, masked=False, **room)
-        analysis = analyze(*pair_of(number, given), progress=False, **options)
+        if isinstance(entry, Analysis):
+            return saved_run(RunSource(entry), selection, kept, masked=False, **room)
+        analysis = analyze(*pair_of(number, entry), progress=False, **options)
         # Thousands of texts: masked predictions would take longer than all the rest.
         return saved_run(RunSource(analysis), selection, kept, masked=False, **room)
 

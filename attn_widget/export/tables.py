@@ -177,19 +177,19 @@ def root_of(units: list[Unit], token: int | None) -> int:
 
 def sentences_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
-    found = analysis.sentences
+    sums = analysis.sentences
     if selection.quantity in ("weights", "scores"):
-        mass = found.matrix("mass")
+        mass = sums.matrix("mass")
     else:
-        mass = found.gather(matrix_of(analysis, selection))
+        mass = sums.gather(matrix_of(analysis, selection))
     values = mass.astype(np.float64).tolist()
     rows: list[Row] = [
         (a, b, first, second, cell(values[a][b]))
-        for a, first in enumerate(found.texts)
-        for b, second in enumerate(found.texts)
+        for a, first in enumerate(sums.texts)
+        for b, second in enumerate(sums.texts)
     ]
     if not rows:
-        raise NotAvailableError(found.note or "No sentence was found in the text.")
+        raise NotAvailableError(sums.note or "No sentence was found in the text.")
     return Table(("a", "b", "a_text", "b_text", "value"), rows)
 
 
@@ -199,10 +199,10 @@ def predictions_table(analysis: Analysis, selection: Selection) -> Table:
         *("position", "token", "rank", "prediction", "probability", "logit"),
         *("original_rank", "original_probability"),
     )
-    found = analysis.predictions(top_k=TOP_K, mode=opening_mode(analysis))
+    best = analysis.predictions(top_k=TOP_K, mode=opening_mode(analysis))
     rows: list[Row] = [
         tuple(record[name] for name in columns)
-        for record in found.to_records()
+        for record in best.to_records()
         if selection.special or not analysis.tokens[record["position"]].special
     ]
     return Table(columns, rows)
@@ -214,10 +214,10 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
     ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
     ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
     """
-    found = analysis.embeddings
+    parts = analysis.embeddings
     names = ["token", "position", "segment", "sum", "norm"]
     hidden = analysis.hidden_states.shape[-1]
-    if found.part("norm").shape[-1] != hidden:
+    if parts.part("norm").shape[-1] != hidden:
         names.append("output")
     position = selection.token
     if position is None:
@@ -225,7 +225,7 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
     rows: list[Row] = []
     for name in names:
         try:
-            values = found.part(name)[position]
+            values = parts.part(name)[position]
         except NotAvailableError:
             continue
         text = analysis.tokens[position].text
@@ -236,15 +236,15 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
 
 def task_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
-    found = analysis.classification
-    if found is None:
+    classes = analysis.classification
+    if classes is None:
         raise NotAvailableError(
             "This model has no classifier.",
             "Load a checkpoint for sequence or token classification, or question answering.",
         )
-    arrays = {name: values.astype(np.float64) for name, values in opened_classes(found).items()}
+    arrays = {name: values.astype(np.float64) for name, values in opened_classes(classes).items()}
     # Over positions (question answering) and of sigmoids there is a sum for each column, else one a row.
-    by_column = found.axis == 0 or found.activation != "softmax"
+    by_column = classes.axis == 0 or classes.activation != "softmax"
     rows: list[Row] = [
         (
             r,
@@ -254,21 +254,21 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
             cell(float(arrays["probabilities"][r, c])),
         )
         for r in range(len(arrays["logits"]))
-        for c, label in enumerate(found.labels)
+        for c, label in enumerate(classes.labels)
     ]
     return Table(("row", "label", "logit", "exp", "sum", "probability"), rows)
 
 
 def why_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a token: ``position, token, contribution`` to the target by the chosen method."""
-    given = selection.target
-    target = next(iter(proposals(analysis)), None) if given is None else as_target(given)
+    chosen = selection.target
+    target = next(iter(proposals(analysis)), None) if chosen is None else as_target(chosen)
     if target is None:
         raise NotAvailableError("This model has no head whose output could be explained.")
-    found = analysis.contributions(target, cast("Method", selection.method))
+    explained = analysis.contributions(target, cast("Method", selection.method))
     rows: list[Row] = [
         (i, token.text, cell(float(value)))
-        for i, (token, value) in enumerate(zip(analysis.tokens, found.values, strict=True))
+        for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))
     ]
     return Table(("position", "token", "contribution"), rows)
 

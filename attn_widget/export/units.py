@@ -112,11 +112,11 @@ def project(weights: Float32, units: Sequence[Unit]) -> Float32:
 
 def project_allowed(allowed: Bool, units: Sequence[Unit]) -> Bool:
     """Whether any of the cells between two units is possible, bool [m, m]."""
-    found = np.zeros((len(units), len(units)), dtype=bool)
+    cells = np.zeros((len(units), len(units)), dtype=bool)
     for a, query in enumerate(units):
         for b, key in enumerate(units):
-            found[a, b] = allowed[query.token : query.end, key.token : key.end].any()
-    return found
+            cells[a, b] = allowed[query.token : query.end, key.token : key.end].any()
+    return cells
 
 
 def spans(units: Sequence[Unit]) -> tuple[Index, Index]:

@@ -175,14 +175,14 @@ def summed_norms(weights: Float32, carried: Float64) -> Float64:
     carried : float64 [H, n, d]
     """
     heads, n, _ = weights.shape
-    found = np.empty((n, n))
+    norms = np.empty((n, n))
     for keys in blocks(n, 8 * heads * (2 * n + carried.shape[-1])):
         vectors = carried[:, keys].transpose(1, 0, 2)
         grams = vectors @ vectors.transpose(0, 2, 1)
         shares = weights[:, :, keys].transpose(2, 1, 0).astype(np.float64)
         squares = np.einsum("jih,jih->ij", shares @ grams, shares)
-        found[:, keys] = np.sqrt(np.maximum(squares, 0))
-    return found
+        norms[:, keys] = np.sqrt(np.maximum(squares, 0))
+    return norms
 
 
 def mixing(block: AttentionBlock) -> Float32:
@@ -196,9 +196,9 @@ def mixing(block: AttentionBlock) -> Float32:
     Kobayashi, Kuribayashi, Yokoi & Inui (2021), Incorporating Residual and Normalization Layers into
     Analysis of Masked Language Models, EMNLP.
     """
-    found = summed_norms(block.weights, block.carried)
-    np.fill_diagonal(found, np.linalg.norm(block.own, axis=-1))
-    return (found / block.spread[:, None]).astype(np.float32)
+    norms = summed_norms(block.weights, block.carried)
+    np.fill_diagonal(norms, np.linalg.norm(block.own, axis=-1))
+    return (norms / block.spread[:, None]).astype(np.float32)
 
 
 def mixing_ratio(block: AttentionBlock) -> Float32:

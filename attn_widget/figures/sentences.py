@@ -163,13 +163,13 @@ def by_sentence(
 ) -> Any:
     """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S] of ``kind``."""
     order = [token for sentence in sentences for token in sentence]
-    found = np.zeros((len(sentences), len(sentences)), dtype=kind)
+    sums = np.zeros((len(sentences), len(sentences)), dtype=kind)
     starts = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
     # A sentence at a time: of a long text a copy of the matrix is as large as all else together.
     for index, queries in enumerate(sentences):
         row = reduce.reduce(matrix[list(queries)].astype(kind, copy=False), axis=0)
-        found[index] = reduce.reduceat(row[order], starts)
-    return found
+        sums[index] = reduce.reduceat(row[order], starts)
+    return sums
 
 
 class SentenceAttention(NotPickled):
@@ -262,17 +262,17 @@ class SentenceAttention(NotPickled):
         """
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
         n = self._trace.n_tokens
-        given = as_array(matrix, "matrix", np.float32)
-        if given.shape != (n, n) or not (given >= 0).all():
+        values = as_array(matrix, "matrix", np.float32)
+        if values.shape != (n, n) or not (values >= 0).all():
             raise InputError(
-                f"matrix has the shape {list(given.shape)}, or an entry that is no number from 0 up; the "
+                f"matrix has the shape {list(values.shape)}, or an entry that is no number from 0 up; the "
                 f"text has {n} tokens.",
                 "Pass what mixing() or rollout() gives.",
             )
         if kind == "max":
-            return isa_max(given, self.tokens)
-        sums = given.sum(axis=1, keepdims=True, dtype=np.float64)
-        return isa_mass((given / np.where(sums > 0, sums, 1)).astype(np.float32), self.tokens)
+            return isa_max(values, self.tokens)
+        sums = values.sum(axis=1, keepdims=True, dtype=np.float64)
+        return isa_mass((values / np.where(sums > 0, sums, 1)).astype(np.float32), self.tokens)
 
     def elsewhere(self, *, layer: int | None = None, head: int | None = None) -> Float32:
         """Share of each sentence's attention on tokens in no sentence (special ones), float32 [S].

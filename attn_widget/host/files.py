@@ -37,20 +37,20 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
     Traceback (most recent call last):
     attn_widget.errors.InputError: 'head.jpg' ends with '.jpg', expected '.png'. Use 'head.png'.
     """
-    found = check_path(path, "path")
-    if suffix is not None and found.suffix.lower() != suffix:
-        given = f"ends with {found.suffix!r}" if found.suffix else "has no suffix"
-        better = found.with_suffix(suffix).name if found.name else f"picture{suffix}"
-        raise InputError(f"{str(path)!r} {given}, expected {suffix!r}.", f"Use {better!r}.")
-    folder = found.parent
-    with named_failures(found):  # a name can be too long to be looked up
+    target = check_path(path, "path")
+    if suffix is not None and target.suffix.lower() != suffix:
+        ending = f"ends with {target.suffix!r}" if target.suffix else "has no suffix"
+        better = target.with_suffix(suffix).name if target.name else f"picture{suffix}"
+        raise InputError(f"{str(path)!r} {ending}, expected {suffix!r}.", f"Use {better!r}.")
+    folder = target.parent
+    with named_failures(target):  # a name can be too long to be looked up
         if not folder.is_dir():
             raise InputError(f"The folder {str(folder)!r} does not exist.", nearest_folder(folder))
-        if found.is_dir():
-            raise InputError(f"{str(found)!r} is a folder.", "Give the name of a file in it.")
-        if found.exists() and not found.is_file():  # it would be replaced by a file
-            raise InputError(f"{str(found)!r} is no regular file.", "Give the name of a file.")
-    return found
+        if target.is_dir():
+            raise InputError(f"{str(target)!r} is a folder.", "Give the name of a file in it.")
+        if target.exists() and not target.is_file():  # it would be replaced by a file
+            raise InputError(f"{str(target)!r} is no regular file.", "Give the name of a file.")
+    return target
 
 
 def nearest_folder(folder: Path) -> str:

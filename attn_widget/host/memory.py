@@ -24,15 +24,15 @@ def free_bytes() -> int | None:
     >>> free is None or free > 0
     True
     """
-    found: list[int] = []
+    limits: list[int] = []
     for line in read("/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
-            found.append(int(line.split()[1]) * 1024)
+            limits.append(int(line.split()[1]) * 1024)
     for limit, used in CGROUPS:
         most, now = read(limit).strip(), read(used).strip()
         if most.isdigit() and now.isdigit():
-            found.append(max(int(most) - int(now), 0))
-    return min(found) if found else None
+            limits.append(max(int(most) - int(now), 0))
+    return min(limits) if limits else None
 
 
 def read(name: str) -> str:

@@ -51,26 +51,26 @@ class Agreement:
         )
 
 
-def word_scores(found: Contributions) -> Float64:
+def word_scores(contributions: Contributions) -> Float64:
     """A method's score of each word: its pieces' contributions added up, float64 [words]."""
-    words = pieces_of_words(found.tokens).values()
-    values = found.values.astype(np.float64)
+    words = pieces_of_words(contributions.tokens).values()
+    values = contributions.values.astype(np.float64)
     return np.array([values[pieces].sum() for pieces in words])
 
 
-def agreement(found: Mapping[str, Contributions], target: Target) -> Agreement:
+def agreement(contributions: Mapping[str, Contributions], target: Target) -> Agreement:
     """Rank correlations between methods; an unsigned one is compared with sizes of the signed ones.
 
     References
     ----------
     Jain & Wallace (2019), Attention is not Explanation, NAACL; docs/influence.md, section 3.
     """
-    methods = tuple(found)
-    scores = {method: word_scores(one) for method, one in found.items()}
+    methods = tuple(contributions)
+    scores = {method: word_scores(item) for method, item in contributions.items()}
     rho = np.full((len(methods), len(methods)), np.nan)
     for i, one in enumerate(methods):
         for j, other in enumerate(methods):
-            signed = found[one].signed and found[other].signed
+            signed = contributions[one].signed and contributions[other].signed
             a, b = scores[one], scores[other]
             rho[i, j] = spearman(a, b) if signed else spearman(np.abs(a), np.abs(b))
     words = len(next(iter(scores.values()), ()))

@@ -81,8 +81,8 @@ def norm_output(run: Run, layer: int, sums: Float32) -> Float32:
         return sums
     norm = layer_of(run, layer).get_submodule(known.attention_norm)
     with inference_mode(run.encoder):
-        given = torch.from_numpy(sums).to(run.encoder.device, run.encoder.dtype)
-        return norm(given).float().cpu().numpy()
+        vectors = torch.from_numpy(sums).to(run.encoder.device, run.encoder.dtype)
+        return norm(vectors).float().cpu().numpy()
 
 
 def layer_of(run: Run, layer: int) -> Any:
@@ -135,8 +135,8 @@ def _residual(run: Run, module: Any, state: Float32) -> Float32:
     if bottleneck is None:
         return state
     with inference_mode(run.encoder):
-        given = torch.from_numpy(np.array(state)).to(run.encoder.device, run.encoder.dtype)
-        return bottleneck(given[None])[-1][0].float().cpu().numpy()
+        vectors = torch.from_numpy(np.array(state)).to(run.encoder.device, run.encoder.dtype)
+        return bottleneck(vectors[None])[-1][0].float().cpu().numpy()
 
 
 def _epsilon(norm: Any) -> float | None:

@@ -80,8 +80,8 @@ class BoundTarget:
         if self.kind == "next_sentence":
             pooled = network.base_model(**inputs, return_dict=True)["pooler_output"]
             return network.cls.seq_relationship(pooled)
-        found = network(**inputs, return_dict=True)
-        logits = found["prediction_logits" if "prediction_logits" in found else "logits"]
+        output = network(**inputs, return_dict=True)
+        logits = output["prediction_logits" if "prediction_logits" in output else "logits"]
         return logits if self.position is None else logits[:, self.position]
 
 

@@ -159,17 +159,17 @@ def occlusion(
         raise NotAvailableError(f"{run.encoder.name} has no mask token, so no word can be masked.")
     words = list(pieces_of_words(tokens).values())
     falls = value_of(run, bound) - values_of_masked(run, bound, words, progress)
-    found = np.full(len(tokens), np.nan)
+    contribution = np.full(len(tokens), np.nan)
     for positions, fall in zip(words, falls, strict=True):
-        found[positions] = fall / len(positions)
-    return found
+        contribution[positions] = fall / len(positions)
+    return contribution
 
 
 def pieces_of_words(tokens: Sequence[Token]) -> dict[tuple[str, int], list[int]]:
     """The positions of each word; a token of the text outside every word stands by itself."""
-    found: dict[tuple[str, int], list[int]] = {}
+    pieces: dict[tuple[str, int], list[int]] = {}
     for i, token in enumerate(tokens):
         if not token.special:
             key = ("token", i) if token.word is None else ("word", token.word)
-            found.setdefault(key, []).append(i)
-    return found
+            pieces.setdefault(key, []).append(i)
+    return pieces

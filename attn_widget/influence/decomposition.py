@@ -70,9 +70,9 @@ def decomposition(run: Run, bound: BoundTarget) -> tuple[Float64, float]:
 
 def _biases(encoder: Encoder) -> list[Any]:
     """Everything that adds to the target and comes from no token."""
-    found = [p for name, p in encoder.network.named_parameters() if name.endswith("bias")]
+    biases = [p for name, p in encoder.network.named_parameters() if name.endswith("bias")]
     means = encoder.ablation
-    return [*found, means.tensor] if encoder.heads_off and isinstance(means, HeadMeans) else found
+    return [*biases, means.tensor] if encoder.heads_off and isinstance(means, HeadMeans) else biases
 
 
 @contextmanager
@@ -108,9 +108,9 @@ class _Linearized(TorchFunctionMode):
 
 
 def _layer_norm(
-    given: Any, _shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    vectors: Any, _shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
-    centered = given - given.mean(dim=-1, keepdim=True)
+    centered = vectors - vectors.mean(dim=-1, keepdim=True)
     variance = centered.detach().square().mean(dim=-1, keepdim=True)
     result = centered / (variance + eps).sqrt()
     if weight is not None:
@@ -118,10 +118,10 @@ def _layer_norm(
     return result if bias is None else result + bias
 
 
-def _in_proportion(given: Any, result: Any) -> Any:
+def _in_proportion(vectors: Any, result: Any) -> Any:
     """``result`` as ``given`` times a ratio that is held; where ``given`` is 0, so is ``result``."""
-    before, after = given.detach(), result.detach()
-    return given * torch.where(before == 0, torch.zeros_like(after), after / before)
+    before, after = vectors.detach(), result.detach()
+    return vectors * torch.where(before == 0, torch.zeros_like(after), after / before)
 
 
 @contextmanager

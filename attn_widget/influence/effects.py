@@ -61,8 +61,8 @@ class HeadEffects:
         exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()
         if not np.ptp(exact) or not np.ptp(guessed):
             return float("nan")
-        found: Any = spearmanr(exact, guessed)
-        return float(found.statistic)
+        result: Any = spearmanr(exact, guessed)
+        return float(result.statistic)
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a head: ``layer, head, effect, divergence, proxy``."""

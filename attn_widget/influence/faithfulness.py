@@ -86,7 +86,7 @@ class Faithfulness:
     def better_than_random(self) -> dict[str, bool]:
         """Whether a method's comprehensiveness lies above the random band; inside, it tells nothing."""
         high = self.band()[2]
-        return {method: one.comprehensiveness > high for method, one in self.curves.items()}
+        return {method: item.comprehensiveness > high for method, item in self.curves.items()}
 
     def to_dataframe(self) -> Any:
         """One row a method and one for random orders (needs the extra ``pandas``)."""
@@ -94,11 +94,11 @@ class Faithfulness:
         rows: list[dict[str, Any]] = [
             {
                 "method": method,
-                "comprehensiveness": one.comprehensiveness,
-                "sufficiency": one.sufficiency,
+                "comprehensiveness": item.comprehensiveness,
+                "sufficiency": item.sufficiency,
                 "better_than_random": better[method],
             }
-            for method, one in self.curves.items()
+            for method, item in self.curves.items()
         ]
         rows.append(
             {
@@ -139,8 +139,8 @@ def faithfulness(
         raise NotAvailableError("The text has no words to mask.")
     rng = np.random.default_rng(seed)
     orders = {
-        method: np.argsort(-word_scores(one), kind="stable").tolist()
-        for method, one in found.items()
+        method: np.argsort(-word_scores(item), kind="stable").tolist()
+        for method, item in found.items()
     }
     drawn = [rng.permutation(len(words)).tolist() for _ in range(n_random)]
     # Orders share many of their sets of words: each set is run once.
@@ -153,8 +153,8 @@ def faithfulness(
 
     def deletion(order: list[int]) -> Deletion:
         shares = np.array(_cuts(len(order))) / len(order)
-        found = np.array([probabilities[sets[masked]] for masked in _sets(order)])
-        return Deletion(shares, *np.split(found, 2))
+        curves = np.array([probabilities[sets[masked]] for masked in _sets(order)])
+        return Deletion(shares, *np.split(curves, 2))
 
     curves = {method: deletion(order) for method, order in orders.items()}
     whole = float(probabilities[sets[frozenset()]])

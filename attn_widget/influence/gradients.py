@@ -91,10 +91,10 @@ def integrated_gradients(
         difference = float(ends[0] - ends[1])
         steps = STEPS
         while True:
-            found: Any = IntegratedGradients(values).attribute(
+            attributions: Any = IntegratedGradients(values).attribute(
                 vectors, baselines=baseline, n_steps=steps, internal_batch_size=size
             )
-            own = found.detach().double().sum(dim=-1)[0].cpu().numpy()
+            own = attributions.detach().double().sum(dim=-1)[0].cpu().numpy()
             gap = abs(float(own.sum()) - difference) / max(abs(difference), 1e-9)
             if progress is not None:
                 progress(steps, MOST_STEPS)
@@ -177,12 +177,12 @@ def _masked_vectors(run: Run) -> torch.Tensor:
     words = [i for i, token in enumerate(run.trace.tokens) if not token.special]
     inputs["input_ids"][0, words] = encoder.mask_token_id
     first = (layer_modules(encoder.family, encoder.network) or [])[0]
-    found: list[torch.Tensor] = []
+    vectors: list[torch.Tensor] = []
     thread = threading.get_ident()
 
     def keep(_module: Any, args: Any, kwargs: Any) -> None:
         if threading.get_ident() == thread:
-            found.append(args[0] if args else kwargs["hidden_states"])
+            vectors.append(args[0] if args else kwargs["hidden_states"])
 
     with inference_mode(encoder):
         handle = first.register_forward_pre_hook(keep, with_kwargs=True)
@@ -190,4 +190,4 @@ def _masked_vectors(run: Run) -> torch.Tensor:
             encoder.network.base_model(**on_device(encoder, inputs))
         finally:
             handle.remove()
-    return found[0]
+    return vectors[0]

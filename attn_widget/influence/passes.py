@@ -125,7 +125,7 @@ def _of_masked(
     progress: Progress | None,
 ) -> Float64:
     encoder, inputs = run.encoder, run.encoding.inputs
-    found: list[Float64] = []
+    batches: list[Float64] = []
     size = max(1, TOKENS_AT_ONCE // run.trace.n_tokens)
     mask = encoder.mask_token_id
     assert mask is not None  # the caller has asked
@@ -135,10 +135,10 @@ def _of_masked(
         for row, positions in enumerate(chosen):
             batch["input_ids"][row, list(positions)] = mask
         with inference_mode(encoder):
-            found.append(finite(run, read(bound.logits(encoder, batch))))
+            batches.append(finite(run, read(bound.logits(encoder, batch))))
         if progress is not None:
             progress(start + len(chosen), len(groups))
-    return np.concatenate(found) if found else np.zeros(0)
+    return np.concatenate(batches) if batches else np.zeros(0)
 
 
 def finite(run: Run, values: torch.Tensor) -> Float64:

@@ -61,9 +61,9 @@ class Target:
         self._check_together()
 
     def _check_together(self) -> None:
-        given = [self.token is not None, self.label is not None, self.next_sentence]
-        if sum(given) != 1:
-            what = "several are given" if any(given) else "nothing says what of the model is meant"
+        chosen = [self.token is not None, self.label is not None, self.next_sentence]
+        if sum(chosen) != 1:
+            what = "several are given" if any(chosen) else "nothing says what of the model is meant"
             raise InputError(f"Expected one of token, label and next_sentence; {what}.", EXAMPLES)
         if self.next_sentence and (self.position, self.against, self.masked) != (None, None, False):
             raise InputError(

@@ -126,16 +126,16 @@ def _output(module: Any, args: Any, kwargs: dict[str, Any], copies: int, keys: A
     else:
         named["hidden_states"] = named["hidden_states"].expand(copies, -1, -1)
     if keys is None:
-        found = module(*positional, **named)
+        output = module(*positional, **named)
     else:
         with _ZeroColumns(keys) as tap:
-            found = module(*positional, **named)
+            output = module(*positional, **named)
         if tap.seen != 1:
             raise NotAvailableError(
                 f"{type(module).__name__} does not show one n x n matrix of weights for each head, "
                 "so no value can be zeroed."
             )
-    return found[0] if isinstance(found, tuple) else found
+    return output[0] if isinstance(output, tuple) else output
 
 
 def _cosine_distances(whole: Any, without: Any) -> Any:

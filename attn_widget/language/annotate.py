@@ -101,7 +101,7 @@ def annotate(
         tagging = _tag(read, resolved, segmenter, notes)
         looked_for_entities = looked_for_entities or tagging.finds_entities
         arcs = tagging.arcs if segment == 0 else arcs
-        found, token_word = _words(tokens, visible, read, segment, tagging)
+        segment_words, token_word = _words(tokens, visible, read, segment, tagging)
         starts, divided_by = _starts(read, tagging, segmenter)
         cuts, token_sentence = _sentences(tokens, visible, read, segment, starts)
         for k, word, sentence in zip(visible, token_word, token_sentence, strict=True):
@@ -109,10 +109,10 @@ def annotate(
                 tokens[k],
                 word=None if word is None else len(words) + word,
                 sentence=None if sentence is None else len(sentences) + sentence,
-                pos=None if word is None else found[word].pos,
-                entity=None if word is None else found[word].entity,
+                pos=None if word is None else segment_words[word].pos,
+                entity=None if word is None else segment_words[word].entity,
             )
-        words.extend(found)
+        words.extend(segment_words)
         sentences.extend(cuts)
 
     no_tags = no_entities = None
@@ -183,9 +183,9 @@ def _tag(text: str, tagger: Tagger | None, segmenter: Segmenter, notes: list[str
 
 def _starts(text: str, tagging: Tagging, segmenter: Segmenter) -> tuple[list[int], str]:
     """Where sentences begin, and who says so."""
-    given = tagging.sentence_starts
-    if given is not None and (segmenter == "tagger" or not has_nupunkt()):
-        return given, "tagger"
+    starts = tagging.sentence_starts
+    if starts is not None and (segmenter == "tagger" or not has_nupunkt()):
+        return starts, "tagger"
     return sentence_starts(text), "nupunkt" if has_nupunkt() else "full stops"
 
 

@@ -112,9 +112,9 @@ def function_words(code: str) -> Set[str]:
     path = Path(spacy.origin).parent / "lang" / code / "stop_words.py"
     spec = spec_from_file_location(f"stop_words_{code}", path)
     assert spec is not None and spec.loader is not None
-    found: Any = module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return frozenset(found.STOP_WORDS)
+    module: Any = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return frozenset(module.STOP_WORDS)
 
 
 def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> Verdict:

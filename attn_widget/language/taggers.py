@@ -162,13 +162,13 @@ class FunctionTagger:
         self._function = function
 
     def tag(self, text: str) -> Tagging:
-        given: Any = self._function(text)
-        if isinstance(given, str) or not isinstance(given, Iterable):
+        returned: Any = self._function(text)
+        if isinstance(returned, str) or not isinstance(returned, Iterable):
             raise InputError(
-                f"The tagger {self.name} returned {_shown(given)}.",
+                f"The tagger {self.name} returned {_shown(returned)}.",
                 "Return a list of (start, end, upos, entity).",
             )
-        words = [self._word(k, item) for k, item in enumerate(cast("Iterable[Any]", given))]
+        words = [self._word(k, item) for k, item in enumerate(cast("Iterable[Any]", returned))]
         return Tagging(words, None, True)
 
     def _word(self, k: int, item: Any) -> TaggedWord:

@@ -106,8 +106,8 @@ class Embeddings(nn.Module):
             token_type_ids = torch.zeros_like(input_ids)
         positions = torch.arange(input_ids.shape[1], device=input_ids.device)[None]
         # In this order: float sums depend on it.
-        found = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
-        return self.LayerNorm(found + self.position_embeddings(positions))
+        embeddings = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
+        return self.LayerNorm(embeddings + self.position_embeddings(positions))
 
 
 class SelfAttention(nn.Module):

@@ -174,8 +174,8 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
 def _model_type(place: Place) -> str | None:
     from transformers import PreTrainedConfig
 
-    found, _ = PreTrainedConfig.get_config_dict(place.path, local_files_only=True)
-    return found.get("model_type")
+    config, _ = PreTrainedConfig.get_config_dict(place.path, local_files_only=True)
+    return config.get("model_type")
 
 
 @contextmanager

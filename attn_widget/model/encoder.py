@@ -254,10 +254,10 @@ class Encoder(NotPickled):
         """
         self.check_ablation(ablation)
         chosen = check_heads(heads, self.n_layers, self.n_heads)
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
-        found.heads_off, found.ablation = chosen, ablation
-        return found
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.heads_off, copy.ablation = chosen, ablation
+        return copy
 
     def check_ablation(self, ablation: object) -> None:
         """Raise what `without` raises."""
@@ -288,8 +288,8 @@ class Encoder(NotPickled):
             check_count(i, "an entry of ids", 0, 2**31 - 1)
             for i in check_several(ids, "ids", "int")
         ]
-        found = self.reader.convert_ids_to_tokens(ids)
-        return [f"[{i}]" if text is None else text for i, text in zip(ids, found, strict=True)]
+        texts = self.reader.convert_ids_to_tokens(ids)
+        return [f"[{i}]" if text is None else text for i, text in zip(ids, texts, strict=True)]
 
     def __repr__(self) -> str:
         return (
@@ -306,7 +306,7 @@ def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int
     InputError, InputTypeError
         Anything but pairs, a head that does not exist or is given twice, or all heads.
     """
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for pair in check_several(heads, "heads", "(layer, head)"):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InputTypeError(
@@ -314,16 +314,16 @@ def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int
                 "heads=[(3, 5), (4, 0)] switches two heads off.",
             )
         layer, head = pair
-        found.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
-    twice = [one for one in found if found.count(one) > 1]
+        pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
+    twice = [one for one in pairs if pairs.count(one) > 1]
     if twice:
         raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} stands twice in heads.")
-    if len(found) == n_layers * n_heads:
+    if len(pairs) == n_layers * n_heads:
         raise InputError(
-            f"heads names all {len(found)} heads, and then no token would hear of another.",
+            f"heads names all {len(pairs)} heads, and then no token would hear of another.",
             "Leave one of them on.",
         )
-    return tuple(sorted(found))
+    return tuple(sorted(pairs))
 
 
 LOADING = threading.RLock()

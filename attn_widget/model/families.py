@@ -250,7 +250,7 @@ def submodule(parent: Any, name: str | None) -> Any | None:
     if name is None:
         return None
     try:
-        found = parent.get_submodule(name)
+        module = parent.get_submodule(name)
     except AttributeError:
         return None
-    return found
+    return module

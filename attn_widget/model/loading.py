@@ -88,13 +88,13 @@ def load(
     if revision is not None:
         check_name(revision, "revision")
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
-    given = [name for name, value in options.items() if value is not None]
+    set_options = [name for name, value in options.items() if value is not None]
     if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
         model = (model.model, model.tokenizer)
     if isinstance(model, (Encoder, tuple, list)):
-        if given:
+        if set_options:
             raise InputError(
-                f"{', '.join(given)} cannot be set for a model that is already loaded.",
+                f"{', '.join(set_options)} cannot be set for a model that is already loaded.",
                 "Set it where you load the model.",
             )
         return model if isinstance(model, Encoder) else _paired(model)
@@ -137,8 +137,8 @@ def _loaded(
     named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)
     key = (place, str(named), where, kind)
     with LOADING:
-        found = _LOADED.get(key)
-        if found is None:
+        encoder = _LOADED.get(key)
+        if encoder is None:
             tell(f"Loading {place.name}")
             if model is None and tokenizer is None and kind == torch.float32:
                 checkpoint = embedded_checkpoint(place)
@@ -146,8 +146,8 @@ def _loaded(
                 checkpoint = load_checkpoint(place, tokenizer, kind, progress)
             if where != torch.device("cpu"):
                 checkpoint.model.to(where)
-            found = _LOADED[key] = Encoder(checkpoint)
-        return found
+            encoder = _LOADED[key] = Encoder(checkpoint)
+        return encoder
 
 
 def unload(encoder: Encoder | None = None) -> None:
@@ -200,15 +200,15 @@ def _paired(pair: Sequence[Any]) -> Encoder:
             "AutoTokenizer.from_pretrained(...) gives one.",
         )
     with LOADING:
-        found = _PAIRED.get((id(model), id(tokenizer)))
-        if found is None:
+        encoder = _PAIRED.get((id(model), id(tokenizer)))
+        if encoder is None:
             path = str(getattr(model, "name_or_path", "") or "")
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             check_config(model.config, name)
             fast = load_tokenizer(tokenizer, name, {})
-            found = Encoder(Checkpoint(model, fast, name, None))
-            _PAIRED[id(model), id(tokenizer)] = found
-        return found
+            encoder = Encoder(Checkpoint(model, fast, name, None))
+            _PAIRED[id(model), id(tokenizer)] = encoder
+        return encoder
 
 
 def _device(device: Any) -> torch.device:
@@ -228,12 +228,12 @@ def _device(device: Any) -> torch.device:
 def _dtype(dtype: Any) -> torch.dtype:
     import torch
 
-    found = torch.float32 if dtype is None else dtype
-    if isinstance(found, str):
-        found = getattr(torch, found, None)
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+    resolved = torch.float32 if dtype is None else dtype
+    if isinstance(resolved, str):
+        resolved = getattr(torch, resolved, None)
+    if not isinstance(resolved, torch.dtype) or not resolved.is_floating_point:
         raise InputError(
             f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
             "Use 'float32', 'float16' or 'bfloat16'.",
         )
-    return found
+    return resolved

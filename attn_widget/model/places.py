@@ -93,8 +93,8 @@ def cached_config(place: Place) -> str | None:
     """Path of the ``config.json`` that the hub's local cache holds, if any."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(place.path, "config.json", revision=place.revision)
-    return found if isinstance(found, str) else None
+    path = try_to_load_from_cache(place.path, "config.json", revision=place.revision)
+    return path if isinstance(path, str) else None
 
 
 def commit_of(place: Place) -> str | None:

@@ -81,9 +81,9 @@ def compared_parts(
 
 
 def _distances(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    found = c.distances()
-    arrays["distances"] = found.distances.astype(np.float32)
-    arrays["partner"] = found.partner.astype(np.int32)
+    distances = c.distances()
+    arrays["distances"] = distances.distances.astype(np.float32)
+    arrays["partner"] = distances.partner.astype(np.int32)
 
 
 def _states(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -94,17 +94,17 @@ def _predictions(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[
     mode = mode_of(c)
     records = c.predictions(LISTED, mode)
     columns = ("position_a", "position_b", "token")
-    by_column: dict[str, Any] = {key: [one[key] for one in records] for key in columns}
+    by_column: dict[str, Any] = {key: [record[key] for record in records] for key in columns}
     meta["predictions"] = {**by_column, "mode": mode}
     for key in ("before", "after", "log_odds"):
-        arrays[key] = np.array([one[key] for one in records], dtype=np.float32)
+        arrays[key] = np.array([record[key] for record in records], dtype=np.float32)
 
 
 def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     records = c.classes()
-    meta["classes"] = [one["label"] for one in records]
+    meta["classes"] = [record["label"] for record in records]
     for key in ("before", "after", "log_odds"):
-        arrays[f"class_{key}"] = np.array([one[key] for one in records], dtype=np.float32)
+        arrays[f"class_{key}"] = np.array([record[key] for record in records], dtype=np.float32)
 
 
 def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
@@ -116,7 +116,7 @@ def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[An
         raise NotAvailableError(
             "No prediction tells the two runs apart, so there is none to patch."
         )
-    meta["targets"] = [described(c.b, one) for one in proposed]
+    meta["targets"] = [described(c.b, target) for target in proposed]
 
 
 PARTS = {
@@ -144,17 +144,17 @@ def _grids(c: Comparison) -> tuple[Recovery, ...]:
 def selections(comparison: Comparison) -> tuple[Selection, Selection]:
     """Both runs at the head with the greatest distance, at the token whose row changes most."""
     try:
-        found = comparison.distances()
+        distances = comparison.distances()
     except NotAvailableError:
         return Selection(), Selection()
-    if np.isnan(found.distances).all():
+    if np.isnan(distances.distances).all():
         return Selection(), Selection()
-    layer, head = divmod(int(np.nanargmax(found.distances)), found.distances.shape[1])
+    layer, head = divmod(int(np.nanargmax(distances.distances)), distances.distances.shape[1])
     change = comparison.difference(layer, head)
     special = [comparison.a.trace.tokens[i].special for i in change.positions_a]
     moved = np.abs(change.difference).sum(axis=1) - 1e3 * np.array(special)
     row = int(np.nanargmax(moved))
-    layer_b, head_b = found.partner[layer, head].tolist()
+    layer_b, head_b = distances.partner[layer, head].tolist()
     target_a, target_b = _targets(comparison)
     return (
         Selection(layer=layer, head=head, token=change.positions_a[row], target=target_a),
@@ -200,8 +200,8 @@ def compared_runs(
     budget = room or SizeBudget([source.size for source in sources], "runs")
     for side, (source, opened) in enumerate(zip(sources, selections(comparison), strict=True)):
         # A page of many texts has no masked predictions: those would take longer than all the rest.
-        given = replace(opened, **chosen)
-        run = saved_run(source, given, kept, masked=room is None, **budget.of_one)
+        selection = replace(opened, **chosen)
+        run = saved_run(source, selection, kept, masked=room is None, **budget.of_one)
         if side == 0:
             chunks = {**run.snapshot.chunks, CHUNK: pack(*compared_parts(comparison))}
             run = replace(run, snapshot=replace(run.snapshot, chunks=chunks))

@@ -68,16 +68,16 @@ def outputs(
     if saved == "none":
         return {}
     picture = picture_of(source, selection)
-    found = {"image/png": base64.b64encode(picture.png).decode()}
+    data = {"image/png": base64.b64encode(picture.png).decode()}
     long = source.analysis is not None and comes_in_layers(source.analysis.trace)
     if saved != "picture" and not long:  # the cell would wait for the figures of all heads
         run = output_run(source, selection, full=saved == "full")
-        found["text/html"] = assembled(run, picture, code=code)
+        data["text/html"] = assembled(run, picture, code=code)
         if saved == "engine":
             from attn_widget.page.engine.beside_notebook import engine_link
 
-            found["text/html"] += f"\n{engine_link(source, selection)}"
-    return found
+            data["text/html"] += f"\n{engine_link(source, selection)}"
+    return data
 
 
 def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
@@ -90,7 +90,7 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     chosen = selection.as_dict()
     if chosen["view"] not in views:
         chosen["view"] = views[0]
-    found = snapshot(
+    recorded = snapshot(
         analysis,
         layers=layers,
         heads=heads,
@@ -100,7 +100,7 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
         light=not full,
         tensors=FULL_TENSORS,
     )
-    return SavedRun(source.title, source.n_tokens, found)
+    return SavedRun(source.title, source.n_tokens, recorded)
 
 
 def assembled(run: SavedRun, picture: Picture, *, code: bool) -> str:

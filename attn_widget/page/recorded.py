@@ -98,9 +98,9 @@ def why_slices(
             for method in METHODS
             if whole or method in QUICK or (short and method in MORE)
         ]
-        found = [answered for request in requests for answered in record(analysis, request)]
-        yield from found
-        methods = [request["method"] for request, _, _ in found]
+        answers = [answered for request in requests for answered in record(analysis, request)]
+        yield from answers
+        methods = [request["method"] for request, _, _ in answers]
         if whole and methods:
             yield from record(analysis, {"kind": "trust", "target": target, "methods": methods})
         if whole or short:
@@ -110,12 +110,12 @@ def why_slices(
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:
     """Requests for the likeliest classes of a text, and for its comparison texts."""
-    found = analysis.classification
-    if found is None or found.task != "sequence":
+    classes = analysis.classification
+    if classes is None or classes.task != "sequence":
         return
     if analysis.beside:
         yield {"kind": "beside"}
-    for label in np.argsort(-found.logits)[:LIKELIEST].tolist():
+    for label in np.argsort(-classes.logits)[:LIKELIEST].tolist():
         yield {"kind": "class_gradient", "label": label, "head": "mean"}
 
 

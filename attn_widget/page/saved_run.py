@@ -44,17 +44,17 @@ class ExportOptions:
     def __post_init__(self) -> None:
         # Lists, because one page asks for them several times.
         views = [self.views] if isinstance(self.views, str) else self.views
-        for name, given, what in (
+        for name, values, what in (
             ("layers", self.layers, "int"),
             ("heads", self.heads, "int"),
             ("views", views, "names of views"),
         ):
-            kept = None if given is None else check_several(given, name, what)
+            kept = None if values is None else check_several(values, name, what)
             object.__setattr__(self, name, kept)
         check_title(self.title)
         if self.why is not None:
             why = [self.why] if isinstance(self.why, Target) else self.why
-            targets = [check_target(one) for one in check_several(why, "why", "targets")]
+            targets = [check_target(target) for target in check_several(why, "why", "targets")]
             object.__setattr__(self, "why", targets)
 
     def check(self, n_layers: int, n_heads: int) -> ExportOptions:
@@ -143,7 +143,7 @@ def saved_run(
     checked, title = check_options_of(source, kept), kept.title or ""
     selection = Selection() if selection is None else selection
     if source.analysis is None:
-        found = profile_snapshot(source, selection, title, light=light)
+        recorded = profile_snapshot(source, selection, title, light=light)
     else:
         analysis = source.analysis
         views = checked.views or VIEWS
@@ -153,7 +153,7 @@ def saved_run(
             chosen["view"] = views[0]
         for one in checked.why or ():
             canonical(analysis, one)  # says what is wrong with it before anything is computed
-        found = snapshot(
+        recorded = snapshot(
             analysis,
             layers=checked.layers,
             heads=checked.heads,
@@ -166,7 +166,7 @@ def saved_run(
             why=checked.why,
             left_out=left_out,
         )
-    return SavedRun(title or source.title, source.n_tokens, found)
+    return SavedRun(title or source.title, source.n_tokens, recorded)
 
 
 def check_views(views: Sequence[str] | None) -> list[str]:

@@ -92,8 +92,8 @@ def focus_row(
         (each, layer) for name, layer in parts for each in (HEAD if name is None else (name,))
     }  # of a head's vectors the page makes each of them, and its output
     token = focus_token(analysis, selection)
-    found = list(token_row(analysis, token, selected, heads, known))
-    return found if most is None or bytes_of(found) <= ROW_SHARE * most else []
+    answers = list(token_row(analysis, token, selected, heads, known))
+    return answers if most is None or bytes_of(answers) <= ROW_SHARE * most else []
 
 
 def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]:
@@ -119,19 +119,19 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
         for request, cells in chosen
         if request["kind"] == "tensor" and request["name"] in LAYER
     }
-    found: dict[tuple[Any, Any], tuple[Float32, list[int]]] = {}
+    windows_by_key: dict[tuple[Any, Any], tuple[Float32, list[int]]] = {}
 
     def visit(parts: LayerParts) -> None:
         for name in LAYER:
             if (name, parts.layer) in columns:
                 whole: Float32 = getattr(parts, name)
                 part = np.ascontiguousarray(whole[:, : columns[name, parts.layer]])
-                found[name, parts.layer] = part, list(whole.shape)
+                windows_by_key[name, parts.layer] = part, list(whole.shape)
 
     if columns and analysis.run is not None:
         with suppress(NotAvailableError):  # a family whose layers are not known
             analysis.run.visit_layers(visit)
-    return found
+    return windows_by_key
 
 
 def groups(

@@ -27,11 +27,11 @@ def heads_so_far(
 
     ``head_max`` and the metrics of the others are NaN.
     """
-    found = surveyor(analysis)
-    done = list(found.walk.done)
-    found.walk.prefer(layer)
+    surveyed = surveyor(analysis)
+    done = list(surveyed.walk.done)
+    surveyed.walk.prefer(layer)
     shape = (analysis.n_layers, analysis.n_heads)
-    side = found.side
+    side = surveyed.side
     arrays: dict[str, NDArray[Any]] = {
         "thumbs": np.zeros((*shape, side, side), dtype=np.uint8),
         "head_max": np.full(shape, np.nan, dtype=np.float32),
@@ -42,7 +42,7 @@ def heads_so_far(
         arrays[name][done] = part
     if layer not in done and not isinstance(head, str):
         long = analysis.n_tokens > LONG_TOKENS
-        one = first_look(analysis, layer, head).survey if long else found.of_head(layer, head)
+        one = first_look(analysis, layer, head).survey if long else surveyed.of_head(layer, head)
         for name, part in (
             ("thumbs", one.thumbs),
             ("head_max", one.head_max),
@@ -54,16 +54,16 @@ def heads_so_far(
 
 def layers_of(analysis: Analysis, layers: list[int]) -> dict[str, NDArray[Any]]:
     """Arrays of the first paint of some layers that are done, [layers, H, ...]."""
-    found = surveyor(analysis)
+    surveyed = surveyor(analysis)
     if not layers:
         return {}
-    part = found.of(layers)
-    metrics = [found.walk.metrics_of(layer) for layer in layers]
+    part = surveyed.of(layers)
+    metrics = [surveyed.walk.metrics_of(layer) for layer in layers]
     return {
         "thumbs": part.thumbs,
         "head_max": part.head_max,
         "word_max": part.word_max,
-        **{f"metric:{key}": np.stack([one[key] for one in metrics]) for key in KEYS},
+        **{f"metric:{key}": np.stack([metric[key] for metric in metrics]) for key in KEYS},
     }
 
 

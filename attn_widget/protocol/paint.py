@@ -62,9 +62,9 @@ def first_paint(
     if streamed and not surveyor(analysis).walk.complete:
         arrays, computed = heads_so_far(analysis, layer, head)
     else:
-        found = survey(analysis, progress)
-        arrays, computed = {"thumbs": found.thumbs, "head_max": found.head_max,
-                            "word_max": found.word_max}, None  # fmt: skip
+        surveyed = survey(analysis, progress)
+        arrays, computed = {"thumbs": surveyed.thumbs, "head_max": surveyed.head_max,
+                            "word_max": surveyed.word_max}, None  # fmt: skip
         figures = analysis.metrics.as_dict()
         arrays.update({f"metric:{key}": values for key, values in figures.items()})
     selected = None
@@ -277,9 +277,9 @@ def versions() -> dict[str, str]:
     """Versions for captions; of torch and transformers only when they are loaded."""
     import sys
 
-    found = {"attn_widget": __version__}
+    numbers = {"attn_widget": __version__}
     for name in ("transformers", "torch"):
         module = sys.modules.get(name)
         if module is not None:
-            found[name] = str(module.__version__)
-    return found
+            numbers[name] = str(module.__version__)
+    return numbers

@@ -82,16 +82,16 @@ def accuracy_arrays(profile: Profile) -> dict[str, Arrays]:
     except NotAvailableError:
         return {}
     shape = profile.n_layers, profile.n_heads
-    found: dict[str, Arrays] = {}
+    by_key: dict[str, Arrays] = {}
     for one in records:
         if one["keys"] == ("all" if one["pattern"] in SPECIAL_TOKENS else "words"):
             key = f"accuracy: {one['pattern']}"
             at = one["layer"], one["head"]
             for part, name in (("metric", "accuracy"), ("low", "low"), ("high", "high")):
-                values = found.setdefault(key, {})
+                values = by_key.setdefault(key, {})
                 array = values.setdefault(f"{part}:{key}", np.full(shape, np.nan, np.float32))
                 array[at] = one[name]
-    return found
+    return by_key
 
 
 def parts_of(profile: Profile, key: str) -> Arrays:
@@ -209,12 +209,12 @@ class ProfileSource(Source):
         head = integer(request, "head", 0, profile.n_heads)
         by = one_of(request, "by", profile.example_names)
         with self.lock:
-            found = profile.linked_examples(
+            examples = profile.linked_examples(
                 layer, head, by, EXAMPLES, request.get("lowest") is True
             )
         arrays: Arrays = {}
         rows: list[dict[str, Any]] = []
-        for place, (row, analysis) in enumerate(found):
+        for place, (row, analysis) in enumerate(examples):
             columns = token_columns(analysis.tokens, analysis.text, None)
             rows.append(
                 {name: row[name] for name in ("index", "value", "query", "key", "weight")}

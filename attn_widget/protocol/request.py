@@ -40,12 +40,12 @@ def rows_of(analysis: Analysis, request: Request) -> slice:
 
 def span(request: Request, name: str, size: int) -> slice:
     """``request[name]`` as a slice of ``size`` things; all of them without it."""
-    given = request.get(name)
-    if given is None:
+    value = request.get(name)
+    if value is None:
         return slice(0, size)
-    if not isinstance(given, (list, tuple)) or len(given) != 2:  # pyright: ignore[reportUnknownArgumentType]
-        raise SliceError(f"{name} must be [start, stop], got {str(given)[:80]!r}.")
-    bounds: dict[str, Any] = {"start": given[0], "stop": given[1]}
+    if not isinstance(value, (list, tuple)) or len(value) != 2:  # pyright: ignore[reportUnknownArgumentType]
+        raise SliceError(f"{name} must be [start, stop], got {str(value)[:80]!r}.")
+    bounds: dict[str, Any] = {"start": value[0], "stop": value[1]}
     start = integer(bounds, "start", 0, size)
     return slice(start, integer(bounds, "stop", start + 1, size + 1))
 

@@ -133,8 +133,8 @@ class Surveyor:
         return alone
 
     def _begin(self, layer: int) -> None:
-        for found in (self._pooled, self._word_max, self._links):
-            found[layer] = 0
+        for arrays in (self._pooled, self._word_max, self._links):
+            arrays[layer] = 0
 
     def visit(self, layer: int, heads: slice, area: Area, weights: Float32) -> None:
         """Look at a block of some heads, float32 [heads, rows, cols]."""

@@ -45,17 +45,17 @@ class Examples:
     def batch(self, indices: Sequence[int], device: torch.device) -> dict[str, torch.Tensor]:
         """The texts of ``indices``, padded to the longest of them: int64 [len(indices), n]."""
         longest = max(len(self.columns["input_ids"][i]) for i in indices)
-        found: dict[str, torch.Tensor] = {}
+        tensors: dict[str, torch.Tensor] = {}
         for name, rows in self.columns.items():
             whole = torch.full((len(indices), longest), self.padding[name])
             for row, i in enumerate(indices):
                 whole[row, : len(rows[i])] = torch.tensor(rows[i])
-            found[name] = whole
+            tensors[name] = whole
         mask = torch.zeros(len(indices), longest, dtype=torch.long)
         for row, i in enumerate(indices):
             mask[row, : len(self.columns["input_ids"][i])] = 1
-        found["attention_mask"] = mask
-        return {name: tensor.to(device) for name, tensor in found.items()}
+        tensors["attention_mask"] = mask
+        return {name: tensor.to(device) for name, tensor in tensors.items()}
 
 
 def check_texts(texts: Any, name: str) -> list[str]:
@@ -73,12 +73,12 @@ def check_texts(texts: Any, name: str) -> list[str]:
             f"{name} is a {type(texts).__name__}, expected a list of str.",
             "For one text: [text].",
         )
-    found = listed(texts, name)
-    if not found:
+    checked = listed(texts, name)
+    if not checked:
         raise InputError(f"{name} is empty.", "Give at least one text.")
-    for i, text in enumerate(found):
+    for i, text in enumerate(checked):
         check_text(text, f"{name}[{i}]")
-    return found
+    return checked
 
 
 def tokenize(
@@ -104,8 +104,8 @@ def tokenize(
     """
     options: dict[str, Any] = {"truncation": True, "max_length": max_length} if truncation else {}
     with encoder.lock:
-        found = encoder.tokenizer(list(texts), verbose=False, **options)
-    ids: list[list[int]] = found["input_ids"]
+        encoded = encoder.tokenizer(list(texts), verbose=False, **options)
+    ids: list[list[int]] = encoded["input_ids"]
     for i, row in enumerate(ids):
         if len(row) > max_length:
             over = sum(len(other) > max_length for other in ids)
@@ -127,8 +127,8 @@ def tokenize(
             )
     tokenizer = encoder.tokenizer
     columns, padding = {"input_ids": ids}, {"input_ids": int(tokenizer.pad_token_id)}
-    if encoder.takes_segments and "token_type_ids" in found:
-        columns["token_type_ids"] = found["token_type_ids"]
+    if encoder.takes_segments and "token_type_ids" in encoded:
+        columns["token_type_ids"] = encoded["token_type_ids"]
         padding["token_type_ids"] = int(tokenizer.pad_token_type_id)
     return Examples(columns, padding)
 

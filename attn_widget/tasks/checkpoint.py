@@ -234,20 +234,20 @@ def need_tokenizer(folder: Path) -> None:
 
 def _load_weights(model: Any, folder: Path) -> None:
     with quiet("", progress=False):
-        found = type(model).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
-    model.load_state_dict(found.state_dict())
+        saved = type(model).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    model.load_state_dict(saved.state_dict())
 
 
-def _check_identity(folder: Path, found: dict[str, Any], identity: dict[str, Any]) -> None:
-    if found.get("format") != FORMAT:
+def _check_identity(folder: Path, stored: dict[str, Any], identity: dict[str, Any]) -> None:
+    if stored.get("format") != FORMAT:
         raise InputError(
-            f"The checkpoint in {str(folder)!r} has format {found.get('format')!r}; this version "
+            f"The checkpoint in {str(folder)!r} has format {stored.get('format')!r}; this version "
             f"reads {FORMAT}.",
             "Give another folder, or resume=False to begin again in this one.",
         )
-    other = [key for key, value in identity.items() if found.get(key) != value]
+    other = [key for key, value in identity.items() if stored.get(key) != value]
     if other:
-        was = ", ".join(f"{key} {found.get(key)!r} (now {identity[key]!r})" for key in other)
+        was = ", ".join(f"{key} {stored.get(key)!r} (now {identity[key]!r})" for key in other)
         raise InputError(
             f"The checkpoint in {str(folder)!r} is of another training: it was made with {was}.",
             "Give another folder, the same data and settings, or resume=False to begin again in "
@@ -280,15 +280,15 @@ def _need(folder: Path, name: str) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelLoadError(
             f"{str(path)!r} cannot be read ({error}).",
             "Pass resume=False to begin again in this folder.",
         ) from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ModelLoadError(f"{str(path)!r} is not what fit_classifier wrote.")
-    return found
+    return content
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

@@ -107,13 +107,13 @@ class TextCNNForSequenceClassification(OverEncoderModel):
             hidden = functional.pad(hidden, (0, 0, 0, missing))
         lengths = real.sum(1)[:, None, None]
         signal = hidden.transpose(1, 2)
-        found: list[torch.Tensor] = []
+        pooled: list[torch.Tensor] = []
         for width, convolution in zip(self.config.widths, self.convolutions, strict=True):
             features = functional.relu(convolution(signal))
             start = torch.arange(features.shape[2], device=features.device)
             inside = start <= (lengths - width).clamp(min=0)
-            found.append(features.masked_fill(~inside, 0).amax(2))  # a ReLU is never below 0
-        return torch.cat(found, dim=1)
+            pooled.append(features.masked_fill(~inside, 0).amax(2))  # a ReLU is never below 0
+        return torch.cat(pooled, dim=1)
 
     def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         return self.maxima(hidden, attention_mask)

@@ -186,20 +186,20 @@ def fit_classifier(
 
     from attn_widget.model.loading import load
 
-    found = load(encoder, progress=progress)
-    check_encoder(found, head, pooling)
+    loaded = load(encoder, progress=progress)
+    check_encoder(loaded, head, pooling)
     if max_length is not None:
-        check_count(max_length, "max_length", 3, found.max_length)
-    limit = found.max_length if max_length is None else max_length
+        check_count(max_length, "max_length", 3, loaded.max_length)
+    limit = loaded.max_length if max_length is None else max_length
     options: dict[str, Any] = {"max_length": limit, "truncation": truncation}
 
     from attn_widget.tasks.trainer import Labelled, Settings, fine_tune
 
-    train = Labelled(tokenize(found, given, **options, name="texts"), known)
+    train = Labelled(tokenize(loaded, given, **options, name="texts"), known)
     checked = None
     if held is not None:
-        checked = Labelled(tokenize(found, held[0], **options, name="validation texts"), held[1])
-    rate = usual_rate(found.hidden_size) if lr_encoder is None else float(lr_encoder)
+        checked = Labelled(tokenize(loaded, held[0], **options, name="validation texts"), held[1])
+    rate = usual_rate(loaded.hidden_size) if lr_encoder is None else float(lr_encoder)
     share = None if dropout is None else float(dropout)
     settings = Settings(
         head, pooling if head == "linear" else None, rate, float(lr_head), float(weight_decay), share,
@@ -208,19 +208,19 @@ def fit_classifier(
 
     import torch
 
-    devices = [found.device] if found.device.type == "cuda" else []
+    devices = [loaded.device] if loaded.device.type == "cuda" else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
-        model, fresh = build(found, head, names, pooling, share)
-    tokenizer = tokenizer_for(found)
+        model, fresh = build(loaded, head, names, pooling, share)
+    tokenizer = tokenizer_for(loaded)
     store = None
     if folder is not None:
         from attn_widget.corpus.identity import fingerprint
         from attn_widget.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {
-            "encoder": found.name,
-            "weights": fingerprint(found.model),
+            "encoder": loaded.name,
+            "weights": fingerprint(loaded.model),
             "classes": list(names),
             "train": _digest(train),
             "validation": None if checked is None else _digest(checked),
@@ -234,7 +234,7 @@ def fit_classifier(
 
     fitted = FittedClassifier(model, tokenizer, state.history, asdict(settings))
     seen = given if validation is None else list(validation[0])
-    fitted.moved = heads_moved(found, fitted.encoder, seen, truncation)
+    fitted.moved = heads_moved(loaded, fitted.encoder, seen, truncation)
     if progress and fitted.moved is not None:
         print(line_of(fitted.moved))  # noqa: T201
     return fitted
@@ -260,18 +260,18 @@ def _check_number(name: str, value: Any, high: float) -> None:
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
     """``labels`` as int64 [n]: every class of 0 to c - 1, or (``n_classes``) none besides those."""
-    found = as_array(labels, name)
-    if found.ndim != 1:
-        raise InputTypeError(f"{name} has shape {found.shape}, expected one class for each text.")
-    if len(found) != n_texts:
+    array = as_array(labels, name)
+    if array.ndim != 1:
+        raise InputTypeError(f"{name} has shape {array.shape}, expected one class for each text.")
+    if len(array) != n_texts:
         what = "texts" if n_classes is None else "validation texts"
-        raise InputError(f"There are {n_texts} {what} and {len(found)} {name}, expected as many.")
-    if not np.issubdtype(found.dtype, np.integer):
+        raise InputError(f"There are {n_texts} {what} and {len(array)} {name}, expected as many.")
+    if not np.issubdtype(array.dtype, np.integer):
         raise InputTypeError(
-            f"{name} has the type {found.dtype}, expected int: classes 0 to c - 1.",
+            f"{name} has the type {array.dtype}, expected int: classes 0 to c - 1.",
             "numpy.unique(labels, return_inverse=True) gives names and numbers.",
         )
-    present = np.unique(found)
+    present = np.unique(array)
     if n_classes is not None:
         if present[0] < 0 or present[-1] >= n_classes:
             other = present[0] if present[0] < 0 else present[-1]
@@ -279,7 +279,7 @@ def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -
                 f"{name} has the class {other}, which the training texts do not have "
                 f"(0 to {n_classes - 1})."
             )
-        return found.astype(np.int64)
+        return array.astype(np.int64)
     if len(present) < 2:
         raise InputError(
             f"All {name} are {present[0]}: there is nothing to tell apart.",
@@ -292,7 +292,7 @@ def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -
             f"{name} has the classes {shown}, expected 0 to c - 1 without a gap ({gap} is missing).",
             "numpy.unique(labels, return_inverse=True) gives names and numbers.",
         )
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:

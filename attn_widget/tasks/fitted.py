@@ -58,8 +58,8 @@ class FittedClassifier:
         check_kind(model, PreTrainedModel, "model", hint)
         check_kind(tokenizer, PreTrainedTokenizerBase, "tokenizer", hint)
         records = check_several(history, "history", "dicts")
-        for found in (*records, {} if settings is None else settings):
-            check_kind(found, dict, "settings, or an entry of history,", hint)
+        for record in (*records, {} if settings is None else settings):
+            check_kind(record, dict, "settings, or an entry of history,", hint)
         self.model = model.eval()
         self.tokenizer = tokenizer
         labels = model.config.id2label
@@ -140,8 +140,8 @@ class FittedClassifier:
             logits = predict(self.model, examples)
         if activation == "softmax":
             return softmax(logits)
-        found = class_probabilities(self.classes, logits, activation=activation)
-        return found.probabilities.astype(np.float32)
+        classes = class_probabilities(self.classes, logits, activation=activation)
+        return classes.probabilities.astype(np.float32)
 
     def save(self, folder: str | Path) -> Path:
         """Write weights, tokenizer, history and settings; `transformers` loads the folder too.

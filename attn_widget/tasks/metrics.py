@@ -150,5 +150,5 @@ def rank(record: dict[str, Any]) -> tuple[float, float]:
     The loss alone would end a fine-tuning early: it rises as soon as the model grows sure of its
     mistakes, while more and more texts are still classified correctly.
     """
-    found = record["validation"]
-    return found["correct"], -found["loss"]
+    validation = record["validation"]
+    return validation["correct"], -validation["loss"]

@@ -28,7 +28,7 @@ def heads_moved(
 
     places = np.unique(np.linspace(0, len(texts) - 1, min(TEXTS, len(texts))).astype(int))
     try:
-        found = [
+        comparisons = [
             compare(
                 str(texts[i]),
                 models=[base, fitted],
@@ -40,7 +40,7 @@ def heads_moved(
         ]
     except AttnWidgetError:
         return None
-    return np.mean([one.distances for one in found], axis=0).astype(np.float32)
+    return np.mean([comparison.distances for comparison in comparisons], axis=0).astype(np.float32)
 
 
 def line_of(moved: Float32) -> str:

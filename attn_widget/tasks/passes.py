@@ -53,16 +53,16 @@ def predict(
 
     ``fast`` computes them as training does (`precision`), to fewer digits where that is bfloat16.
     """
-    found = np.empty((len(examples), model.config.num_labels), dtype=np.float32)
+    all_logits = np.empty((len(examples), model.config.num_labels), dtype=np.float32)
     was_training = model.training
     model.eval()
     computed = precision(model) if fast else nullcontext()
     with torch.inference_mode(), computed:
         for indices in by_length(examples.lengths, batch_size):
             logits = model(**examples.batch(indices, model.device)).logits
-            found[indices] = logits.float().cpu().numpy()
+            all_logits[indices] = logits.float().cpu().numpy()
     model.train(was_training)
-    return found
+    return all_logits
 
 
 def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:

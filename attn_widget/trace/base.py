@@ -129,12 +129,12 @@ class Trace(ABC):
         A layer with a sliding window has few keys a block: the others need not be computed.
         """
         n, mask = self.n_tokens, self.mask(layer)
-        found: list[Area] = []
+        blocks: list[Area] = []
         for start in range(0, n, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, n))
             reach = None if mask is None else reach_of(mask, rows)
-            found.append(Area(rows, slice(*(reach or (0, n)))))
-        return found
+            blocks.append(Area(rows, slice(*(reach or (0, n)))))
+        return blocks
 
     def head_blocks(
         self, layer: int, head: int, areas: Sequence[Area]
@@ -227,8 +227,8 @@ class Trace(ABC):
     @property
     def logits(self) -> Floats | None:
         """Logits of the masked-LM head, float32 [n, vocabulary]; computed anew when not kept."""
-        found = self.logits_tensor()
-        return None if found is None else to_numpy(found)
+        logits = self.logits_tensor()
+        return None if logits is None else to_numpy(logits)
 
     def logits_tensor(self, rows: Any = EVERY) -> Any:
         """Rows of the masked-LM logits as a tensor [r, vocabulary], in the model's type.

@@ -37,17 +37,17 @@ class _Scores(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        given = kwargs or {}
+        keywords = kwargs or {}
         if func not in SOFTMAX:
-            return func(*args, **given)
-        scores = args[0] if args else given["input"]
+            return func(*args, **keywords)
+        scores = args[0] if args else keywords["input"]
         n = self.n_tokens
         if scores.dim() != 4 or scores.shape[0] != 1 or scores.shape[2:] != (n, n):
-            return func(*args, **given)
+            return func(*args, **keywords)
         if not scores.requires_grad:  # the weights are frozen: the graph begins here
             scores = scores.detach().requires_grad_()
         self.seen.append(scores)
-        rest = {name: value for name, value in given.items() if name != "input"}
+        rest = {name: value for name, value in keywords.items() if name != "input"}
         return func(scores, *args[1:], **rest)
 
 
@@ -97,12 +97,12 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
                 f"The scores of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
                 "not one n x n matrix for each head and layer."
             )
-        found: list[Float32] = []
+        gradients: list[Float32] = []
         for index, chosen in enumerate(classes):
             if not 0 <= chosen < len(logits):
                 raise InputError(f"class is {chosen}, expected 0 to {len(logits) - 1}.")
             more = index + 1 < len(classes)
             slopes = torch.autograd.grad(logits[chosen], tap.seen, retain_graph=more)
             first = [slope[0, :, 0] for slope in slopes]
-            found.append(torch.stack(first).float().cpu().numpy())
-    return np.stack(found)
+            gradients.append(torch.stack(first).float().cpu().numpy())
+    return np.stack(gradients)

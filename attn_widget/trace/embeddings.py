@@ -51,10 +51,10 @@ class EmbeddingParts:
         NotAvailableError
             The family has no such part; the message says why.
         """
-        found = getattr(self, check_choice(name, "name", PARTS))
-        if found is None:
+        values = getattr(self, check_choice(name, "name", PARTS))
+        if values is None:
             raise NotAvailableError(f"No {name} embeddings: this model {self.reasons[name]}.")
-        return found
+        return values
 
 
 def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
@@ -70,8 +70,8 @@ def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
         layers = layer_modules(encoder.family, encoder.network)
         if known is None or layers is None:
             raise unknown_layers(encoder)
-        found = _embedding_modules(encoder, known)
-        modules = {key: module for key, module in found.items() if module}
+        known_modules = _embedding_modules(encoder, known)
+        modules = {key: module for key, module in known_modules.items() if module}
         with recording({**modules, "layer": layers[0]}) as seen:
             run_base(encoder, encoding)
 
@@ -100,8 +100,8 @@ def missing_embeddings(encoder: Encoder) -> dict[str, str]:
     known = encoder.family.embeddings
     if known is None:
         raise unknown_layers(encoder)
-    found = _embedding_modules(encoder, known)
-    return {part: why for part, why in known.reasons if found[part] is None}
+    modules = _embedding_modules(encoder, known)
+    return {part: why for part, why in known.reasons if modules[part] is None}
 
 
 def position_table(encoder: Encoder) -> Floats:
@@ -177,7 +177,7 @@ def _embedding_modules(encoder: Encoder, known: Embeddings) -> dict[str, Any]:
         "norm": known.norm,
     }
     base = encoder.network.base_model
-    found = {key: submodule(base, name) for key, name in names.items()}
-    if found["token"] is None:  # MobileBERT without its widening map
-        found["token"] = encoder.network.get_input_embeddings()
-    return found
+    modules = {key: submodule(base, name) for key, name in names.items()}
+    if modules["token"] is None:  # MobileBERT without its widening map
+        modules["token"] = encoder.network.get_input_embeddings()
+    return modules

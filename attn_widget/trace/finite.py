@@ -102,18 +102,18 @@ def _finite(held: Any) -> bool:
 
 def _cause(encoder: Encoder) -> str:
     """Which weight is to blame, and what to do about it."""
-    found = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
-    if found is None:
+    broken = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
+    if broken is None:
         if encoder.heads_off:
             return "Its weights are finite, so the heads that are off are to blame: switch them on again."
         wider = "" if str(encoder.dtype) == "torch.float32" else ", or load it with dtype='float32'"
         return f"Its weights are finite, so they overflow on this text: try another text{wider}."
     layers = layer_modules(encoder.family, encoder.network) or []
     place = next(
-        (f" of layer {i}" for i, layer in enumerate(layers) if _holds(layer, found[1])), ""
+        (f" of layer {i}" for i, layer in enumerate(layers) if _holds(layer, broken[1])), ""
     )
     return (
-        f"The weight {found[0]!r}{place} holds such numbers: mend it, or get the checkpoint again."
+        f"The weight {broken[0]!r}{place} holds such numbers: mend it, or get the checkpoint again."
     )
 
 

@@ -98,40 +98,42 @@ def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     later = large and again
     known = layer_modules(encoder.family, model) is not None
     with _hidden_states(encoder) as states:
-        found = (model.base_model if later and not encoder.has_nsp else model)(
+        output = (model.base_model if later and not encoder.has_nsp else model)(
             **on_device(encoder, encoding.inputs),
             output_attentions=False,
             output_hidden_states=not known,
             return_dict=True,
         )
     last = states[-1]
-    outputs = Outputs(hidden_states=states if known else _own_hidden_states(found))
+    outputs = Outputs(hidden_states=states if known else _own_hidden_states(output))
     check_states(encoder, encoding.tokens, outputs.hidden_states or [last])
     if again:
         outputs.compute_logits = lambda rows: mlm_logits(encoder, last[rows])
     if encoder.has_mlm and not later:
-        outputs.logits = _mlm_output(found)[0]
+        outputs.logits = _mlm_output(output)[0]
         if again:
             LOGITS_CACHE.add(outputs)
     if encoder.has_nsp:
-        outputs.nsp_logits = _array(found.get("seq_relationship_logits", found.get("logits")))
+        outputs.nsp_logits = _array(output.get("seq_relationship_logits", output.get("logits")))
     if encoder.classifier == "question_answering":
-        outputs.classifier_logits = _array(torch.stack([found.start_logits, found.end_logits], -1))
+        outputs.classifier_logits = _array(
+            torch.stack([output.start_logits, output.end_logits], -1)
+        )
     elif encoder.classifier is not None:
-        outputs.classifier_logits = _array(found.logits)
+        outputs.classifier_logits = _array(output.logits)
     check_head(encoder, outputs.nsp_logits, "next-sentence head")
     check_head(encoder, outputs.classifier_logits, "classifier")
     return outputs
 
 
-def _own_hidden_states(found: Any) -> list[Any] | None:
+def _own_hidden_states(output: Any) -> list[Any] | None:
     """The hidden states that the model itself reports."""
-    states = found.get("hidden_states")
+    states = output.get("hidden_states")
     return None if states is None else [state[0] for state in states]
 
 
-def _mlm_output(found: Any) -> Any:
-    return found["prediction_logits" if "prediction_logits" in found else "logits"]
+def _mlm_output(output: Any) -> Any:
+    return output["prediction_logits" if "prediction_logits" in output else "logits"]
 
 
 def _array(tensor: Any) -> Any:

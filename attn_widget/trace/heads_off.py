@@ -56,11 +56,11 @@ class Piece:
 
 def carrying(encoder: Encoder, n_tokens: int, pieces: Iterable[Piece]) -> Encoder:
     """The same model with pieces of another run put in, where a text has ``n_tokens``."""
-    found = object.__new__(type(encoder))
-    found.__dict__.update(encoder.__dict__)
+    patched = object.__new__(type(encoder))
+    patched.__dict__.update(encoder.__dict__)
     before = () if encoder.patch is None or encoder.patch[0] != n_tokens else encoder.patch[1]
-    found.patch = (n_tokens, (*before, *pieces))
-    return found
+    patched.patch = (n_tokens, (*before, *pieces))
+    return patched
 
 
 @contextmanager
@@ -94,8 +94,8 @@ def visiting(encoder: Encoder, visit: Visit) -> Generator[None]:
         A family whose layers are not known.
     """
 
-    def visited(kind: PieceKind, layer: int, given: Any) -> Any:
-        tensor = given.clone()
+    def visited(kind: PieceKind, layer: int, tensor_in: Any) -> Any:
+        tensor = tensor_in.clone()
         visit(kind, layer, tensor)
         return tensor
 
@@ -113,9 +113,9 @@ def visiting(encoder: Encoder, visit: Visit) -> Generator[None]:
         def head(_module: Any, args: Any) -> Any:
             if (layer := heads()) is None:
                 return None
-            given = args[0].clone()
-            visit("head", layer, given.view(*given.shape[:-1], encoder.n_heads, -1))
-            return (given, *args[1:])
+            vectors = args[0].clone()
+            visit("head", layer, vectors.view(*vectors.shape[:-1], encoder.n_heads, -1))
+            return (vectors, *args[1:])
 
         def attention(_module: Any, _args: Any, output: Any) -> Any:
             layer = attends()
@@ -190,9 +190,9 @@ def changing_heads(encoder: Encoder, change: Change) -> Generator[None]:
         def replace(_module: Any, args: Any) -> Any:
             if (layer := turn()) is None:
                 return None
-            given = args[0].clone()
-            change(layer, given.view(*given.shape[:-1], encoder.n_heads, -1))
-            return (given, *args[1:])
+            vectors = args[0].clone()
+            change(layer, vectors.view(*vectors.shape[:-1], encoder.n_heads, -1))
+            return (vectors, *args[1:])
 
         projection = module.get_submodule(block.attention_output)
         yield projection.register_forward_pre_hook(replace)

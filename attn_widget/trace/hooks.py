@@ -43,8 +43,8 @@ def recording(modules: dict[str, Any]) -> Generator[Recorded]:
     def hook(key: str) -> Any:
         def keep(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
             if threading.get_ident() == thread:
-                given, made = ends_of(args, kwargs, output)
-                seen[key, "in"].append(given)
+                entered, made = ends_of(args, kwargs, output)
+                seen[key, "in"].append(entered)
                 seen[key, "out"].append(made)
 
         return keep
@@ -58,9 +58,9 @@ def recording(modules: dict[str, Any]) -> Generator[Recorded]:
 
 def ends_of(args: Any, kwargs: Any, output: Any) -> tuple[Any, Any]:
     """A module's first input and its output, of the one text that runs."""
-    given = args[0] if args else next(iter(kwargs.values()))
+    entered = args[0] if args else next(iter(kwargs.values()))
     made = output[0] if isinstance(output, tuple) else output
-    return given[0], made[0]
+    return entered[0], made[0]
 
 
 def joined(calls: list[Any]) -> Floats:

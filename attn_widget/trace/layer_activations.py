@@ -100,9 +100,9 @@ def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     True
     """
     layer = index_in(layer, encoder.n_layers, "layer")
-    found: list[LayerParts] = []
-    _visit(encoder, encoding, [layer], found.append)
-    return found[0]
+    parts: list[LayerParts] = []
+    _visit(encoder, encoding, [layer], parts.append)
+    return parts[0]
 
 
 def visit_layers(encoder: Encoder, encoding: Encoding, visit: Callable[[LayerParts], None]) -> None:
@@ -149,8 +149,8 @@ def _visit_locked(
                 return
             index = next(turns)
             if index in wanted:
-                given, made = ends_of(args, kwargs, output)
-                seen["layer", "in"], seen["layer", "out"] = [given], [made]
+                entered, made = ends_of(args, kwargs, output)
+                seen["layer", "in"], seen["layer", "out"] = [entered], [made]
                 visit(_layer_parts(index, block, seen))
             for calls in seen.values():
                 calls.clear()

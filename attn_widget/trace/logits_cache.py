@@ -35,10 +35,10 @@ class LogitsCache:
     def add(self, outputs: Outputs) -> None:
         """Count the logits of a new run, which can compute them again."""
         with self._lock:
-            alive = [found for ref in self._held if (found := ref()) is not None] + [outputs]
-            total = sum(found.logits.nbytes for found in alive)
+            alive = [held for ref in self._held if (held := ref()) is not None] + [outputs]
+            total = sum(held.logits.nbytes for held in alive)
             while total > self.limit:
                 oldest = alive.pop(0)
                 total -= oldest.logits.nbytes
                 oldest.logits = None
-            self._held = [weakref.ref(found) for found in alive]
+            self._held = [weakref.ref(held) for held in alive]

@@ -118,11 +118,11 @@ class QKVTrace(Trace):
     ) -> Floats:
         layer, (part, rest) = self._layer(layer), self._rows(rows)
         if is_mean(head):
-            found = self._mean(layer, part)
+            weights = self._mean(layer, part)
         else:
             one = self._head(head)
-            found = _softmax(self._scores(layer, slice(one, one + 1), part))[0]
-        return to_numpy(found)[rest, cols or EVERY]
+            weights = _softmax(self._scores(layer, slice(one, one + 1), part))[0]
+        return to_numpy(weights)[rest, cols or EVERY]
 
     def _mean(self, layer: int, rows: slice) -> torch.Tensor:
         """The mean head, one head at a time where the matrices of all would fill the memory."""
@@ -149,8 +149,8 @@ class QKVTrace(Trace):
     ) -> Floats:
         layer, head = self._layer(layer), self._no_mean(head)
         part, rest = self._rows(rows)
-        found = self._scores(layer, slice(head, head + 1), part)[0]
-        return to_numpy(found)[rest, cols or EVERY]
+        scores = self._scores(layer, slice(head, head + 1), part)[0]
+        return to_numpy(scores)[rest, cols or EVERY]
 
     def queries(self, layer: int, head: int) -> Floats:
         return frozen(to_numpy(self._layers[self._layer(layer)].query[self._no_mean(head)]))

@@ -137,19 +137,19 @@ class Run:
                 arrays = self._masked(wanted, top_k, progress)
             tokens = [self.encoder.token_texts(row) for row in arrays["ids"].tolist()]
             positions = tuple(self.trace.tokens[i] for i in wanted)
-            found = Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
+            predictions = Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
             if len(wanted) == n:
-                self._predictions[mode, top_k] = found
-            return found
+                self._predictions[mode, top_k] = predictions
+            return predictions
 
     def probabilities_of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The probability of one vocabulary entry at each position, float64 [n]; ``ids`` [n]."""
-        found: list[NDArray[np.float64]] = []
+        probabilities: list[NDArray[np.float64]] = []
         for start in range(0, len(ids), ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, len(ids)))
             shares = self.trace.logits_tensor(rows).double().softmax(dim=-1).cpu().numpy()
-            found.append(shares[np.arange(len(shares)), ids[rows]])
-        return np.concatenate(found)
+            probabilities.append(shares[np.arange(len(shares)), ids[rows]])
+        return np.concatenate(probabilities)
 
     def softmax(
         self,
@@ -327,9 +327,9 @@ class Run:
             finished += len(batch)
             if progress is not None:
                 progress(finished, len(wanted))
-        found = {name: whole[list(wanted)] for name, whole in store.items() if name != "done"}
+        arrays = {name: whole[list(wanted)] for name, whole in store.items() if name != "done"}
         by_rank = ("ids", "logits", "probabilities")
-        return {name: a[:, :top_k] if name in by_rank else a for name, a in found.items()}
+        return {name: a[:, :top_k] if name in by_rank else a for name, a in arrays.items()}
 
     def masked_logits(self, positions: list[int]) -> torch.Tensor:
         """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""

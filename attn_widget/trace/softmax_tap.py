@@ -68,17 +68,17 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
 @contextmanager
 def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
     """Record what the maps to queries, keys and values give in each layer, by hooks."""
-    found: list[list[Any]] = []
+    captured: list[list[Any]] = []
     projections = encoder.family.projections
     layers = layer_modules(encoder.family, encoder.network)
     if projections is None or layers is None:
-        yield found
+        yield captured
         return
     thread = threading.get_ident()
     with ExitStack() as stack:
         for layer in layers:
             outputs: list[Any] = [None] * len(projections.names)
-            found.append(outputs)
+            captured.append(outputs)
             for i, name in enumerate(projections.names):
 
                 def keep(
@@ -90,7 +90,7 @@ def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
 
                 handle = layer.get_submodule(name).register_forward_hook(keep)
                 stack.callback(handle.remove)
-        yield found
+        yield captured
 
 
 def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, 
         return {}
     config = encoder.network.base_model.config
     terms = 1 + len(getattr(config, "pos_att_type", None) or ())  # DeBERTa: each term has a share
-    found: dict[str, list[Any]] = {"queries": [], "keys": [], "values": [], "scaling": []}
+    arrays: dict[str, list[Any]] = {"queries": [], "keys": [], "values": [], "scaling": []}
     layers = layer_modules(encoder.family, encoder.network) or []
     for layer, outputs in zip(layers, parts, strict=True):
         if len(outputs) == 1:
@@ -108,10 +108,10 @@ def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, 
             chunks = outputs[0].view(n, heads, -1).transpose(0, 1).chunk(3, dim=-1)
         else:
             chunks = [out.view(out.shape[0], heads, -1).transpose(0, 1) for out in outputs]
-        for name, chunk, bias in zip(found, chunks, projections.biases, strict=False):
+        for name, chunk, bias in zip(arrays, chunks, projections.biases, strict=False):
             if bias is not None:
                 holder = layer.get_submodule(projections.names[0].rpartition(".")[0])
                 chunk = chunk + getattr(holder, bias).detach().view(heads, 1, -1)
-            found[name].append(chunk.float().cpu().numpy())
-        found["scaling"].append((chunks[0].shape[-1] * terms) ** -0.5)
-    return found
+            arrays[name].append(chunk.float().cpu().numpy())
+        arrays["scaling"].append((chunks[0].shape[-1] * terms) ** -0.5)
+    return arrays

@@ -128,5 +128,5 @@ def heads_of(request: Mapping[str, Any]) -> list[Any]:
     heads = request.get("heads")
     if not isinstance(heads, (list, tuple)):
         raise InputTypeError(f"heads must be a list of [layer, head], got {str(heads)[:80]!r}.")
-    pairs = [tuple(one) if isinstance(one, (list, tuple)) else one for one in heads]
+    pairs = [tuple(head) if isinstance(head, (list, tuple)) else head for head in heads]
     return pairs

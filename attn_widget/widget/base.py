@@ -95,11 +95,11 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
             self.send_state([name for name in sync_data if self.has_trait(name)])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        found = super()._repr_mimebundle_(**kwargs)
+        bundle = super()._repr_mimebundle_(**kwargs)
         source = self._open_source()
-        if found is None or source is None:
-            return found
-        data, metadata = found
+        if bundle is None or source is None:
+            return bundle
+        data, metadata = bundle
         kept: str = getattr(self, "saved", "page")
         return {**data, **saved_outputs(source, self.selection, kept)}, metadata
 

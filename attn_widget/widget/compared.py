@@ -40,8 +40,8 @@ class ComparisonWidget(AttentionWidget):
     def __init__(self, comparison: Comparison, *, analyze: Analyze | None = None) -> None:
         chosen, _ = selections(comparison)
         names = ("layer", "head", "token", "target")
-        given = {name: getattr(chosen, name) for name in names}
-        traits = {name: value for name, value in given.items() if value is not None}
+        initial = {name: getattr(chosen, name) for name in names}
+        traits = {name: value for name, value in initial.items() if value is not None}
         super().__init__(comparison.a, analyze=analyze, **traits)
         self.comparison = comparison
         self._show_compared(comparison)
@@ -84,10 +84,10 @@ class ComparisonWidget(AttentionWidget):
         return save_compared(path, self.comparison, ExportOptions(layers, heads, views, title, why))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        found = super()._repr_mimebundle_(**kwargs)
-        if found is None:
-            return found
-        data, metadata = found
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return bundle
+        data, metadata = bundle
         return {**data, "text/html": frame_of(self.comparison)}, metadata
 
     def __repr__(self) -> str:

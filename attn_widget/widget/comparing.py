@@ -138,9 +138,9 @@ def _recovery(comparing: Comparing, request: Request, progress: Progress | None)
     c = comparing.require()
     target = target_of(request)
     of = cast("RecoveryOf", one_of(request, "of", tuple(RECOVERED)))
-    found = c.recovery(target, of, progress=progress)
-    data = {"target": described(c.b, target), "source": found.source, "value": found.value}
-    return data, {"values": found.values.astype(np.float32)}
+    recovery = c.recovery(target, of, progress=progress)
+    data = {"target": described(c.b, target), "source": recovery.source, "value": recovery.value}
+    return data, {"values": recovery.values.astype(np.float32)}
 
 
 def _uncompare(comparing: Comparing, _request: Request, _progress: Progress | None) -> Answer:

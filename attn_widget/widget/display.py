@@ -67,7 +67,7 @@ def in_a_box(widget: AnyWidget) -> bool:
 
     # ipywidgets has no public list of the widgets that live.
     alive: dict[str, Any] = getattr(module, "_instances", {})
-    boxes = [found for found in list(alive.values()) if isinstance(found, Box)]
+    boxes = [candidate for candidate in list(alive.values()) if isinstance(candidate, Box)]
     return any(widget in box.children for box in boxes)
 
 

@@ -101,10 +101,10 @@ def to_html(
         return save_compared(path, widgets, kept)
     if not is_iterable(widgets):
         raise not_a_widget(widgets)
-    given = check_several(widgets, "widgets", "widgets")
-    if not given:
+    checked = check_several(widgets, "widgets", "widgets")
+    if not checked:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
-    every = [check_widget(one) for one in given]
+    every = [check_widget(one) for one in checked]
     shown = [(one.source, one.selection) for one in every]
     if options is not None:
         return save_live(path, shown, kept, options)

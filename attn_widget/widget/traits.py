@@ -51,8 +51,8 @@ def own_traits(widget: type) -> frozenset[str]:
         name
         for cls in widget.__mro__
         if cls.__module__.startswith("attn_widget")
-        for name, found in vars(cls).items()
-        if isinstance(found, t.TraitType) and not name.startswith("_")
+        for name, value in vars(cls).items()
+        if isinstance(value, t.TraitType) and not name.startswith("_")
     )
 
 

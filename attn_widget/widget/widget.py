@@ -163,9 +163,9 @@ class AttentionWidget(SourceWidget, RunningWidget):
                 f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
             )
         check_traits(traits, (*NAMES, "saved"), "AttentionWidget()")
-        given = traits.get("target")
-        if isinstance(given, Target):
-            traits["target"] = plain(given)
+        chosen = traits.get("target")
+        if isinstance(chosen, Target):
+            traits["target"] = plain(chosen)
         self._opened: Opening | None = None  # what was chosen and not asked for
         super().__init__(analysis, analyze=analyze, **page_code(), **traits)
         asked = ("layer", "head", "token", "pair", "group")
@@ -195,9 +195,9 @@ class AttentionWidget(SourceWidget, RunningWidget):
 
     def _reply(self, request: object) -> Reply:
         if self._analysis is not None and about_two_runs(request):
-            found = self._two_runs().answer(request)
-            if found is not None:
-                return found
+            reply = self._two_runs().answer(request)
+            if reply is not None:
+                return reply
         return self._aside.answer(self._analysis, request)
 
     def _two_runs(self) -> Comparing:

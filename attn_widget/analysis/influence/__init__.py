@@ -111,8 +111,8 @@ class InfluenceFigures(AttentionFigures):
             As in `mixing`.
         """
         if self.base is not None:
-            found = self.base.mixing_matrices(kind, per_head=per_head, progress=progress)
-            return self._merged(kind, found)
+            matrices = self.base.mixing_matrices(kind, per_head=per_head, progress=progress)
+            return self._merged(kind, matrices)
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
         if not check_flag(per_head, "per_head"):
@@ -257,11 +257,11 @@ class InfluenceFigures(AttentionFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         tokens = where.language.tokens
-        found = where._freely(
+        computed = where._freely(
             ("contributions", bound.as_target(target), method),
             lambda: contributions(run, target, bound, method, tokens, where._rolled, progress),
         )
-        return found if found.target == target else replace(found, target=target)
+        return computed if computed.target == target else replace(computed, target=target)
 
     def head_effects(
         self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
@@ -299,11 +299,11 @@ class InfluenceFigures(AttentionFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         run.encoder.check_ablation(ablation)
-        found = where._freely(
+        computed = where._freely(
             ("head_effects", bound.as_target(target), ablation),
             lambda: head_effects(run, target, bound, ablation, progress),
         )
-        return found if found.target == target else replace(found, target=target)
+        return computed if computed.target == target else replace(computed, target=target)
 
     def logit_lens(self, target: Target) -> LogitLens:
         """A word piece's logit, probability and rank as each layer's hidden state would have it.

@@ -33,28 +33,28 @@ def proposals(analysis: Analysis) -> list[Target]:
     if run is None:
         return []
     analysis.trace.check_one_pass("A contribution")
-    found: list[Target | None] = []
+    targets: list[Target | None] = []
     if run.encoder.classifier == "sequence":
-        found += _classes(analysis)
+        targets += _classes(analysis)
     if run.encoder.has_mlm:
         masks = _masks(run)
-        found += [_between(analysis, position) for position in masks]
+        targets += [_between(analysis, position) for position in masks]
         if not masks:
-            found += [_last_word(analysis, run)]
+            targets += [_last_word(analysis, run)]
     if analysis.text_pair is not None and analysis.run is not None:
         try:
             run.next_sentence  # noqa: B018  # pyright: ignore[reportUnusedExpression]
-            found.append(Target(next_sentence=True))
+            targets.append(Target(next_sentence=True))
         except AttnWidgetError:
             pass
-    return [one for one in found if one is not None][:MOST]
+    return [target for target in targets if target is not None][:MOST]
 
 
 def _classes(analysis: Analysis) -> list[Target]:
-    found = analysis.classification
-    if found is None:
+    classes = analysis.classification
+    if classes is None:
         return []
-    order = (-found.logits).argsort().ravel().tolist()
+    order = (-classes.logits).argsort().ravel().tolist()
     return [Target(label=order[0], against=order[1] if len(order) > 1 else None)]
 
 

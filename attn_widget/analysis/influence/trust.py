@@ -57,12 +57,13 @@ class TrustFigures(InfluenceFigures):
         """
         from attn_widget.influence.agreement import agreement
 
-        found = self._contributions_by(target, methods, progress)
-        if len(found) < 2:
+        contributions = self._contributions_by(target, methods, progress)
+        if len(contributions) < 2:
             raise InputError(
-                f"methods holds {len(found)}, and agreement is between two.", "Name two or more."
+                f"methods holds {len(contributions)}, and agreement is between two.",
+                "Name two or more.",
             )
-        return agreement(found, target)
+        return agreement(contributions, target)
 
     def faithfulness(
         self,
@@ -108,12 +109,19 @@ class TrustFigures(InfluenceFigures):
         from attn_widget.influence.faithfulness import faithfulness
 
         n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
-        found = self._contributions_by(target, methods, None)
+        contributions = self._contributions_by(target, methods, None)
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         tokens = where.language.tokens
         return faithfulness(
-            run, target, bound, found, tokens, n_random=n_random, seed=seed, progress=progress
+            run,
+            target,
+            bound,
+            contributions,
+            tokens,
+            n_random=n_random,
+            seed=seed,
+            progress=progress,
         )
 
     def _contributions_by(
@@ -127,16 +135,16 @@ class TrustFigures(InfluenceFigures):
         wanted = METHODS
         if methods is not None:
             wanted = [
-                check_choice(one, "methods", METHODS)
-                for one in check_several(methods, "methods", "names")
+                check_choice(name, "methods", METHODS)
+                for name in check_several(methods, "methods", "names")
             ]
-        found: dict[str, Contributions] = {}
+        contributions: dict[str, Contributions] = {}
         for done, method in enumerate(wanted):
             try:
-                found[method] = self.contributions(target, cast("Method", method))
+                contributions[method] = self.contributions(target, cast("Method", method))
             except NotAvailableError:
                 if methods is not None:
                     raise
             if progress is not None:
                 progress(done + 1, len(wanted))
-        return found
+        return contributions

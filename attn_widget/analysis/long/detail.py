@@ -132,10 +132,10 @@ class LevelsOfDetail:
             return block_part(area, block, base, allowed, self._special, signed=signed)
 
         def reporting(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
-            for i, found in enumerate(parts):
+            for i, block in enumerate(parts):
                 if progress is not None:
                     progress(i, len(areas))
-                yield found
+                yield block
 
         with ThreadPoolExecutor(usable_cores()) as pool:
             try:
@@ -235,12 +235,12 @@ def _cut(block: Float32, area: Area, cols: slice, empty: np.float32) -> Float32:
     """Some columns of a block, ``empty`` where it has none."""
     if area.cols.start <= cols.start and cols.stop <= area.cols.stop:
         return block[:, cols.start - area.cols.start : cols.stop - area.cols.start]
-    found = np.full((len(block), cols.stop - cols.start), empty, dtype=np.float32)
+    cells = np.full((len(block), cols.stop - cols.start), empty, dtype=np.float32)
     left, right = max(area.cols.start, cols.start), min(area.cols.stop, cols.stop)
     if left < right:
         part = block[:, left - area.cols.start : right - area.cols.start]
-        found[:, left - cols.start : right - cols.start] = part
-    return found
+        cells[:, left - cols.start : right - cols.start] = part
+    return cells
 
 
 def _forbidden_out(

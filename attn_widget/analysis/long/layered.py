@@ -82,9 +82,9 @@ class LayeredWalk:
 
     def metrics_of(self, layer: int) -> dict[str, Float32]:
         """Metrics of the heads of a layer that is here, float32 [H] each."""
-        found = self._found[layer]
-        if found is not None:
-            return found.metrics
+        computed = self._found[layer]
+        if computed is not None:
+            return computed.metrics
         assert self._known is not None
         return {key: values[layer] for key, values in self._known[0].values.items()}
 
@@ -118,10 +118,10 @@ class LayeredWalk:
         if self._known is not None:
             return self._known
         layers = [self._found[layer] for layer in range(self._trace.n_layers)]
-        found = [layer for layer in layers if layer is not None]
+        computed = [layer for layer in layers if layer is not None]
         return (
-            stack_metrics([layer.metrics for layer in found], TAU),
-            stack_marginals([layer.marginals for layer in found]),
+            stack_metrics([layer.metrics for layer in computed], TAU),
+            stack_marginals([layer.marginals for layer in computed]),
         )
 
     def _compute(self, layer: int, check: Callable[[], None] | None) -> LayerFigures | None:

@@ -46,18 +46,18 @@ def profile_here(texts: Any, options: Options) -> Profile:
     """The work of `attn_widget.profile` with the local engine."""
     sources, failed = _given(texts, options.column)
     tagger, truncation, place = options.tagger, options.truncation, options.folder
-    given = [text for source in sources for text in source]
+    texts_read = [text for source in sources for text in source]
     from attn_widget.model.loading import load
 
     encoder = load(options.model, progress=options.progress)
     strict = options.strict
-    lengths = _lengths(encoder, given, truncation) if strict else None
+    lengths = _lengths(encoder, texts_read, truncation) if strict else None
     meta = profile_meta(encoder, tagger, truncation)
     folder = None if place is None else Folder(place, dict(meta))
     if folder is not None:
         folder.open()
-    meta |= {"n_texts": len(given), "texts": digest_of([str(text) for text in given])}
-    read = ReadTexts(given, encoder, truncation, tagger)
+    meta |= {"n_texts": len(texts_read), "texts": digest_of([str(text) for text in texts_read])}
+    read = ReadTexts(texts_read, encoder, truncation, tagger)
     done: list[Rows] = []
 
     def profile_of(done: Sequence[Rows]) -> Profile:
@@ -80,7 +80,7 @@ def profile_here(texts: Any, options: Options) -> Profile:
                     some = any(len(one.index) for one in done)
                     so_far = profile_of(done) if some else None
                     raise _stopped(begins, bad[0], so_far, place) from bad[0].error
-                failed += [failure_record(begins, one) for one in bad]
+                failed += [failure_record(begins, failure) for failure in bad]
                 bar.update(int(rows.n_tokens.sum()))
                 first += len(chunk)
             before += first

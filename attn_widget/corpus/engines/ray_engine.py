@@ -130,14 +130,14 @@ def _chunks(files: list[Any] | None, texts: Any, column: str | None) -> Any:
         read_file: Any = partial(_read_file, column=column)
         return table.map_batches(read_file, batch_size=1, num_cpus=READING)
     failed: list[dict[str, str]] = []
-    found = texts
+    readable = texts
     if is_source(texts):
-        found = dataset_texts(
+        readable = dataset_texts(
             texts, column, lambda source, why: failed.append({"source": source, "reason": why})
         )
     tables: list[Any] = []
     first = 0
-    for chunk in chunks_of(found):
+    for chunk in chunks_of(readable):
         tables.append(ray.put(pa.Table.from_pylist([_chunk_row(0, first, chunk, failed)])))
         first += len(chunk)
     tables.append(ray.put(pa.Table.from_pylist([_chunk_row(0, first, [], failed)])))
@@ -159,12 +159,12 @@ def _read_file(batch: dict[str, Any], column: str | None) -> Iterator[dict[str, 
     file = str(batch["file"][0])
     failed: list[dict[str, str]] = []
     path = files_of(file)[0]
-    found = file_texts(
+    texts = file_texts(
         path, column, lambda place, why: failed.append({"source": place, "reason": why})
     )
     first = 0
     try:
-        for chunk in chunks_of(found):
+        for chunk in chunks_of(texts):
             yield _batch(_chunk_row(source, first, chunk, failed))
             first += len(chunk)
     except AttnWidgetError as error:  # a later row without the column, say
@@ -228,7 +228,7 @@ class Worker:
         rows, bad = read_chunk(
             self.encoder, texts, options.tagger, options.truncation, self.threads
         )
-        result["bad"] = [failure_record(first, one) for one in bad]
+        result["bad"] = [failure_record(first, failure) for failure in bad]
         if not len(rows.index):
             return result
         if bad:  # under another name, so that it is read again next time
@@ -272,16 +272,16 @@ class _Run:
 
         from attn_widget.model.encoder import Encoder
 
-        given = self.options.model
-        if isinstance(given, Encoder):
-            given = (given.model, given.tokenizer)
+        model = self.options.model
+        if isinstance(model, Encoder):
+            model = (model.model, model.tokenizer)
         options = replace(self.options, model=None)
         results = chunks.map_batches(
             Worker,
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(size=self.workers),
             num_cpus=self.threads,
-            fn_constructor_args=(self.folder, given, options, self.threads),
+            fn_constructor_args=(self.folder, model, options, self.threads),
         )
         parts: list[dict[str, Any]] = []
         failed: list[dict[str, Any]] = []
@@ -324,14 +324,14 @@ class _Run:
         while waiting:
             done, waiting = ray.wait(waiting)
             try:
-                found: Any = ray.get(done[0])
+                first: Any = ray.get(done[0])
             except RayTaskError as error:
                 if isinstance(error.cause, AttnWidgetError):
                     raise error.cause from error
                 raise
             if totals is None:
                 # Arrays out of Ray's store cannot be written to.
-                totals = Totals(shape, self.options.seed, found.heaps.empty())
-            totals.merge(found)
+                totals = Totals(shape, self.options.seed, first.heaps.empty())
+            totals.merge(first)
         assert totals is not None
         return totals

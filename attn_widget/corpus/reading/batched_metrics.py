@@ -44,9 +44,9 @@ def batched_metrics(weights: Float32, tau: Tau = TAU) -> Float32:
 
     def fill(start: int) -> None:
         part = slice(start, start + step)
-        found = _metrics(weights[part], tau32)
+        metrics = _metrics(weights[part], tau32)
         for k, key in enumerate(KEYS):
-            figures[k, part] = found[key]
+            figures[k, part] = metrics[key]
 
     for start in range(0, n_matrices, step):
         fill(start)
@@ -93,10 +93,10 @@ def _quartiles(cells: Float32) -> Float64:
     if size >= COUNTED_FROM:
         return np.array([quartiles(row) for row in cells]).T
     ordered = np.sort(cells, axis=1)
-    found = np.empty((3, len(cells)))
+    cut = np.empty((3, len(cells)))
     for k in range(3):
         rank, quarter = divmod((size - 1) * (k + 1), 4)
         below = ordered[:, rank].astype(np.float64)
         above = ordered[:, min(rank + 1, size - 1)]
-        found[k] = below + (above - below) * quarter / 4 if quarter else below
-    return found
+        cut[k] = below + (above - below) * quarter / 4 if quarter else below
+    return cut

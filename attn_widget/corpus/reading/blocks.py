@@ -48,8 +48,8 @@ def blocks_of(lengths: Sequence[int], digests: Sequence[int]) -> list[list[int]]
 
 def stacked(*figures: Mapping[str, Figures]) -> Figures:
     """Figures by name as one array, float32 [keys, L, H], in the order of `KEYS`."""
-    found = {key: values for group in figures for key, values in group.items()}
-    return np.stack([found[key] for key in KEYS]).astype(np.float32)
+    by_key = {key: values for group in figures for key, values in group.items()}
+    return np.stack([by_key[key] for key in KEYS]).astype(np.float32)
 
 
 def read_together(
@@ -86,7 +86,7 @@ def read_together(
         if np.isnan(values[metrics.KEYS.index("confidence_max")]).any():
             return None
         marginals = stack_marginals(sums)
-        found: list[Figures] = []
+        figures: list[Figures] = []
         for k, (encoding, language) in enumerate(zip(encodings, languages, strict=True)):
             sets, reasons = key_sets(language)
             alone = _of_text(marginals, k, encoder.n_heads)
@@ -94,12 +94,12 @@ def read_together(
             where = specialization.specialize(alone, sets, reasons, first_is_summary=first)
             near = patterns.positional_patterns(alone, [None] * encoder.n_layers)
             named = dict(zip(metrics.KEYS, values[:, k], strict=True))
-            found.append(stacked(named, where.raw, near.as_dict()))
+            figures.append(stacked(named, where.raw, near.as_dict()))
     except NotBatchedError:
         return None
     except Exception:  # alone, the text that fails names itself
         return None
-    return np.stack(found), observer.observed()
+    return np.stack(figures), observer.observed()
 
 
 def read_alone(

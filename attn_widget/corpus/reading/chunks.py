@@ -107,10 +107,10 @@ def read_chunk(
     done: list[tuple[list[int], Any, Observed]] = []
     blocks = blocks_of(lengths, digests)
     with one_thread():
-        found = _together(
+        results = _together(
             encoder, [[encodings[k] for k in block] for block in blocks], tagger, threads
         )
-        for block, together in zip(blocks, found, strict=True):
+        for block, together in zip(blocks, results, strict=True):
             if together is not None:
                 done.append((block, *together))
                 continue

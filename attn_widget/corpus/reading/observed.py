@@ -76,7 +76,9 @@ class Observed:
     def join(parts: Sequence[Observed]) -> Observed:
         """The texts of all parts, one after the other."""
         names = [field.name for field in fields(Observed)]
-        return Observed(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+        return Observed(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
 
 
 def ends_are_special(encoding: Encoding) -> bool:
@@ -88,13 +90,13 @@ def ends_are_special(encoding: Encoding) -> bool:
 def targets_of(encoding: Encoding, language: Language) -> dict[str, NDArray[np.bool_]]:
     """The targets of every pattern in one text, bool [n, n]; those of relations where the tagger parses."""
     ids = encoding.inputs["input_ids"][0].numpy()
-    found = positional_targets(ids, [token.surface for token in encoding.tokens])
+    targets = positional_targets(ids, [token.surface for token in encoding.tokens])
     if language.arcs:
         starts = np.array(
             [-1 if t.special or t.start >= t.end else t.start for t in encoding.tokens]
         )
-        found |= relation_targets([Arc(*arc) for arc in language.arcs], starts)
-    return found
+        targets |= relation_targets([Arc(*arc) for arc in language.arcs], starts)
+    return targets
 
 
 class Observer:
@@ -242,9 +244,9 @@ def _largest_of(
 ) -> tuple[NDArray[np.integer[Any]], Found]:
     """The texts that have such cells, and the largest weight in them of each text and head."""
     there, starts = np.unique(texts, return_index=True)
-    found = weights[texts, :, queries, keys]
-    top = np.maximum.reduceat(found, starts)
+    values = weights[texts, :, queries, keys]
+    top = np.maximum.reduceat(values, starts)
     size = len(texts)
-    is_top = found == np.repeat(top, np.diff(np.r_[starts, size]), axis=0)
+    is_top = values == np.repeat(top, np.diff(np.r_[starts, size]), axis=0)
     at = np.minimum.reduceat(np.where(is_top, np.arange(size)[:, None], size), starts)
     return there, (top, queries[at], keys[at])

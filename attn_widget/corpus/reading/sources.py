@@ -47,8 +47,8 @@ def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str
     """
     if column is not None and not isinstance(column, str):
         raise InputTypeError(f"column is a {type(column).__name__}, expected a str.", "")
-    found, failed = read_sources(texts, column)
-    return [text for one in found for text in one], failed
+    sources, failed = read_sources(texts, column)
+    return [text for source in sources for text in source], failed
 
 
 def read_sources(texts: Any, column: str | None) -> tuple[list[list[str]], list[dict[str, str]]]:
@@ -129,17 +129,17 @@ def files_of(pattern: str | Path) -> list[File]:
     InputError
         None matches.
     """
-    given = str(pattern)
-    if "://" in given:
-        return [*remote_files(given)]
+    written = str(pattern)
+    if "://" in written:
+        return [*remote_files(written)]
     try:
-        names = [given] if Path(given).is_file() else []
-        if not names and has_magic(given):
-            names = sorted(name for name in glob(given, recursive=True) if Path(name).is_file())  # noqa: PTH207
+        names = [written] if Path(written).is_file() else []
+        if not names and has_magic(written):
+            names = sorted(name for name in glob(written, recursive=True) if Path(name).is_file())  # noqa: PTH207
     except (OSError, ValueError):  # too long for a name, or with a null character
         names = []
     if not names:
-        shown = given if len(given) <= 60 else given[:57] + "..."
+        shown = written if len(written) <= 60 else written[:57] + "..."
         raise InputError(
             f"No file matches {shown!r}.",
             "Give a path or a glob of files. For one text: profile([text]), or analyze(text).",

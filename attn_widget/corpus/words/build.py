@@ -97,13 +97,13 @@ def index(
         )
     failed: list[dict[str, Any]]
     if is_source(texts):
-        given, bad = read_texts(texts, column)
-        failed = [dict(one) for one in bad]
+        checked, bad = read_texts(texts, column)
+        failed = [dict(failure) for failure in bad]
     elif column is not None:
         raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
     else:
-        given, failed = listed(texts, "texts"), []
-    if not given:
+        checked, failed = listed(texts, "texts"), []
+    if not checked:
         raise InputError("texts is empty.", "Give at least one text.")
     from attn_widget.model.loading import load
 
@@ -113,7 +113,7 @@ def index(
         raise NotAvailableError(f"The layers of {encoder.name} are not known.")
     tag_with, _ = resolve(tagger)
     builder = _Builder(encoder, layer, tagger, truncation)
-    _write(database, given, builder, progress)
+    _write(database, checked, builder, progress)
     if not builder.n_tokens:
         why = f" ({builder.failed[0]['reason']})" if builder.failed else ""
         raise InputError(f"No text could be read{why}.", "Give at least one text.")
@@ -220,8 +220,8 @@ class _Builder:
         states: list[Any] = []
         with one_thread():
             for block in blocks_of(lengths, [text_digest(texts[k]) for k in places]):
-                found = self._states([encodings[k][0] for k in block])
-                for k, own in zip(block, found, strict=True):
+                hidden = self._states([encodings[k][0] for k in block])
+                for k, own in zip(block, hidden, strict=True):
                     kept = list(_rows(encodings[k][1].tokens, first + places[k]))
                     rows += kept
                     states.append(own[[row["position"] for row in kept]])
@@ -252,12 +252,12 @@ class _Builder:
         ]
         try:
             with inference_mode(encoder):
-                given = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)
+                outputs = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)
         finally:
             for hook in hooks:
                 hook.remove()
         # The output of a layer enters the next one; after the last one some models normalize once more.
-        states = [*entered, given[0]][self.layer + 1]
+        states = [*entered, outputs[0]][self.layer + 1]
         return states.float().cpu().numpy()
 
 

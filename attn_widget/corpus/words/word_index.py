@@ -238,8 +238,8 @@ class WordIndex:
         texts: dict[int, str] = {}
         if places:
             wanted = f"index in ({', '.join(map(str, places))})"
-            found = self._texts.search().where(wanted).limit(len(places)).to_list()
-            texts = {int(row["index"]): row["text"] for row in found}
+            matches = self._texts.search().where(wanted).limit(len(places)).to_list()
+            texts = {int(row["index"]): row["text"] for row in matches}
         return [
             {
                 "similarity": 1.0 - float(row["_distance"]),
@@ -270,16 +270,16 @@ class WordIndex:
         rng = np.random.default_rng(check_seed(seed))
         places = rng.choice(self.n_tokens, min(queries, self.n_tokens), replace=False)
         taken = self._tokens.take_offsets(sorted(places.tolist())).select(["vector"]).to_arrow()
-        found = total = 0
+        hits = total = 0
         for vector in taken["vector"].to_pylist():
             query = np.array(vector, np.float32)
             near = [
                 {(row["index"], row["position"]) for row in self._search(query, k, exact)}
                 for exact in (False, True)
             ]
-            found += len(near[0] & near[1])
+            hits += len(near[0] & near[1])
             total += len(near[1])
-        return found / total
+        return hits / total
 
     def __repr__(self) -> str:
         how = "approximate" if self.approximate else "exact"

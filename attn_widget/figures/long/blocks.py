@@ -63,8 +63,8 @@ def head_of_blocks(
     far = 0.0
     for area, weights in blocks:
         buffer = np.empty_like(weights)
-        found, part = rows_of(weights, buffer)
-        rows.append(found)
+        block_rows, part = rows_of(weights, buffer)
+        rows.append(block_rows)
         total += part
         some = weights.reshape(-1) if allowed is None else weights[allowed[area]]
         cells[filled : filled + some.size] = some

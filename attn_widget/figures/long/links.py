@@ -80,14 +80,14 @@ def strongest_links(
             counted = (flat >= np.float32(least)) & (flat > -np.inf)
         total += int(np.count_nonzero(counted))
         floor = weights[-1] if len(weights) == count else -np.inf
-        found = np.flatnonzero(counted & (flat > floor))
-        if len(found) > count:
-            smallest = np.partition(flat[found], len(found) - count)[len(found) - count]
+        places = np.flatnonzero(counted & (flat > floor))
+        if len(places) > count:
+            smallest = np.partition(flat[places], len(places) - count)[len(places) - count]
             # Equal ones at the border stay: which of them are kept is decided by their place.
-            found = found[flat[found] >= smallest]
-        weights = np.concatenate([weights, flat[found]])
-        queries = np.concatenate([queries, rows[found // cells.shape[1]]])
-        keys = np.concatenate([keys, found % cells.shape[1] + area.cols.start])
+            places = places[flat[places] >= smallest]
+        weights = np.concatenate([weights, flat[places]])
+        queries = np.concatenate([queries, rows[places // cells.shape[1]]])
+        keys = np.concatenate([keys, places % cells.shape[1] + area.cols.start])
         order = np.lexsort((keys, queries, -weights))[:count]
         weights, queries, keys = weights[order], queries[order], keys[order]
     return Links(queries.astype(np.int32), keys.astype(np.int32), weights, total)

@@ -74,8 +74,8 @@ def walk_layer(
 
     def figures(head: int) -> tuple[list[float], Marginals]:
         blocks = seen(trace, layer, head, areas, visit)
-        found, sums = head_of_blocks(blocks, n, allowed, tau32, most)
-        return head_values(found), sums
+        matrix, sums = head_of_blocks(blocks, n, allowed, tau32, most)
+        return head_values(matrix), sums
 
     with ThreadPoolExecutor(usable_cores()) as pool:
         done = list(pool.map(figures, range(trace.n_heads)))

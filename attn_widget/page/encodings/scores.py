@@ -89,12 +89,12 @@ def encode_scores(
         square = step[heads, None, None] ** 2
         whole[heads] = np.rint(exact[heads] / square)
         product = whole[heads] * square
-        found = (product + added[heads]).astype(np.float32)
-        found[impossible[heads]] = -np.inf
-        read[heads] = found
+        scores = (product + added[heads]).astype(np.float32)
+        scores[impossible[heads]] = -np.inf
+        read[heads] = scores
         share[heads] = worst_by_head(product - exact[heads]) / worst_score
         if not safe:
-            off = worst_by_head(softmax(found) - weights[heads]) / worst
+            off = worst_by_head(softmax(scores) - weights[heads]) / worst
             share[heads] = np.maximum(share[heads], off)
 
     measure(np.arange(len(exact)))

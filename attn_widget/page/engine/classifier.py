@@ -34,8 +34,8 @@ def class_reader(analysis: Analysis) -> dict[str, Any] | None:
     NotAvailableError
         A classifier of tokens, question answering, or a head of another kind.
     """
-    found = analysis.classification
-    if analysis.run is None or found is None:
+    classes = analysis.classification
+    if analysis.run is None or classes is None:
         return None
     model = analysis.run.encoder.model
     name = type(model).__name__
@@ -58,8 +58,8 @@ def class_reader(analysis: Analysis) -> dict[str, Any] | None:
             }
     return {
         "kind": kind,
-        "labels": list(found.labels),
-        "activation": found.activation,
-        "note": found.note,
+        "labels": list(classes.labels),
+        "activation": classes.activation,
+        "note": classes.note,
         "tensors": tensors,
     }

@@ -66,17 +66,17 @@ def weights_as_bert(settings: Mapping[str, Any], weights: Mapping[str, Array]) -
     """
     if settings["model_type"] != "distilbert":
         return dict(weights)
-    found: dict[str, Array] = {}
+    renamed: dict[str, Array] = {}
     for name, array in weights.items():
         inner = name.removeprefix("distilbert.").removeprefix("bert.")
         match = re.fullmatch(r"transformer\.layer\.(\d+)\.(.*)\.(weight|bias)", inner)
         if match is not None:
             layer, part, kind = match.groups()
-            found[f"bert.encoder.layer.{layer}.{LAYERS[part]}.{kind}"] = array
+            renamed[f"bert.encoder.layer.{layer}.{LAYERS[part]}.{kind}"] = array
         elif inner.startswith("embeddings."):
-            found[f"bert.{inner}"] = array
+            renamed[f"bert.{inner}"] = array
         else:
-            found[HEADS.get(inner, inner)] = array
-    width = found["bert.embeddings.word_embeddings.weight"].shape[1]
+            renamed[HEADS.get(inner, inner)] = array
+    width = renamed["bert.embeddings.word_embeddings.weight"].shape[1]
     segment = np.zeros((1, width), np.float32)
-    return {**found, "bert.embeddings.token_type_embeddings.weight": segment}
+    return {**renamed, "bert.embeddings.token_type_embeddings.weight": segment}

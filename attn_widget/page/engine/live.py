@@ -146,8 +146,8 @@ def tag_reader(encoder: Encoder) -> dict[str, Any] | None:
     """The read-out of tags that was trained with the embedded model (training/tags.py); None for another."""
     if encoder.name != EMBEDDED:
         return None
-    found: dict[str, Any] = json.loads((MINI / "tags.json").read_text(encoding="utf-8"))
-    return found
+    tags: dict[str, Any] = json.loads((MINI / "tags.json").read_text(encoding="utf-8"))
+    return tags
 
 
 def runnable(source: Source) -> Analysis:

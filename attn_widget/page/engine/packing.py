@@ -223,7 +223,7 @@ def pack(
     settings, weights = settings_as_bert(settings), weights_as_bert(settings, weights)
     check_layout(name, settings, tokenizer)
     with np.errstate(over="ignore"):
-        unfit = [key for key, one in weights.items() if not np.isfinite(one.astype("<f2")).all()]
+        unfit = [key for key, item in weights.items() if not np.isfinite(item.astype("<f2")).all()]
     if unfit:
         raise NotAvailableError(
             f"{unfit[0]} has values that float16 cannot hold.", "The engine needs finite weights."

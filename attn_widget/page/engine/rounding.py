@@ -60,9 +60,9 @@ def rounding_of(encoder: Encoder, texts: Texts, *, light: bool = False) -> dict[
     elif are_halves(encoder):
         return {"weight": 0.0, "rollout": 0.0, "score": 0.0}
     other = rounded(encoder, light=light)
-    found = np.max([differences(encoder, other, *text) for text in texts], axis=0)
+    errors = np.max([differences(encoder, other, *text) for text in texts], axis=0)
     named: dict[str, Any] = dict(
-        zip(("weight", "rollout", "score"), map(float, found), strict=True)
+        zip(("weight", "rollout", "score"), map(float, errors), strict=True)
     )
     return {**named, "bits": 8, "texts": len(texts)} if light else named
 
@@ -71,8 +71,8 @@ def are_halves(encoder: Encoder) -> bool:
     """Whether float16 holds every matrix of the model."""
     import torch
 
-    matrices = [one for one in encoder.model.parameters() if one.ndim > 1]
-    return all(torch.equal(one.half().to(one.dtype), one) for one in matrices)
+    matrices = [parameter for parameter in encoder.model.parameters() if parameter.ndim > 1]
+    return all(torch.equal(matrix.half().to(matrix.dtype), matrix) for matrix in matrices)
 
 
 def rounded(encoder: Encoder, *, light: bool) -> Encoder:
@@ -81,25 +81,25 @@ def rounded(encoder: Encoder, *, light: bool) -> Encoder:
 
     model: Any = copy.deepcopy(encoder.model)
     with torch.no_grad():
-        for name, one in model.named_parameters():
-            if one.ndim < 2:
+        for name, parameter in model.named_parameters():
+            if parameter.ndim < 2:
                 continue
             if light and "position_embeddings" not in name and "token_type" not in name:
-                one.copy_(torch.from_numpy(dequantized(one.float().cpu().numpy())))
+                parameter.copy_(torch.from_numpy(dequantized(parameter.float().cpu().numpy())))
             else:
-                one.copy_(one.half())
-    found: Encoder = object.__new__(type(encoder))
-    found.__dict__.update(encoder.__dict__)
-    found.network = model
-    return found
+                parameter.copy_(parameter.half())
+    rounded_encoder: Encoder = object.__new__(type(encoder))
+    rounded_encoder.__dict__.update(encoder.__dict__)
+    rounded_encoder.network = model
+    return rounded_encoder
 
 
 def differences(one: Encoder, other: Encoder, text: str, pair: str | None) -> list[float]:
     """Largest differences of weights, rollout and scores between two models on a text."""
     from attn_widget.analysis.texts import analyze
 
-    given: dict[str, Any] = {"tagger": None, "truncation": True, "progress": False}
-    first, second = (analyze(text, pair, model=each, **given) for each in (one, other))
+    options: dict[str, Any] = {"tagger": None, "truncation": True, "progress": False}
+    first, second = (analyze(text, pair, model=each, **options) for each in (one, other))
     every = [(layer, head) for layer in range(one.n_layers) for head in range(one.n_heads)]
 
     def apart(a: Any, b: Any) -> float:

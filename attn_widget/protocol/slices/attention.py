@@ -44,8 +44,8 @@ MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 i
 @answers("weights")
 def weights(analysis: Analysis, request: Request) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
-    found = analysis.attention(layer, head_of(analysis, request), rows=rows)
-    arrays: dict[str, NDArray[Any]] = {"weights": found}
+    matrix = analysis.attention(layer, head_of(analysis, request), rows=rows)
+    arrays: dict[str, NDArray[Any]] = {"weights": matrix}
     allowed = analysis.trace.mask(layer)
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)
@@ -83,8 +83,8 @@ def metrics(analysis: Analysis, request: Request) -> Answer:
 def predictions(analysis: Analysis, request: Request) -> Answer:
     top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
     rows = rows_of(analysis, request)
-    found = analysis.predictions(top_k=top_k, mode=mode_of(request), rows=rows)
-    return describe_predictions(found), prediction_arrays(found)
+    best = analysis.predictions(top_k=top_k, mode=mode_of(request), rows=rows)
+    return describe_predictions(best), prediction_arrays(best)
 
 
 @answers("intact")
@@ -127,17 +127,17 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
 
 @answers("language", needs_tagger=True)
 def language(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.language
-    tokens = found.tokens
+    language = analysis.language
+    tokens = language.tokens
     data = {
-        "words": [asdict(word) for word in found.words],
-        "sentences": [asdict(sentence) for sentence in found.sentences],
+        "words": [asdict(word) for word in language.words],
+        "sentences": [asdict(sentence) for sentence in language.sentences],
         "token_word": [token.word for token in tokens],
         "token_sentence": [token.sentence for token in tokens],
         "token_pos": [token.pos for token in tokens],
         "token_entity": [token.entity for token in tokens],
-        "tagger": found.tagger_name,
-        "notes": list(found.notes),
+        "tagger": language.tagger_name,
+        "notes": list(language.notes),
     }
     return data, {}
 
@@ -170,21 +170,21 @@ def layer_change(analysis: Analysis, _request: Request) -> Answer:
 
 @answers("specialization", needs_tagger=True)
 def specialization(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.specialization
-    forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
+    figures = analysis.specialization
+    forms = {"raw": figures.raw, "scaled": figures.scaled(), "z": figures.zscores()}
     arrays: Arrays = {
-        f"{form}:{key}": values[key] for form, values in forms.items() for key in found.raw
+        f"{form}:{key}": values[key] for form, values in forms.items() for key in figures.raw
     }
     notes = list(analysis.language.notes)
-    data = {"keys": list(found.raw), "chance": found.chance, "reasons": found.reasons}
+    data = {"keys": list(figures.raw), "chance": figures.chance, "reasons": figures.reasons}
     return {**data, "notes": notes}, arrays
 
 
 @answers("patterns")
 def patterns(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.patterns.as_dict()
-    arrays: Arrays = {f"pattern:{key}": values for key, values in found.items()}
-    return {"keys": list(found), "chance": 1 / analysis.n_tokens}, arrays
+    figures = analysis.patterns.as_dict()
+    arrays: Arrays = {f"pattern:{key}": values for key, values in figures.items()}
+    return {"keys": list(figures), "chance": 1 / analysis.n_tokens}, arrays
 
 
 @answers("roles", needs_tagger=True)
@@ -193,18 +193,18 @@ def roles(analysis: Analysis, request: Request) -> Answer:
     return describe_roles(analysis.roles(seed))
 
 
-def describe_roles(found: Roles) -> Answer:
+def describe_roles(roles: Roles) -> Answer:
     arrays: Arrays = {
-        "labels": found.labels,
-        "layout": found.layout,
-        "centroids": found.centroids,
+        "labels": roles.labels,
+        "layout": roles.layout,
+        "centroids": roles.centroids,
     }
     data = {
-        "names": list(found.names),
-        "axes": list(found.axes),
-        "explained": found.explained,
-        "silhouettes": {str(k): value for k, value in found.silhouettes.items()},
-        "seed": found.seed,
+        "names": list(roles.names),
+        "axes": list(roles.axes),
+        "explained": roles.explained,
+        "silhouettes": {str(k): value for k, value in roles.silhouettes.items()},
+        "seed": roles.seed,
     }
     return data, arrays
 
@@ -218,21 +218,21 @@ def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, d
 @answers("sentences", needs_tagger=True)
 def sentences(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
-    found = analysis.sentences
-    arrays: Arrays = {"matrix": found.matrix(kind, **of)}
+    sums = analysis.sentences
+    arrays: Arrays = {"matrix": sums.matrix(kind, **of)}
     if kind == "mass":
-        arrays["elsewhere"] = found.elsewhere(**of)
+        arrays["elsewhere"] = sums.elsewhere(**of)
     else:
         names = ("layer", "head", "query", "key")
-        for name, column in zip(names, found.witnesses(**of), strict=True):
+        for name, column in zip(names, sums.witnesses(**of), strict=True):
             arrays[f"witness_{name}"] = column
     possible = possible_sentences(analysis, of["layer"])
     if possible is not None:
         arrays["possible"] = possible
     data = {
-        "texts": list(found.texts),
-        "tokens": [list(tokens) for tokens in found.tokens],
-        "note": found.note,
+        "texts": list(sums.texts),
+        "tokens": [list(tokens) for tokens in sums.tokens],
+        "note": sums.note,
     }
     return data, arrays
 
@@ -245,9 +245,9 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
     if analysis.n_tokens <= LONG_TOKENS:
         return None
     layers = range(analysis.n_layers) if layer is None else [layer]
-    found = [analysis.trace.mask(index) for index in layers]
-    masks = list({id(mask): mask for mask in found if mask is not None}.values())
-    if any(mask is None for mask in found):
+    every = [analysis.trace.mask(index) for index in layers]
+    masks = list({id(mask): mask for mask in every if mask is not None}.values())
+    if any(mask is None for mask in every):
         return None
     sentences = analysis.sentences.tokens
     possible = np.zeros((len(sentences), len(sentences)), dtype=np.uint8)
@@ -260,10 +260,10 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
 @answers("drill", needs_tagger=True)
 def drill(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
-    found = analysis.sentences
-    size = len(found.texts)
+    sums = analysis.sentences
+    size = len(sums.texts)
     a, b = (integer(request, name, 0, size) for name in ("a", "b"))
-    opened = found.drill(a, b, kind, **of)
+    opened = sums.drill(a, b, kind, **of)
     weights = opened.weights
     layer = of["layer"]
     allowed = None if layer is None else analysis.trace.mask(layer)
@@ -278,51 +278,51 @@ def drill(analysis: Analysis, request: Request) -> Answer:
     return {}, arrays
 
 
-def opened_classes(found: ClassProbabilities) -> Arrays:
+def opened_classes(classes: ClassProbabilities) -> Arrays:
     """Rows of classes; for question answering the columns are start and end, and rows positions."""
-    columns = len(found.labels)
+    columns = len(classes.labels)
     with np.errstate(over="ignore"):  # exp(-z) of a logit below -88 is infinite in float32
-        exponentials = found.exponentials.reshape(-1, columns).astype(np.float32)
+        exponentials = classes.exponentials.reshape(-1, columns).astype(np.float32)
     return {
-        "logits": found.logits.reshape(-1, columns).astype(np.float32),
+        "logits": classes.logits.reshape(-1, columns).astype(np.float32),
         "exp": exponentials,
-        "sum": np.atleast_1d(found.sum).astype(np.float64),
-        "probabilities": found.probabilities.reshape(-1, columns).astype(np.float32),
+        "sum": np.atleast_1d(classes.sum).astype(np.float64),
+        "probabilities": classes.probabilities.reshape(-1, columns).astype(np.float32),
     }
 
 
 @answers("classification")
 def classification(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.classification
-    if found is None:
+    classes = analysis.classification
+    if classes is None:
         raise SliceError(
             "This model has no classifier.",
             "Load a checkpoint for sequence or token classification, or question answering.",
         )
-    return describe_classes(found), opened_classes(found)
+    return describe_classes(classes), opened_classes(classes)
 
 
-def describe_classes(found: ClassProbabilities) -> dict[str, Any]:
+def describe_classes(classes: ClassProbabilities) -> dict[str, Any]:
     names = ("task", "activation", "note")
-    return {"labels": list(found.labels), **{name: getattr(found, name) for name in names}}
+    return {"labels": list(classes.labels), **{name: getattr(classes, name) for name in names}}
 
 
 @answers("next_sentence")
 def next_sentence(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.next_sentence
-    return {"labels": list(found.labels)}, opened_classes(found)
+    classes = analysis.next_sentence
+    return {"labels": list(classes.labels)}, opened_classes(classes)
 
 
 @answers("first_token")
 def first_token(analysis: Analysis, request: Request) -> Answer:
-    found = analysis.first_token(head_of(analysis, request), words=False)
-    return {"layers": list(found.layers)}, {"weights": found.weights}
+    look = analysis.first_token(head_of(analysis, request), words=False)
+    return {"layers": list(look.layers)}, {"weights": look.weights}
 
 
 @answers("class_gradient")
 def class_gradient(analysis: Analysis, request: Request) -> Answer:
-    found = analysis.classification
-    label = integer(request, "label", 0, 1 if found is None else len(found.labels))
+    classes = analysis.classification
+    label = integer(request, "label", 0, 1 if classes is None else len(classes.labels))
     head = head_of(analysis, request)
     layers = last_layers(analysis.n_layers)
     every = analysis.class_gradient(label)[layers.start :]

@@ -80,24 +80,24 @@ def described(analysis: Analysis, target: Target) -> dict[str, Any]:
 def targets(analysis: Analysis, _request: Request) -> Answer:
     from attn_widget.analysis.influence.proposals import proposals
 
-    return {"targets": [described(analysis, one) for one in proposals(analysis)]}, {}
+    return {"targets": [described(analysis, proposal) for proposal in proposals(analysis)]}, {}
 
 
 @answers_slowly("contributions", needs_tagger=True)
 def contributions(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     target = target_of(request)
     method = cast("Method", one_of(request, "method", METHODS))
-    found = analysis.contributions(target, method, progress=progress)
+    explained = analysis.contributions(target, method, progress=progress)
     data = {
         **described(analysis, target),
         "method": method,
-        "signed": found.signed,
-        "value": found.value,
-        "bias": found.bias,
-        "baseline": found.baseline,
-        "gap": found.gap,
+        "signed": explained.signed,
+        "value": explained.value,
+        "bias": explained.bias,
+        "baseline": explained.baseline,
+        "gap": explained.gap,
     }
-    return data, {"values": found.values}
+    return data, {"values": explained.values}
 
 
 @answers_slowly("trust", needs_tagger=True)
@@ -107,21 +107,21 @@ def trust(analysis: Analysis, request: Request, progress: Progress | None) -> An
         raise SliceError("methods must be a list of names of methods.", f"Known: {METHODS}.")
     names = [one_of({"methods": name}, "methods", METHODS) for name in methods]
     agreed = analysis.agreement(target, names) if len(names) > 1 else None
-    found = analysis.faithfulness(target, names, progress=progress)
-    mean, low, high = found.band()
+    tested = analysis.faithfulness(target, names, progress=progress)
+    mean, low, high = tested.band()
     arrays = {
-        "shares": next(iter(found.curves.values())).shares,
-        "deleted": np.stack([one.deleted for one in found.curves.values()]),
-        "random": np.stack([one.deleted for one in found.random]),
+        "shares": next(iter(tested.curves.values())).shares,
+        "deleted": np.stack([curve.deleted for curve in tested.curves.values()]),
+        "random": np.stack([one.deleted for one in tested.random]),
     }
     if agreed is not None:
         arrays["rho"] = agreed.rho
     data = {
         "methods": names,
-        "probability": found.probability,
-        "comprehensiveness": [one.comprehensiveness for one in found.curves.values()],
-        "sufficiency": [one.sufficiency for one in found.curves.values()],
-        "random": {"mean": mean, "low": low, "high": high, "orders": len(found.random)},
+        "probability": tested.probability,
+        "comprehensiveness": [curve.comprehensiveness for curve in tested.curves.values()],
+        "sufficiency": [curve.sufficiency for curve in tested.curves.values()],
+        "random": {"mean": mean, "low": low, "high": high, "orders": len(tested.random)},
     }
     return data, {name: np.asarray(array, np.float32) for name, array in arrays.items()}
 
@@ -131,18 +131,22 @@ def head_effects(analysis: Analysis, request: Request, progress: Progress | None
     ablation = cast(
         "Ablation", one_of({"ablation": "zero", **request}, "ablation", ("zero", "mean"))
     )
-    found = analysis.head_effects(target_of(request), ablation, progress=progress)
-    arrays = {"effects": found.effects, "divergence": found.divergence, "proxy": found.proxy}
-    return {"value": found.value, "correlation": found.correlation}, arrays
+    measured = analysis.head_effects(target_of(request), ablation, progress=progress)
+    arrays = {
+        "effects": measured.effects,
+        "divergence": measured.divergence,
+        "proxy": measured.proxy,
+    }
+    return {"value": measured.value, "correlation": measured.correlation}, arrays
 
 
 @answers("logit_lens")
 def logit_lens(analysis: Analysis, request: Request) -> Answer:
     target = target_of(request)
-    found = analysis.logit_lens(target)
+    lens = analysis.logit_lens(target)
     arrays = {
-        "values": found.values,
-        "probabilities": found.probabilities,
-        "ranks": found.ranks,
+        "values": lens.values,
+        "probabilities": lens.probabilities,
+        "ranks": lens.ranks,
     }
     return described(analysis, target), arrays

@@ -57,15 +57,15 @@ def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.
 
 @answers("hidden_path")
 def hidden_path(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.hidden_path
+    path = analysis.hidden_path
     names = ("norms", "cosines", "points", "explained")
-    return {}, {name: getattr(found, name) for name in names}
+    return {}, {name: getattr(path, name) for name in names}
 
 
 @answers("residuals")
 def residuals(analysis: Analysis, _request: Request) -> Answer:
-    found = analysis.residuals
-    return {}, {"attention": found.attention, "ffn": found.ffn}
+    norms = analysis.residuals
+    return {}, {"attention": norms.attention, "ffn": norms.ffn}
 
 
 @answers("architecture")

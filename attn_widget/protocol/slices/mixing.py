@@ -27,15 +27,15 @@ def quantity_of(analysis: Analysis, request: Request, layers: int) -> Mixing:
     SliceError
         Not one of them, or the kernel would be busy for too long.
     """
-    found = one_of(request, "quantity", MIXINGS)
+    quantity = one_of(request, "quantity", MIXINGS)
     n = analysis.n_tokens
-    if found == "value_zeroing" and n > 1 and layers * n * n > MAX_ZEROED:
+    if quantity == "value_zeroing" and n > 1 and layers * n * n > MAX_ZEROED:
         raise SliceError(
             f"Value zeroing would run {layers} layers again for each of {n} tokens, which takes many "
             "minutes.",
             "Take one layer, a shorter text, or mixing('value_zeroing', layer) of the analysis in Python.",
         )
-    return cast("Mixing", found)
+    return cast("Mixing", quantity)
 
 
 @answers_slowly("mixing")

@@ -40,9 +40,9 @@ def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
     >>> cache_folder("~/data") == Path.home() / "data"
     True
     """
-    given = cache if cache is not None else os.environ.get(CACHE_VARIABLE) or None
-    if given is not None:
-        return check_path(given, "cache")
+    folder = cache if cache is not None else os.environ.get(CACHE_VARIABLE) or None
+    if folder is not None:
+        return check_path(folder, "cache")
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -88,9 +88,9 @@ def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
     """
     folder = cache_folder(cache)
     path = folder / ARCHIVE
-    found = _whole(path)
-    if found is not None:
-        return found
+    content = _whole(path)
+    if content is not None:
+        return content
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # On the disk of the cache, so that the last step is a rename: whole or not at all, and of two
@@ -107,13 +107,13 @@ def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
             f"The cache {str(folder)!r} cannot be used: {error.strerror or error}.",
             ROOM,
         ) from error
-    found = _whole(path)
-    if found is None:
+    content = _whole(path)
+    if content is None:
         raise NotAvailableError(
             f"{str(path)!r} was fetched and is not there any more.",
             "Load again; if it happens again, give another folder as cache.",
         )
-    return found
+    return content
 
 
 def _whole(path: Path) -> bytes | None:
@@ -176,7 +176,7 @@ def _reason(said: str) -> str:
 
 
 def _read(tar: tarfile.TarFile, name: str) -> bytes:
-    found = tar.extractfile(name)
-    if found is None:
+    member = tar.extractfile(name)
+    if member is None:
         raise NotAvailableError(f"{name!r} is not a file of the archive.")
-    return found.read()
+    return member.read()

@@ -84,17 +84,17 @@ def encode(
     else:
         names = _checked_names(classes)
         labels = _by_name(written, rows, names)
-    found = sorted(set(labels))
-    if len(names) < 2 or len(found) < 2:
-        only = names[found[0]] if found else "none"
+    present = sorted(set(labels))
+    if len(names) < 2 or len(present) < 2:
+        only = names[present[0]] if present else "none"
         raise InputError(
             f"All {len(values)} texts have the same label ({only!r}), expected two classes or more.",
             "Name the column with the labels: label=...",
         )
     for k, name in enumerate(names):
-        if k not in found:
+        if k not in present:
             raise InputError(
-                f"The class {name!r} has no text; there are {[names[f] for f in found]}.",
+                f"The class {name!r} has no text; there are {[names[f] for f in present]}.",
                 "Leave it out of classes=..., or give texts of it.",
             )
     return np.array(labels, dtype=np.int64), names
@@ -122,22 +122,22 @@ def _by_themselves(
 ) -> tuple[list[int], tuple[str, ...]]:
     if all(WHOLE.fullmatch(label) for label in written):
         numbers_ = [int(label) for label in written]
-        found = sorted(set(numbers_))
-        start = found[0]
+        present = sorted(set(numbers_))
+        start = present[0]
         if start not in (0, 1):
             raise InputError(
                 f"The labels begin at {start} ({rows[numbers_.index(start)]}), expected 0 or 1.",
                 "Texts without a label have to be left out; other numbers can be named: "
-                f"classes={[str(number) for number in found[:5]]}.",
+                f"classes={[str(number) for number in present[:5]]}.",
             )
-        missing = sorted(set(range(start, found[-1] + 1)) - set(found))[:5]
+        missing = sorted(set(range(start, present[-1] + 1)) - set(present))[:5]
         if missing:
             raise InputError(
-                f"The labels are {found[:20]}: {missing} do not occur, expected whole numbers without a "
+                f"The labels are {present[:20]}: {missing} do not occur, expected whole numbers without a "
                 "gap.",
-                f"Number them anew, or name them: classes={[str(number) for number in found[:5]]}.",
+                f"Number them anew, or name them: classes={[str(number) for number in present[:5]]}.",
             )
-        return [number - start for number in numbers_], tuple(str(number) for number in found)
+        return [number - start for number in numbers_], tuple(str(number) for number in present)
     for label, where in zip(written, rows, strict=True):
         if re.fullmatch(r"[+-]?\d*\.\d+(e[+-]?\d+)?", label, re.IGNORECASE):
             raise InputError(

@@ -277,15 +277,15 @@ def check_classes(classes: object) -> None:
 def _load(name: Source, classes: int, seed: int, cache: str | os.PathLike[str] | None) -> Dataset:
     check_classes(classes)
     seed = check_seed(seed)
-    found = rated_sentences(name, cache=cache)
-    labels = stars(found.scores, classes)
-    groups = join_groups(found.texts, found.groups)
+    rated = rated_sentences(name, cache=cache)
+    labels = stars(rated.scores, classes)
+    groups = join_groups(rated.texts, rated.groups)
     placed = assign(labels, groups, tuple(SHARES), seed)
     kept = equal_classes(labels, placed, CLASSES[classes])
     splits = {
-        split: make_split(found.texts, labels, found.scores, rows) for split, rows in kept.items()
+        split: make_split(rated.texts, labels, rated.scores, rows) for split, rows in kept.items()
     }
-    left_out = len(found) - sum(map(len, kept.values()))
+    left_out = len(rated) - sum(map(len, kept.values()))
     return Dataset(
         name,
         CLASSES[classes],

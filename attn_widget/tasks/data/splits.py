@@ -157,16 +157,18 @@ def equal_classes(
     counts = {
         name: np.bincount(labels[rows], minlength=len(classes)) for name, rows in placed.items()
     }
-    for name, found in counts.items():
-        if not found.all():
-            label = int(np.argmin(found))
+    for name, by_class in counts.items():
+        if not by_class.all():
+            label = int(np.argmin(by_class))
             raise InputError(
                 f"Class {classes[label]!r} has too few texts, or too few groups of them, "
                 f"to stand in the {name} split: {int(np.sum(labels == label))} texts.",
                 "Give more texts of it, or leave it out.",
             )
     # In tenths: the largest m with SHARES * m // 10 rows of every class in every split.
-    tenths = min((10 * int(found.min()) + 9) // SHARES[name] for name, found in counts.items())
+    tenths = min(
+        (10 * int(by_class.min()) + 9) // SHARES[name] for name, by_class in counts.items()
+    )
     kept: dict[str, list[int]] = {}
     for name, rows in placed.items():
         quota = max(1, min(int(counts[name].min()), SHARES[name] * tenths // 10))

@@ -209,14 +209,14 @@ def from_dataset(
 def _whole(name: str, table: Table, classes: Sequence[str] | None, seed: int) -> Dataset:
     """One table, split here."""
     texts = check_texts(table.texts, table.rows)
-    labels, found = encode(table.labels, table.rows, classes)
+    labels, names = encode(table.labels, table.rows, classes)
     groups = join_groups(texts, _groups(table) or list(range(len(texts))))
-    kept = equal_classes(labels, assign(labels, groups, tuple(SHARES), seed), found)
+    kept = equal_classes(labels, assign(labels, groups, tuple(SHARES), seed), names)
     splits = {split: make_split(texts, labels, None, rows) for split, rows in kept.items()}
     left_out = len(texts) - sum(map(len, kept.values()))
     return Dataset(
         name,
-        found,
+        names,
         splits["train"],
         splits["validation"],
         splits["test"],
@@ -230,7 +230,7 @@ def _parts(
     """Tables that are splits already."""
     rows = [row for table in tables.values() for row in table.rows]
     texts = check_texts([text for table in tables.values() for text in table.texts], rows)
-    labels, found = encode([x for table in tables.values() for x in table.labels], rows, classes)
+    labels, names = encode([x for table in tables.values() for x in table.labels], rows, classes)
     groups = [x for table in tables.values() for x in _groups(table) or []]
     placed: dict[str, list[int]] = {}
     for split, table in tables.items():
@@ -248,14 +248,14 @@ def _parts(
         parts = assign(labels[inside], joined, ("train", *missing), seed)
         placed |= {split: [inside[row] for row in part] for split, part in parts.items()}
     for split, chosen in placed.items():
-        absent = [c for k, c in enumerate(found) if k not in set(labels[chosen].tolist())]
+        absent = [c for k, c in enumerate(names) if k not in set(labels[chosen].tolist())]
         if absent:
             raise InputError(
                 f"The {split} split has {len(chosen)} texts and none of class {absent[0]!r}.",
                 "Give more texts of it, or one table and let it be split here.",
             )
     splits = {split: make_split(texts, labels, None, rows) for split, rows in placed.items()}
-    return Dataset(name, found, splits["train"], splits["validation"], splits["test"])
+    return Dataset(name, names, splits["train"], splits["validation"], splits["test"])
 
 
 def _groups(table: Table) -> list[Any] | None:
@@ -292,16 +292,16 @@ def _own_splits(dataset: Any, text: str) -> dict[str, Any] | None:
     """Tables by split, if ``dataset`` is a dict of those."""
     if not isinstance(dataset, Mapping) or text in dataset or "train" not in dataset:
         return None
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for key, part in dataset.items():
         split = SPLIT_NAMES.get(str(key).lower())
-        if split is None or split in found:
+        if split is None or split in parts:
             raise InputError(
                 f"The splits are {[str(key) for key in dataset]}, expected train, validation and test.",
                 "Pass a dict of those that you want: {'train': ..., 'test': ...}.",
             )
-        found[split] = part
-    return found
+        parts[split] = part
+    return parts
 
 
 def _table(

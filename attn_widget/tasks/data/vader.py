@@ -48,15 +48,15 @@ def lexicon(texts: Sequence[str]) -> NDArray[np.float64]:
     >>> lexicon(["The movie was incredibly boring, but the acting saved it.", "A table."])
     array([0.4411, 0.    ])
     """
-    found = check_several(texts, "texts", "str")
-    for row, text in enumerate(found):
+    checked = check_several(texts, "texts", "str")
+    for row, text in enumerate(checked):
         if not isinstance(text, str):
             raise InputTypeError(
                 f"Text {row} is of type {type(text).__name__}, expected str.", "Give strings."
             )
     analyzer = _analyzer()
     return np.array(
-        [analyzer.polarity_scores(text)["compound"] for text in found], dtype=np.float64
+        [analyzer.polarity_scores(text)["compound"] for text in checked], dtype=np.float64
     )
 
 
@@ -99,10 +99,10 @@ class LexiconBaseline:
             )
         from sklearn.linear_model import LogisticRegression
 
-        found = np.unique(train.labels)
-        if len(found) < 2 or not np.array_equal(found, np.arange(len(found))):
+        present = np.unique(train.labels)
+        if len(present) < 2 or not np.array_equal(present, np.arange(len(present))):
             raise InputError(
-                f"The classes {found.tolist()} occur, expected 0 to c - 1 with c >= 2, each at least "
+                f"The classes {present.tolist()} occur, expected 0 to c - 1 with c >= 2, each at least "
                 "once.",
                 "Give a split with texts of every class.",
             )

@@ -52,16 +52,16 @@ class RowSpans:
             common &= mask[at : at + ROWS_AT_ONCE].all(axis=0)
         if common.all():
             return cls(np.zeros(n, dtype=np.int32), np.full(n, n, dtype=np.int32))
-        found = cls(np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32), common)
+        spans = cls(np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32), common)
         for at in range(0, n, ROWS_AT_ONCE):
             rows = slice(at, at + ROWS_AT_ONCE)
             some = mask[rows] & ~common
             there = some.any(axis=1)
-            found.start[rows] = np.where(there, some.argmax(axis=1), 0)
-            found.stop[rows] = np.where(there, n - some[:, ::-1].argmax(axis=1), 0)
-            if not np.array_equal(found[rows], mask[rows]):
+            spans.start[rows] = np.where(there, some.argmax(axis=1), 0)
+            spans.stop[rows] = np.where(there, n - some[:, ::-1].argmax(axis=1), 0)
+            if not np.array_equal(spans[rows], mask[rows]):
                 return None
-        return found
+        return spans
 
     @property
     def nbytes(self) -> int:
@@ -75,27 +75,27 @@ class RowSpans:
         rows, cols = place if isinstance(place, tuple) else (place, slice(None))
         query = self._keys[rows].reshape(-1)
         key = self._keys[cols].reshape(1, -1)
-        found = (key >= self.start[query, None]) & (key < self.stop[query, None])
+        allowed = (key >= self.start[query, None]) & (key < self.stop[query, None])
         if self.common is not None:
-            found |= self.common[key]
-        return found
+            allowed |= self.common[key]
+        return allowed
 
     def counts(self) -> NDArray[np.int_]:
         """Keys that each query may look at, int [n]."""
-        found = (self.stop - self.start).astype(np.int_)
+        counts = (self.stop - self.start).astype(np.int_)
         if self.common is None:
-            return found
+            return counts
         before = np.concatenate([[0], np.cumsum(self.common)])
-        return found + before[-1] - (before[self.stop] - before[self.start])
+        return counts + before[-1] - (before[self.stop] - before[self.start])
 
     def on_diagonal(self, offset: int) -> int:
         """How many of the cells ``[i, i + offset]`` are allowed."""
         query = self._keys[max(0, -offset) : len(self._keys) - max(0, offset)]
         key = query + offset
-        found = (key >= self.start[query]) & (key < self.stop[query])
+        allowed = (key >= self.start[query]) & (key < self.stop[query])
         if self.common is not None:
-            found |= self.common[key]
-        return int(found.sum())
+            allowed |= self.common[key]
+        return int(allowed.sum())
 
     def reach(self, rows: slice) -> tuple[int, int] | None:
         """First key that any of the rows may look at, and past the last; None where there is none."""

@@ -97,12 +97,12 @@ class WindowedRun(Run):
         import torch
 
         of, local = self._windowed.plan.of, self._windowed.local
-        found: dict[int, torch.Tensor] = {}
+        by_position: dict[int, torch.Tensor] = {}
         for number in np.unique(of[positions]).tolist():
             mine = [i for i in positions if of[i] == number]
             logits = self._runs[number].masked_logits([int(local[i]) for i in mine])
-            found.update(zip(mine, logits, strict=True))
-        return torch.stack([found[i] for i in positions])
+            by_position.update(zip(mine, logits, strict=True))
+        return torch.stack([by_position[i] for i in positions])
 
 
 def run_in_windows(

@@ -99,12 +99,12 @@ class WindowedTrace(Trace):
         return self._rows(rows, cols, -np.inf, lambda trace: trace.scores(layer, head))
 
     def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
-        found = np.zeros((self.n_heads, len(rows), self.n_tokens), dtype=np.float32)
+        rows_of_heads = np.zeros((self.n_heads, len(rows), self.n_tokens), dtype=np.float32)
         for number in np.unique(self.plan.of[rows]):
             mine = np.flatnonzero(self.plan.of[rows] == number)
             part = self._traces[number].picked_rows(layer, self.local[rows[mine]])
-            found[:, mine[:, None], self._places[number]] = part
-        return found
+            rows_of_heads[:, mine[:, None], self._places[number]] = part
+        return rows_of_heads
 
     def head_blocks(
         self, layer: int, head: int, areas: Sequence[Area]
@@ -132,17 +132,17 @@ class WindowedTrace(Trace):
         """Rows of the whole text, [r, n] cut to ``cols``: each from its window, with ``outside`` beyond it."""
         wanted = np.arange(self.n_tokens)[rows or EVERY]
         of = self.plan.of[wanted]
-        found = np.full((len(wanted), self.n_tokens), outside, dtype=np.float32)
+        matrix = np.full((len(wanted), self.n_tokens), outside, dtype=np.float32)
         for number in np.unique(of):
             mine = np.flatnonzero(of == number)
             part = ask(self._traces[number])[self.local[wanted[mine]]]
-            found[mine[:, None], self._places[number]] = part
-        return found[:, cols or EVERY]
+            matrix[mine[:, None], self._places[number]] = part
+        return matrix[:, cols or EVERY]
 
     def allowed(self, layer: int) -> Bools | None:
         """Keys in the window of each query, where the model's own mask allows them too."""
-        found = self.mask(layer)
-        return found[:] if isinstance(found, RowSpans) else found
+        mask = self.mask(layer)
+        return mask[:] if isinstance(mask, RowSpans) else mask
 
     def mask(self, layer: int) -> Mask:
         masks = [trace.allowed(self._layer(layer)) for trace in self._traces]
@@ -154,13 +154,13 @@ class WindowedTrace(Trace):
             common[self.plan.spans[0][0] : self.plan.spans[-1][1]] = False
             self._masks[key] = RowSpans(start, stop, common)
         if key not in self._masks:
-            found = np.zeros((self.n_tokens, self.n_tokens), dtype=np.bool_)
+            joined = np.zeros((self.n_tokens, self.n_tokens), dtype=np.bool_)
             for number, places in enumerate(self._places):
                 mine = np.flatnonzero(self.plan.of == number)
                 mask = masks[number]
-                found[mine[:, None], places] = True if mask is None else mask[self.local[mine]]
-            found.flags.writeable = False
-            self._masks[key] = found
+                joined[mine[:, None], places] = True if mask is None else mask[self.local[mine]]
+            joined.flags.writeable = False
+            self._masks[key] = joined
         return self._masks[key]
 
     def scaling(self, layer: int) -> float:
@@ -200,17 +200,17 @@ class WindowedTrace(Trace):
         import torch
 
         wanted = np.arange(self.n_tokens)[rows]
-        found: Any = None
+        logits: Any = None
         of = self.plan.of[wanted]
         for number in np.unique(of):
             mine = np.flatnonzero(of == number)
             part = self._traces[number].logits_tensor(self.local[wanted[mine]].tolist())
             if part is None:
                 return None
-            if found is None:
-                found = part.new_empty((len(wanted), part.shape[-1]))
-            found[torch.from_numpy(mine)] = part
-        return found
+            if logits is None:
+                logits = part.new_empty((len(wanted), part.shape[-1]))
+            logits[torch.from_numpy(mine)] = part
+        return logits
 
     @property
     def nbytes(self) -> int:
@@ -228,8 +228,8 @@ class WindowedTrace(Trace):
         """Rows of each window [w, ...] as rows of the whole text [n, ...]; None where there are none."""
         if any(part is None for part in parts):
             return None
-        found = np.empty((self.n_tokens, *parts[0].shape[1:]), dtype=parts[0].dtype)
+        joined = np.empty((self.n_tokens, *parts[0].shape[1:]), dtype=parts[0].dtype)
         for number, part in enumerate(parts):
             mine = np.flatnonzero(self.plan.of == number)
-            found[mine] = part[self.local[mine]]
-        return found
+            joined[mine] = part[self.local[mine]]
+        return joined
