@@ -52,7 +52,7 @@ def main() -> None:
         "plain pass, encoder alone": lambda: plain(encoder.network.base_model),
     }
     aw.profile(texts[:5], tagger=None, progress=False)
-    taken = {name: min(seconds(one) for _ in range(ROUNDS)) for name, one in work.items()}
+    taken = {name: min(seconds(item) for _ in range(ROUNDS)) for name, item in work.items()}
     n_tokens = sum(lengths)
     print(f"{n_texts} texts, {n_tokens} tokens, {len(blocks)} blocks")
     for name, spent in taken.items():

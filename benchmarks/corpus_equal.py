@@ -71,31 +71,34 @@ class Wanted:
                     ]
                     self.cells.append((which, layer, head, lowest, rows.index[places], *links))
 
-    def differences(self, found: aw.Profile) -> list[str]:
+    def differences(self, result: aw.Profile) -> list[str]:
         """Names of what is not the same to the bit."""
         bad = [
             f"{name} {key}"
             for key in self.profile.keys
             for name in ("mean", "sd", "count", "interval")
             if not np.array_equal(
-                getattr(self.profile, name)[key], getattr(found, name)[key], equal_nan=True
+                getattr(self.profile, name)[key], getattr(result, name)[key], equal_nan=True
             )
         ]
-        if not self.profile.patterns.equals(found.patterns):
+        if not self.profile.patterns.equals(result.patterns):
             bad.append("patterns")
-        assert found._totals is not None and found._totals.heaps is not None
-        heaps = found._totals.heaps
+        assert result._totals is not None and result._totals.heaps is not None
+        heaps = result._totals.heaps
         for figure, layer, head, lowest, *columns in self.cells:
             at = heaps.best(figure, layer, head, lowest=lowest)
             for name, values in zip(("index", "query", "key", "weight"), columns, strict=True):
                 if not np.array_equal(heaps.entries[name][at], values, equal_nan=True):
                     bad.append(f"example {figure} L{layer} H{head} {name}")
-        if (found.n_texts, found.total_tokens) != (self.profile.n_texts, self.profile.total_tokens):
+        if (result.n_texts, result.total_tokens) != (
+            self.profile.n_texts,
+            self.profile.total_tokens,
+        ):
             bad.append("numbers of texts and tokens")
         return bad
 
-    def row(self, label: str, found: aw.Profile, seconds: float) -> None:
-        bad = self.differences(found)
+    def row(self, label: str, result: aw.Profile, seconds: float) -> None:
+        bad = self.differences(result)
         said = f"{len(bad)} DIFFER: {', '.join(bad[:3])}" if bad else "equal"
         print(f"{label:<58} {seconds:>6.0f} s  {said}", flush=True)
 
@@ -120,28 +123,28 @@ def shuffled(seed: int) -> Iterator[None]:
 
 def timed(**options: Any) -> tuple[aw.Profile, float]:
     started = time.perf_counter()
-    found = aw.profile(**options)
-    return found, time.perf_counter() - started
+    result = aw.profile(**options)
+    return result, time.perf_counter() - started
 
 
 def workers(wanted: Wanted, file: str, model: str | None) -> None:
     for n in WORKERS:
         with shuffled(n):
-            found, spent = timed(texts=file, workers=n, model=model, **RAY)
-        wanted.row(f"{n} workers, shuffled by seed {n}", found, spent)
+            result, spent = timed(texts=file, workers=n, model=model, **RAY)
+        wanted.row(f"{n} workers, shuffled by seed {n}", result, spent)
 
 
 def at_work() -> list[psutil.Process]:
     """Processes of Ray below this one that read files, read chunks or sum parts up."""
-    found: list[psutil.Process] = []
+    workers: list[psutil.Process] = []
     for child in psutil.Process().children(recursive=True):
         try:
             title = " ".join(child.cmdline())
         except psutil.Error:  # it has ended
             continue
         if title.startswith("ray::") and any(name in title for name in WORK):
-            found.append(child)
-    return sorted(found, key=lambda one: one.pid)
+            workers.append(child)
+    return sorted(workers, key=lambda one: one.pid)
 
 
 class Kill(threading.Thread):
@@ -175,17 +178,17 @@ class Kill(threading.Thread):
 
 def kills(wanted: Wanted, file: str, model: str | None, seeds: Sequence[int]) -> None:
     with tempfile.TemporaryDirectory() as place:
-        found, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
-        wanted.row("2 workers, none killed", found, spent)
+        result, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
+        wanted.row("2 workers, none killed", result, spent)
         n_parts = len(list(Path(place).glob("part-*")))
     for seed in seeds:
         with tempfile.TemporaryDirectory() as place:
             killer = Kill(seed, n_parts, place)
             killer.start()
-            found, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
+            result, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
             killer.over.set()
             killer.join()
-        wanted.row(f"seed {seed}: {killer.done}", found, spent)
+        wanted.row(f"seed {seed}: {killer.done}", result, spent)
 
 
 def caller(wanted: Wanted, file: str, model: str | None) -> None:
@@ -202,11 +205,11 @@ def caller(wanted: Wanted, file: str, model: str | None) -> None:
             os.killpg(process.pid, signal.SIGKILL)  # Ray's own processes end with it
             process.wait()
             before = {p.name: p.stat().st_mtime_ns for p in Path(place).glob("part-*")}
-            found, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
+            result, spent = timed(texts=file, workers=2, model=model, folder=place, **RAY)
             after = {p.name: p.stat().st_mtime_ns for p in Path(place).glob("part-*")}
             kept = sum(after.get(name) == at for name, at in before.items())
         label = f"killed with {len(before)} of {len(after)} parts, {kept} of them kept"
-        wanted.row(label, found, spent)
+        wanted.row(label, result, spent)
 
 
 def main() -> None:

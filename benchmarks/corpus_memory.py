@@ -59,16 +59,16 @@ def one(size: int, model: str) -> None:
             peak = Peak()
             peak.start()
             started = time.perf_counter()
-            found = aw.profile(
+            result = aw.profile(
                 f"{place}/*.txt", engine="ray", workers=1, model=given, tagger=None, progress=False,
                 folder=f"{place}/work",
             )  # fmt: skip
             spent = time.perf_counter() - started
             peak.over.set()
             peak.join()
-        assert found.n_texts == size
+        assert result.n_texts == size
     print(
-        f"{size:>10,} {found.total_tokens:>12,} {peak.caller / MB:>10.0f} {peak.worker / MB:>10.0f} {spent:>8.0f}"
+        f"{size:>10,} {result.total_tokens:>12,} {peak.caller / MB:>10.0f} {peak.worker / MB:>10.0f} {spent:>8.0f}"
     )
 
 

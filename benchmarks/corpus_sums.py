@@ -35,13 +35,13 @@ MACHINES, WORKERS = 64, 16  # of a machine
 
 
 def sentences() -> list[str]:
-    found: list[str] = []
+    drawn: list[str] = []
     for name in MODULES:
         module = __import__(name, fromlist=["_"])
         for thing in vars(module).values():
             text = " ".join((inspect.getdoc(thing) or "").split())
-            found += [one for one in re.split(r"(?<=[.!?])\s+", text) if 20 < len(one) < 160]
-    return list(dict.fromkeys(found))
+            drawn += [one for one in re.split(r"(?<=[.!?])\s+", text) if 20 < len(one) < 160]
+    return list(dict.fromkeys(drawn))
 
 
 def main() -> None:

@@ -206,15 +206,15 @@ def parity(count: int = 300) -> None:
     texts = parity_texts(count)
     for relaxed in (True, False):
         with tempfile.TemporaryDirectory() as name:
-            found = compare(texts, Path(name), relaxed=relaxed)
+            comparison = compare(texts, Path(name), relaxed=relaxed)
         print(f"{'relaxed' if relaxed else 'plain'} SIMD, largest differences from the kernel, {count} texts of 3 to 512 tokens")  # fmt: skip
-        for name, value in found.kernel._asdict().items():
+        for name, value in comparison.kernel._asdict().items():
             print(f"  {name:14} {value:.2g}")
-        worst = sorted(texts, key=lambda text: -max(one.hidden_states for one in found.rounding[text]))[:4]  # fmt: skip
+        worst = sorted(texts, key=lambda text: -max(one.hidden_states for one in comparison.rounding[text]))[:4]  # fmt: skip
         for which, title in enumerate(("engine", "kernel")):
-            print(f"  {title} from float64: all texts {shown(found.worst(which))}; without {worst[:3]} {shown(found.worst(which, worst[:3]))}")  # fmt: skip
+            print(f"  {title} from float64: all texts {shown(comparison.worst(which))}; without {worst[:3]} {shown(comparison.worst(which, worst[:3]))}")  # fmt: skip
         for text in worst:
-            print(f"    {text[:40]!r}: engine {shown(found.rounding[text][0])}; kernel {shown(found.rounding[text][1])}")  # fmt: skip
+            print(f"    {text[:40]!r}: engine {shown(comparison.rounding[text][0])}; kernel {shown(comparison.rounding[text][1])}")  # fmt: skip
 
 
 def shown(differences: Any) -> str:

@@ -65,9 +65,9 @@ def hidden_word(analysis: aw.Analysis) -> aw.Target:
 
 
 def best_class(analysis: aw.Analysis) -> aw.Target:
-    found = analysis.classification
-    assert found is not None
-    first, second = np.argsort(-found.logits).ravel()[:2].tolist()
+    classes = analysis.classification
+    assert classes is not None
+    first, second = np.argsort(-classes.logits).ravel()[:2].tolist()
     return aw.target(label=first, against=second)
 
 
@@ -106,12 +106,12 @@ def subject_over_attractor() -> dict[str, Any]:
     }
 
 
-def measured(found: Any) -> dict[str, Any]:
-    gain, low, high = found.gain
-    first = found.comprehensiveness.mean(axis=0)
+def measured(result: Any) -> dict[str, Any]:
+    gain, low, high = result.gain
+    first = result.comprehensiveness.mean(axis=0)
     return {
-        "texts": len(found.index),
-        "failed": len(found.failed),
+        "texts": len(result.index),
+        "failed": len(result.failed),
         "random": float(first[-1]),
         "methods": {
             method: {
@@ -119,9 +119,9 @@ def measured(found: Any) -> dict[str, Any]:
                 "gain": float(gain[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
-                "better_than_random": float(found.better_than_random[i]),
+                "better_than_random": float(result.better_than_random[i]),
             }
-            for i, method in enumerate(found.methods)
+            for i, method in enumerate(result.methods)
         },
     }
 
@@ -131,8 +131,8 @@ def run(part: str, count: int) -> dict[str, Any]:
         return subject_over_attractor()
     if part == "masked":
         texts = film_sentences(count)
-        found = aw.faithfulness(texts, target=hidden_word, resume=KEPT / f"masked-{count}")
-        return measured(found)
+        result = aw.faithfulness(texts, target=hidden_word, resume=KEPT / f"masked-{count}")
+        return measured(result)
     data = tasks.load_amazon(classes=3)
     fitted = tasks.fit_classifier(
         None,
@@ -143,13 +143,13 @@ def run(part: str, count: int) -> dict[str, Any]:
         checkpoint=KEPT / "classifier",
     )
     texts = [text for text in data.test.texts if len(text.split()) in WORDS][:count]
-    found = aw.faithfulness(
+    result = aw.faithfulness(
         texts,
         target=best_class,
         model=(fitted.model, fitted.tokenizer),
         resume=KEPT / f"classifier-{count}",
     )
-    return measured(found)
+    return measured(result)
 
 
 def table(results: dict[str, Any]) -> str:
@@ -158,18 +158,18 @@ def table(results: dict[str, Any]) -> str:
     order = sorted(METHODS, key=lambda m: -masked.get(m, {}).get("gain", 0.0))
 
     def cells(part: str, method: str) -> list[str]:
-        found = results.get(part, {}).get("methods", {}).get(method)
-        if found is None:
+        figures = results.get(part, {}).get("methods", {}).get(method)
+        if figures is None:
             return ["", ""]
-        gain = f"{found['gain']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
-        return [gain, f"{found['better_than_random']:.0%}"]
+        gain = f"{figures['gain']:+.3f} ({figures['low']:+.3f} to {figures['high']:+.3f})"
+        return [gain, f"{figures['better_than_random']:.0%}"]
 
     def share(method: str) -> str:
-        found = results.get("subject", {})
-        if method not in found.get("share", {}):
+        figures = results.get("subject", {})
+        if method not in figures.get("share", {}):
             return ""
-        low, high = found["interval"][method]
-        return f"{found['share'][method]:.0%} ({100 * low:.0f} to {100 * high:.0f})"
+        low, high = figures["interval"][method]
+        return f"{figures['share'][method]:.0%} ({100 * low:.0f} to {100 * high:.0f})"
 
     rows = [
         "| method | masked word: gain | better | sentiment: gain | better | subject over attractor |",

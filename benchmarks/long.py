@@ -59,12 +59,12 @@ def main() -> None:
     def timed(name: str, action: Callable[[], Any]) -> Any:
         nonlocal plain
         start = time.process_time()
-        found = action()
+        result = action()
         seconds = time.process_time() - start
         plain = plain or seconds
         print(f"{name}: {seconds:.1f} s, peak {peak_gb():.1f} GB", flush=True)
         rows.append([name, f"{seconds:.1f}", f"{seconds / plain:.2f}", f"{peak_gb():.1f}"])
-        return found
+        return result
 
     def layer_done(done: int, total: int) -> None:
         print(f"  {done} of {total} layers, {time.process_time():.0f} s", flush=True)

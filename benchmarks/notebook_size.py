@@ -42,23 +42,23 @@ def notebook(saved: str) -> Any:
         "import time\nbegun = time.perf_counter()\n_ = w._repr_mimebundle_()\n"
         "print(w.analysis.n_tokens, time.perf_counter() - begun)"
     )
-    found = nbformat.v4.new_notebook(cells=[code("import attn_widget as aw"), *shows, timed])
-    NotebookClient(found, timeout=600, kernel_name="python3", store_widget_state=True).execute()
-    return found
+    document = nbformat.v4.new_notebook(cells=[code("import attn_widget as aw"), *shows, timed])
+    NotebookClient(document, timeout=600, kernel_name="python3", store_widget_state=True).execute()
+    return document
 
 
-def size(found: Any) -> int:
-    return len(nbformat.writes(found).encode())
+def size(document: Any) -> int:
+    return len(nbformat.writes(document).encode())
 
 
-def parts(found: Any) -> dict[str, int]:
+def parts(document: Any) -> dict[str, int]:
     """Bytes by kind of data in the outputs, and those of the stored state."""
     sums: dict[str, int] = {}
-    for cell in found.cells:
+    for cell in document.cells:
         for output in cell.get("outputs", []):
             for kind, value in output.get("data", {}).items():
                 sums[kind] = sums.get(kind, 0) + len(json.dumps(value))
-    state = found.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    state = document.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     sums["state"] = len(json.dumps(state))
     return sums
 
@@ -73,13 +73,13 @@ def main() -> None:
         bare = nbformat.from_dict(stored)
         del bare.metadata["widgets"]
         live = nbformat.reads(NotebookExporter(config=LIVE).from_notebook_node(stored)[0], 4)
-        for name, found in (("yes", stored), ("no", bare), ("LivePages", live)):
+        for name, document in (("yes", stored), ("no", bare), ("LivePages", live)):
             if name == "LivePages" and saved != "page":
                 continue
-            kinds = parts(found)
+            kinds = parts(document)
             shown = [kinds.get(kind, 0) for kind in ("text/html", "image/png", "state")]
             print(
-                f"| {saved} | {name} | {size(found) / 1e6:.2f} | {'yes' if size(found) < LIMIT else 'NO'} | "
+                f"| {saved} | {name} | {size(document) / 1e6:.2f} | {'yes' if size(document) < LIMIT else 'NO'} | "
                 + " | ".join(f"{value / 1e3:.0f} kB" for value in shown)
                 + f" | {float(seconds) * 1e3:.0f} ms |"
             )

@@ -81,13 +81,13 @@ def count(analysis: aw.Analysis) -> tuple[int, int, int, int, str]:
         largest = float(largest_between_words(weights[None], special)[0])
         return visible(weights[np.ix_(words, words)], largest if to_words else float(weights.max()))
 
-    found = opening(analysis)
-    assert isinstance(found.head, int)
-    query = strongest_word(analysis, found.layer, found.head)
-    said = f"L{found.layer} H{found.head}"
+    chosen = opening(analysis)
+    assert isinstance(chosen.head, int)
+    query = strongest_word(analysis, chosen.layer, chosen.head)
+    said = f"L{chosen.layer} H{chosen.head}"
     if query is not None:
         pairs = word_pairs(analysis.tokens)[query]
-        row = np.where(pairs, analysis.attention(found.layer, found.head)[query], 0)
+        row = np.where(pairs, analysis.attention(chosen.layer, chosen.head)[query], 0)
         key = int(row.argmax())
         tokens = analysis.tokens
         said += f": {tokens[query].text} to {tokens[key].text} {row[key]:.2f}"
@@ -95,7 +95,7 @@ def count(analysis: aw.Analysis) -> tuple[int, int, int, int, str]:
         words.size**2,
         seen(0, 0, to_words=False),
         seen(0, 0, to_words=True),
-        seen(found.layer, found.head, to_words=True),
+        seen(chosen.layer, chosen.head, to_words=True),
         said,
     )
 

@@ -182,8 +182,8 @@ def main() -> None:
                         )  # fmt: skip
                     made = time.perf_counter() - started
                     address = f"http://127.0.0.1:{server.server_port}/{path.name}"
-                    found = measure(browser, peer, address, path.stat().st_size, arguments.limit)
-                    rows.append([peer, str(n), f"{made:.1f}", *found])
+                    measured = measure(browser, peer, address, path.stat().st_size, arguments.limit)
+                    rows.append([peer, str(n), f"{made:.1f}", *measured])
                 except subprocess.TimeoutExpired:
                     rows.append([peer, str(n), f"> {arguments.limit:.0f}", *[""] * 5])
                 except subprocess.CalledProcessError as error:

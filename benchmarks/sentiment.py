@@ -53,7 +53,7 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
     record: dict[str, Any] = {"dataset": name, "classes": classes, "seed": seed, "method": method}
     if method == "lexicon":
         baseline = tasks.LexiconBaseline().fit(data.train)
-        found = baseline.probabilities(data.test.texts)
+        probabilities = baseline.probabilities(data.test.texts)
     else:
         torch.set_num_threads(threads)
         trainer.SAVE_EVERY = KEEP_EVERY
@@ -68,7 +68,7 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
             checkpoint=CHECKPOINTS / f"{name}-{classes}-{seed}-{method}",
             progress=False,
         )
-        found = fitted.probabilities(data.test.texts)
+        probabilities = fitted.probabilities(data.test.texts)
         record["settings"] = fitted.settings
         record["epochs"] = len(fitted.history)
         record["best_epoch"] = fitted.best_epoch
@@ -77,8 +77,10 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
     record["wall_s"] = round(time.perf_counter() - began, 1)
     record["threads"] = threads
     record["texts"] = {part: len(split) for part, split in data.splits.items()}
-    record["metrics"] = asdict(tasks.score(data.test.labels, found))
-    record["hits"] = "".join("1" if hit else "0" for hit in found.argmax(1) == data.test.labels)
+    record["metrics"] = asdict(tasks.score(data.test.labels, probabilities))
+    record["hits"] = "".join(
+        "1" if hit else "0" for hit in probabilities.argmax(1) == data.test.labels
+    )
     return record
 
 
@@ -127,8 +129,10 @@ def table(records: list[dict[str, Any]]) -> str:
 def documented(text: str, rows: str) -> str:
     """``text`` with ``rows`` in the place of its own table."""
     begins = rows.splitlines()[0]
-    found, _ = re.subn(rf"^{re.escape(begins)}\n(\|.*\n)+", f"{rows}\n", text, flags=re.MULTILINE)
-    return found
+    replaced, _ = re.subn(
+        rf"^{re.escape(begins)}\n(\|.*\n)+", f"{rows}\n", text, flags=re.MULTILINE
+    )
+    return replaced
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -30,14 +30,16 @@ def sentences(path: str | None = None, n: int | None = None, longest: int = LONG
         In characters.
     """
     blocks = documentation() if path is None else _lines(path)
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for block in blocks:
         for one in re.split(r"(?<=[.!?])\s+", " ".join(block.split())):
             if SHORTEST < len(one) <= longest:
-                found[one] = None
-    if n is not None and len(found) < n:
-        sys.exit(f"Only {len(found)} sentences, and {n} are asked for: give a file of more text.")
-    return list(found)[:n]
+                distinct[one] = None
+    if n is not None and len(distinct) < n:
+        sys.exit(
+            f"Only {len(distinct)} sentences, and {n} are asked for: give a file of more text."
+        )
+    return list(distinct)[:n]
 
 
 def _lines(path: str) -> list[str]:
@@ -49,7 +51,7 @@ def documentation() -> list[str]:
     """Python's language reference as `help` has it, and the documentation strings of its library."""
     from pydoc_data.topics import topics
 
-    found = [block for text in topics.values() for block in text.split("\n\n")]
+    blocks = [block for text in topics.values() for block in text.split("\n\n")]
     for module in sorted(sys.stdlib_module_names - {"antigravity", "this", "idlelib"}):
         if module.startswith("_"):
             continue
@@ -64,8 +66,8 @@ def documentation() -> list[str]:
         for name in names:
             if name.rpartition(".")[2].startswith(("_", "test", "idle")):
                 continue
-            found += _strings(name)
-    return found
+            blocks += _strings(name)
+    return blocks
 
 
 def _strings(name: str) -> list[str]:

@@ -65,12 +65,12 @@ PAPER = {
 }
 
 
-def figures(truth: NDArray[np.float64], found: NDArray[np.float64]) -> Figures:
+def figures(truth: NDArray[np.float64], scores: NDArray[np.float64]) -> Figures:
     """The four figures of scores against the mean ratings."""
     three = precision_recall_fscore_support(
-        np.sign(truth), np.sign(found), average="weighted", zero_division=0
+        np.sign(truth), np.sign(scores), average="weighted", zero_division=0
     )
-    return Figures(float(np.corrcoef(truth, found)[0, 1]), *map(float, three[:3]))
+    return Figures(float(np.corrcoef(truth, scores)[0, 1]), *map(float, three[:3]))
 
 
 def published_program(valences: dict[str, float]) -> Score:
@@ -106,9 +106,9 @@ def humans(sentences: RatedSentences) -> Figures:
     name = SOURCES[sentences.name].replace("GroundTruth", "anonDataRatings")
     rows = [line.split("\t") for line in member(name).decode("utf-8-sig").splitlines() if line]
     single = {row[0]: ast.literal_eval(row[3]) for row in rows}
-    found = [np.array(single[identifier], dtype=float) for identifier in sentences.ids]
-    truth = np.repeat(sentences.scores, [len(ratings) for ratings in found])
-    return figures(truth, np.concatenate(found))
+    ratings_of = [np.array(single[identifier], dtype=float) for identifier in sentences.ids]
+    truth = np.repeat(sentences.scores, [len(ratings) for ratings in ratings_of])
+    return figures(truth, np.concatenate(ratings_of))
 
 
 def line(source: str, run: str, row: str, found: Figures) -> str:
@@ -132,15 +132,15 @@ def main() -> None:
     for source in PAPER:
         sentences = rated_sentences(source)
         print(line(source, "single ratings", "Ind. Humans", humans(sentences)))
-        found = figures(sentences.scores, vader(sentences.texts))
+        measured = figures(sentences.scores, vader(sentences.texts))
         for row in ("VADER", "Hu-Liu04"):
-            print(line(source, "program and lexicon of 2014", row, found))
+            print(line(source, "program and lexicon of 2014", row, measured))
         if hu_liu is not None:
-            found = figures(sentences.scores, hu_liu(sentences.texts))
+            measured = figures(sentences.scores, hu_liu(sentences.texts))
             for row in ("VADER", "Hu-Liu04"):
-                print(line(source, "2014, Hu & Liu's words", row, found))
-        found = figures(sentences.scores, lexicon(sentences.texts))
-        print(line(source, "vaderSentiment 3.3.2", "VADER", found))
+                print(line(source, "2014, Hu & Liu's words", row, measured))
+        measured = figures(sentences.scores, lexicon(sentences.texts))
+        print(line(source, "vaderSentiment 3.3.2", "VADER", measured))
 
 
 if __name__ == "__main__":

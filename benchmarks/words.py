@@ -52,7 +52,7 @@ def main() -> None:
     queries = [(a, int(rng.integers(1, a.n_tokens - 1))) for a in analyses]
     for analysis, token in queries[:5]:
         index.neighbors(analysis, token, NEAR)
-    found = total = 0
+    hits = total = 0
     spent = {False: [], True: []}
     for analysis, token in queries:
         near: list[set[tuple[int, int]]] = []
@@ -61,13 +61,13 @@ def main() -> None:
             rows = index.neighbors(analysis, token, NEAR, exact=exact)
             spent[exact].append((time.perf_counter() - started) * 1000)
             near.append({(row["index"], row["position"]) for row in rows})
-        found += len(near[0] & near[1])
+        hits += len(near[0] & near[1])
         total += len(near[1])
     for exact, times in spent.items():
         middle, late = np.percentile(times, [50, 95])
         name = "exact" if exact else "approximate"
         print(f"{name}: median {middle:.1f} ms a query, 95% below {late:.1f} ms")
-    print(f"recall@{NEAR} over {len(queries)} tokens of other sentences: {found / total:.3f}")
+    print(f"recall@{NEAR} over {len(queries)} tokens of other sentences: {hits / total:.3f}")
     print(f"recall@{NEAR} over 100 tokens of the index: {index.recall(NEAR):.3f}")
 
 

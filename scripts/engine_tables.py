@@ -33,17 +33,17 @@ def runs(codes: Iterable[int]) -> list[int]:
     >>> runs([3, 4, 5, 9])
     [3, 3, 3, 1]
     """
-    found: list[int] = []
+    lengths: list[int] = []
     end = start = 0
     last = -2
     for code in codes:
         if code != last + 1:
             if last >= 0:
-                found += [start - end, last + 1 - start]
+                lengths += [start - end, last + 1 - start]
                 end = last + 1
             start = code
         last = code
-    return [*found, start - end, last + 1 - start] if last >= 0 else []
+    return [*lengths, start - end, last + 1 - start] if last >= 0 else []
 
 
 def tables(backend: Any) -> dict[str, Any]:
@@ -78,13 +78,13 @@ def tables(backend: Any) -> dict[str, Any]:
     }
 
 
-def script(found: dict[str, Any]) -> str:
+def script(tables: dict[str, Any]) -> str:
     """The module of the page."""
     lines = [
         "/** Written by scripts/engine_tables.py from the Python tokenizer. Runs are gap, length, gap, length. */",
         "",
     ]
-    for name, value in found.items():
+    for name, value in tables.items():
         if isinstance(value, list):
             # Base 36 without commas: a third of the bytes of an array.
             text = " ".join(np.base_repr(n, 36).lower() for n in value)

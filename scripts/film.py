@@ -42,7 +42,7 @@ def moments(page: Page) -> list[Image.Image]:
     """A picture after each part of the sentence."""
     field = page.locator(FIELD)
     field.fill("")
-    found: list[Image.Image] = []
+    pictures: list[Image.Image] = []
     text = ""
     for part in PARTS:
         field.press_sequentially(part)
@@ -57,8 +57,8 @@ def moments(page: Page) -> list[Image.Image]:
             timeout=60_000,
         )
         page.wait_for_timeout(1500)
-        found.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
-    return found
+        pictures.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+    return pictures
 
 
 def strip(pictures: list[Image.Image], theme: str) -> Image.Image:
@@ -66,10 +66,10 @@ def strip(pictures: list[Image.Image], theme: str) -> Image.Image:
     size = (round(WIDTH * SCALE), round(HEIGHT * SCALE))
     gap = round(SIDE * SCALE)
     width = len(pictures) * size[0] + (len(pictures) - 1) * gap
-    found = Image.new("RGB", (width, size[1]), GROUND[theme])
+    joined = Image.new("RGB", (width, size[1]), GROUND[theme])
     for i, picture in enumerate(pictures):
-        found.paste(picture.resize(size, Image.Resampling.LANCZOS), (i * (size[0] + gap), 0))
-    return found
+        joined.paste(picture.resize(size, Image.Resampling.LANCZOS), (i * (size[0] + gap), 0))
+    return joined
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 def repository_of(citation: str) -> str | None:
     """``repository-code`` of a CITATION.cff, without a slash at its end."""
-    found = re.search(r"^repository-code:\s*[\"']?(https://[^\s\"']+)", citation, re.MULTILINE)
-    return found[1].rstrip("/") if found else None
+    match = re.search(r"^repository-code:\s*[\"']?(https://[^\s\"']+)", citation, re.MULTILINE)
+    return match[1].rstrip("/") if match else None
 
 
 def urls(repository: str) -> dict[str, str]:

@@ -264,8 +264,8 @@ class Notebook:
 
     def cells(self) -> list[dict[str, Any]]:
         """The cells as they would be saved, outputs included."""
-        found: list[dict[str, Any]] = self.page.evaluate(CELLS)
-        return found
+        cells: list[dict[str, Any]] = self.page.evaluate(CELLS)
+        return cells
 
     def widget(self, index: int) -> Widget:
         """A view of a widget, counted from the top of the notebook."""
@@ -298,8 +298,10 @@ class Notebook:
     def prints(self, code: str, expected: str) -> None:
         """Wait until code prints something: what the page says to the kernel may arrive after it was run."""
         deadline = time.monotonic() + STEP_MS / 1000
-        while (found := self.python(code)) != expected:
-            assert time.monotonic() < deadline, f"{code!r} prints {found!r}, expected {expected!r}"
+        while (printed := self.python(code)) != expected:
+            assert time.monotonic() < deadline, (
+                f"{code!r} prints {printed!r}, expected {expected!r}"
+            )
             self.page.wait_for_timeout(1000 * POLL_S)
 
     def restart_kernel(self) -> None:

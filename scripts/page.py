@@ -46,12 +46,12 @@ def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1
         sent.clear()
 
     def changes() -> str:
-        found: list[tuple[str, Any]] = []
+        pending: list[tuple[str, Any]] = []
         while not changed.empty():
             name, value = changed.get()
             encoded = isinstance(value, bytes)
-            found.append((name, base64.b64encode(value).decode() if encoded else value))
-        return json.dumps(found)
+            pending.append((name, base64.b64encode(value).decode() if encoded else value))
+        return json.dumps(pending)
 
     def note(change: Any) -> None:
         # A change that came from the page is not sent back to it.

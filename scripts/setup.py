@@ -117,10 +117,10 @@ def site() -> None:
 
 
 def node_command(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    command = shutil.which(name)
+    if command is None:
         stop(f"{name} was not found: install Node {NODE_NEEDED} or later, it builds the page.")
-    return str(found)
+    return str(command)
 
 
 def node() -> None:

@@ -52,16 +52,16 @@ class Corpus:
     @cached_property
     def is_frequent(self) -> np.ndarray:
         """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
-        found = np.zeros(1 << 16, bool)
-        found[np.argsort(-self.unigram_counts(len(found)), kind="stable")[:N_FREQUENT]] = True
-        return found
+        frequent = np.zeros(1 << 16, bool)
+        frequent[np.argsort(-self.unigram_counts(len(frequent)), kind="stable")[:N_FREQUENT]] = True
+        return frequent
 
     @cached_property
     def is_name(self) -> np.ndarray:
         """Whether an id is a name and not frequent, bool [65,536]."""
-        found = np.zeros(1 << 16, bool)
-        found[self.names] = True
-        return found & ~self.is_frequent
+        named = np.zeros(1 << 16, bool)
+        named[self.names] = True
+        return named & ~self.is_frequent
 
     @cached_property
     def naming(self) -> tuple[np.ndarray, np.ndarray]:
@@ -107,12 +107,12 @@ class Mixture:
     @cached_property
     def is_frequent(self) -> np.ndarray:
         """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
-        found = np.zeros(1 << 16, bool)
-        found[np.argsort(-self.unigram_counts(len(found)), kind="stable")[:N_FREQUENT]] = True
-        return found
+        frequent = np.zeros(1 << 16, bool)
+        frequent[np.argsort(-self.unigram_counts(len(frequent)), kind="stable")[:N_FREQUENT]] = True
+        return frequent
 
     @cached_property
     def is_name(self) -> np.ndarray:
         """Whether an id is a name in a part that named sentences come from, and not frequent; bool [65,536]."""
-        found = np.any([self.parts[split].is_name for split in self.shares["named"]], axis=0)
-        return found & ~self.is_frequent
+        named = np.any([self.parts[split].is_name for split in self.shares["named"]], axis=0)
+        return named & ~self.is_frequent

@@ -43,12 +43,12 @@ class NameCounter:
 
     def ids(self, vocabulary: dict[str, int]) -> np.ndarray:
         """Ids of the words that are names, uint16, ascending."""
-        found = (
+        names = (
             vocabulary[word]
             for word, count in self._capital.items()
             if word in vocabulary and count >= max(FEWEST, SHARE * (count + self._small[word]))
         )
-        return np.array(sorted(found), dtype=np.uint16)
+        return np.array(sorted(names), dtype=np.uint16)
 
 
 def naming_sentences(

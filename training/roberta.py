@@ -56,14 +56,14 @@ def paragraphs() -> list[str]:
     >>> len(paragraphs()) > 500
     True
     """
-    found: list[str] = []
+    texts: list[str] = []
     for name in sorted(topics):
         for part in topics[name].split("\n\n"):
             text = re.sub(r"\s+", " ", part).strip()
             prose = sum(letter.isalpha() or letter == " " for letter in text)
             if len(text) >= SHORTEST and prose >= PROSE * len(text):
-                found.append(text)
-    return list(dict.fromkeys(found))
+                texts.append(text)
+    return list(dict.fromkeys(texts))
 
 
 def train_tokenizer(texts: list[str]) -> Any:

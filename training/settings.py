@@ -49,12 +49,12 @@ def read_settings(path: Path = CONFIG, overrides: list[str] | None = None) -> Se
 def parse_value(text: str, present: Any, name: str) -> Any:
     """``text`` as a value like the ``present`` one."""
     try:
-        found = tomllib.loads(f"v = {text}")["v"]
+        value = tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
-        found = text
-    fits = isinstance(found, type(present)) and isinstance(found, bool) == isinstance(present, bool)
-    if fits or (isinstance(present, float) and type(found) is int):
-        return found
+        value = text
+    fits = isinstance(value, type(present)) and isinstance(value, bool) == isinstance(present, bool)
+    if fits or (isinstance(present, float) and type(value) is int):
+        return value
     kind = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
     raise ValueError(f"{name}={text}: expected {kind[type(present)]}, as in {name}={present}")
 

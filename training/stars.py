@@ -28,8 +28,8 @@ def evaluate_stars(folder: Path, seeds: tuple[int, ...] = SEEDS) -> dict[str, An
                 seed=seed,
                 progress=False,
             )
-            found = fitted.probabilities(data.test.texts)
-            right.append(tasks.score(data.test.labels, found).correct)
+            probabilities = fitted.probabilities(data.test.texts)
+            right.append(tasks.score(data.test.labels, probabilities).correct)
         figures[name] = {
             "classes": CLASSES,
             "correct": right,

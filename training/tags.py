@@ -67,7 +67,7 @@ def states_of(
     texts: Sequence[str], encoder: Encoder, model: Any
 ) -> tuple[dict[int, torch.Tensor], torch.Tensor]:
     """Hidden states of every labeled token by layer, float16 [tokens, d], and labels."""
-    found: dict[int, list[torch.Tensor]] = {layer: [] for layer in LAYERS}
+    states_by_layer: dict[int, list[torch.Tensor]] = {layer: [] for layer in LAYERS}
     labels: list[np.ndarray] = []
     for encoding, tags in labeled(texts, encoder):
         ids = encoding.inputs["input_ids"][:, :LONGEST]
@@ -75,9 +75,9 @@ def states_of(
         with torch.no_grad():
             states = model.bert(ids, output_hidden_states=True).hidden_states
         for layer in LAYERS:
-            found[layer].append(states[layer][0, kept].half())
+            states_by_layer[layer].append(states[layer][0, kept].half())
         labels.append(tags[: ids.shape[1]][kept.numpy()])
-    return {layer: torch.cat(parts) for layer, parts in found.items()}, torch.from_numpy(
+    return {layer: torch.cat(parts) for layer, parts in states_by_layer.items()}, torch.from_numpy(
         np.concatenate(labels)
     )
 

@@ -40,8 +40,8 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 def documents() -> list[str]:
     """Paths of all documents, as the repository has them."""
-    found = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
-    return [*found, *LOOSE]
+    guides = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+    return [*guides, *LOOSE]
 
 
 def notebooks() -> list[str]:
@@ -71,10 +71,10 @@ def twin_pictures(text: str) -> str:
     <BLANKLINE>
     """
 
-    def replaced(found: re.Match[str]) -> str:
-        attributes = dict(ATTRIBUTE.findall(found[2]))
+    def replaced(match: re.Match[str]) -> str:
+        attributes = dict(ATTRIBUTE.findall(match[2]))
         alt = html.unescape(attributes.get("alt", ""))
-        pairs = ((attributes["src"], "only-light"), (found[1], "only-dark"))
+        pairs = ((attributes["src"], "only-light"), (match[1], "only-dark"))
         return "\n" + "\n".join(
             f"```{{image}} {path}\n:class: {name}\n:alt: {alt}\n```\n" for path, name in pairs
         )
@@ -93,15 +93,15 @@ def site_links(text: str, document: str, pages: Iterable[str], repository: str |
     """
     known = set(pages)
 
-    def replaced(found: re.Match[str]) -> str:
-        path, _, anchor = found["path"].partition("#")
+    def replaced(match: re.Match[str]) -> str:
+        path, _, anchor = match["path"].partition("#")
         target = normpath(str(PurePosixPath(document).parent / path))
         if target in known:
             page = re.sub(r"\.ipynb$", ".md", path)
-            return f"[{found['text']}]({page}{'#' + anchor if anchor else ''})"
+            return f"[{match['text']}]({page}{'#' + anchor if anchor else ''})"
         if repository is None:
-            return found["text"]
-        return f"[{found['text']}]({repository}/blob/HEAD/{target})"
+            return match["text"]
+        return f"[{match['text']}]({repository}/blob/HEAD/{target})"
 
     pieces = CODE.split(text)
     pieces[::2] = [LINK.sub(replaced, piece) for piece in pieces[::2]]
@@ -147,6 +147,6 @@ def write_documents() -> None:
 
 def title_of(path: Path) -> str:
     """First heading of a document."""
-    found = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert found is not None, f"{path} has no heading"
-    return found[1]
+    heading = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert heading is not None, f"{path} has no heading"
+    return heading[1]

@@ -65,7 +65,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_style:
             line = self.getpos()[0]
-            self.links += [(line, found, True) for found in STYLE_ADDRESS.findall(data)]
+            self.links += [(line, address, True) for address in STYLE_ADDRESS.findall(data)]
 
 
 def read(path: Path) -> Page:
@@ -77,8 +77,8 @@ def read(path: Path) -> Page:
 
 def check(folder: Path) -> list[str]:
     """``file:line: address (what is wrong with it)`` of everything that is wrong below ``folder``."""
-    found = (path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts)
-    pages = {path: read(path) for path in found}  # a theme keeps templates in _static
+    paths = (path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts)
+    pages = {path: read(path) for path in paths}  # a theme keeps templates in _static
     wrong: list[str] = []
     for path, page in pages.items():
         for line, address, loaded in page.links:

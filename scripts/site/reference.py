@@ -187,7 +187,7 @@ def constructor(cls: type) -> str:
     if not issubclass(cls, HasTraits):
         return ""
     _, *parameters = inspect.signature(cls.__init__).parameters.values()
-    bare = [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
     return str(inspect.Signature(bare))
 
 
@@ -229,13 +229,13 @@ def subclasses(error: type) -> list[str]:
     """All errors below the common one."""
     import attn_widget.errors as module
 
-    found = [
+    names = [
         name
         for name, value in sorted(vars(module).items())
         if inspect.isclass(value) and issubclass(value, error) and value is not error
     ]
     lines = ["Subclasses", "----------", ""]
-    for name in found:
+    for name in names:
         lines += [f".. autoclass:: attn_widget.errors.{name}", "   :show-inheritance:", ""]
     return lines
 

@@ -123,11 +123,11 @@ def data_block(data: Any) -> str:
 
 def place(text: str) -> str:
     """A widget's output as a place on the page: its picture and its data, without code."""
-    found = OPENING.search(text)
-    assert found is not None
-    title = html.escape(html.unescape(found[1]), quote=True)
+    opening = OPENING.search(text)
+    assert opening is not None
+    title = html.escape(html.unescape(opening[1]), quote=True)
     text = OWN_CODE.sub("", text).replace(
-        found[0], f'<div class="aw-place" data-title="{title}">', 1
+        opening[0], f'<div class="aw-place" data-title="{title}">', 1
     )
     return re.sub(r"\n\s*\n", "\n", text)
 
