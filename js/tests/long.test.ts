@@ -291,7 +291,19 @@ describe("the find box", () => {
     expect(findText(DOCUMENT, "cat sat")).toEqual([[3, 5]]);
     expect(findText(DOCUMENT, "sat. It")).toEqual([[4, 7]]);
     expect(findText(DOCUMENT, "horse")).toEqual([]);
+    expect(findText(DOCUMENT, "")).toEqual([]);
     expect(findText(DOCUMENT, "CLS")).toEqual([]);
+  });
+
+  test("a text is found at the beginning, whatever its white space, as often as asked, across no special token", () => {
+    const letters = tokensOfText([
+      ["", "a"],
+      [" ", "b"],
+      [" ", "a"],
+    ]);
+    expect(findText(letters, "a \n b")).toEqual([[0, 2]]);
+    expect(findText(letters, "a", 1)).toEqual([[0, 1]]);
+    expect(findText({ ...letters, special: [false, true, false] }, "a a")).toEqual([]);
   });
 
   test("tags are found by token", () => {
