@@ -2,8 +2,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { markAxes, markRibbon } from "../src/draw/long/overlaps";
+import type { LongMatrix } from "../src/figures/long/store";
 import { axisRanges, overlapsOf, windowOf } from "../src/figures/long/windows";
 import type { Meta } from "../src/protocol/types";
+import { blockCard } from "../src/views/attention/long/card";
 
 /** 12 tokens, of which the first and the last are special: three windows of five, then one that is moved back. */
 const meta = {
@@ -126,5 +128,27 @@ describe("their marks", () => {
       marked[1]!.dispatchEvent(new Event("pointerover", { bubbles: true }));
     expect(marked[1]!.title).toBe("word, read in windows 2 and 3");
     abort.abort();
+  });
+});
+
+describe("the card of a block", () => {
+  const matrix = { quantity: "weights" } as unknown as LongMatrix;
+  const placesOf = (level: number, query: number, key: number): (string | null)[] => {
+    const card = blockCard(
+      { level, query, key, value: 0.5 },
+      12,
+      "max",
+      matrix,
+      (token) => `t${token}`,
+      0,
+      (token, role) => windowOf(meta, token, role),
+    );
+    return [...card.querySelectorAll(".aw-link-at")].map(({ textContent }) => textContent);
+  };
+
+  test("names the window of its queries, and that of its keys where it is another one", () => {
+    expect(placesOf(1, 2, 0)).toEqual(["2–3 · window 1 of 3", "0–1"]);
+    expect(placesOf(1, 2, 8)).toEqual(["2–3 · window 1 of 3", "8–9 · window 3 of 3"]);
+    expect(placesOf(0, 2, 5)).toEqual(["2 · window 1 of 3", "5 · in windows 1 and 2"]);
   });
 });

@@ -27,7 +27,9 @@ export function blockCard(
   const side = 2 ** level;
   const end = (role: "query" | "key", token: number): HTMLElement => {
     const last = Math.min(size, token + side) - 1;
-    const own = last === token ? window(token, role) : role === "query" ? window(token) : null;
+    const read = last === token ? window(token, role) : window(token);
+    // Said once where queries and keys are of one window.
+    const own = last > token && role === "key" && read === window(query) ? null : read;
     const places = last === token ? String(token) : `${token}–${last}`;
     const place = own === null ? places : `${places} · ${own}`;
     return h(
