@@ -392,20 +392,3 @@ def test_a_report_opened_at_a_text_shows_it(browser: Browser, report_page: Path)
     page.wait_for_function(DRAWN)
     expect(part(page, "ribbon")).to_contain_text("שלום")
     context.close()
-
-
-def test_a_saved_page_says_once_and_shortly_what_it_lacks_of_why(
-    browser: Browser, tmp_path: Path
-) -> None:
-    widget = aw.show("The keys are on the [MASK].", progress=False)
-    with opened(browser, widget, "saved", tmp_path) as one:
-        view = choose(one.page, "why")
-        expect(view.locator('[data-aw-part="why-said"]')).to_have_text(
-            "The test of these methods is not in this saved page. It needs a kernel: open the text in a notebook."
-        )
-        lacking = view.locator(".aw-why-strip", has_text="N/A")
-        expect(lacking).to_have_text(["N/A: This method is not in this saved page."])
-        expect(view.get_by_role("heading", name="Heads that matter")).to_be_visible()
-        expect(view.get_by_role("button", name="Ask again")).to_have_count(0)
-        expect(view.get_by_text("masking test")).to_be_hidden()
-    widget.close()

@@ -16,6 +16,7 @@ from scripts.page import mount
 from scripts.probe import sentiment
 from scripts.widget_parts import agree
 from tests.e2e.saved import offline
+from tests.e2e.sources import opened
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import choose, part
 
@@ -210,4 +211,21 @@ def test_a_key_switches_a_head_off_and_one_all_on_again(page: Page) -> None:
     expect(part(page, "heads-off")).to_be_hidden()
     expect(intact).to_have_count(0)
     assert widget.heads_off == []
+    widget.close()
+
+
+def test_a_saved_page_says_once_and_shortly_what_it_lacks_of_why(
+    browser: Browser, tmp_path: Path
+) -> None:
+    widget = aw.show("The keys are on the [MASK].", progress=False)
+    with opened(browser, widget, "saved", tmp_path) as one:
+        view = choose(one.page, "why")
+        expect(view.locator('[data-aw-part="why-said"]')).to_have_text(
+            "The test of these methods is not in this saved page. It needs a kernel: open the text in a notebook."
+        )
+        lacking = view.locator(".aw-why-strip", has_text="N/A")
+        expect(lacking).to_have_text(["N/A: This method is not in this saved page."])
+        expect(view.get_by_role("heading", name="Heads that matter")).to_be_visible()
+        expect(view.get_by_role("button", name="Ask again")).to_have_count(0)
+        expect(view.get_by_text("masking test")).to_be_hidden()
     widget.close()
