@@ -5,7 +5,7 @@ import { rampIndex } from "../../draw/color/scale";
 import { modeOf, onTheme } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
 import { refill, rove } from "../../draw/roving";
-import { exact, formatNumber } from "../../figures/format";
+import { exact, formatCount, formatNumber } from "../../figures/format";
 import { unitLabelOf } from "../../figures/long/names";
 import { strongestOf } from "../../figures/long/pair";
 import { type LongRow, longStore, topOfLong } from "../../figures/long/store";
@@ -127,8 +127,9 @@ export function longFocus(element: HTMLElement, stage: ViewContext): () => void 
     const sum = chosen.reduce((total, i) => total + itemAt(values, i), 0);
     const others = values.length - masked - chosen.length;
     rest.textContent =
-      (others > 0 ? `${others} others share ${formatNumber(Math.max(0, all - sum))}. ` : "") +
-      (masked > 0 ? `${masked} masked: this query cannot see them.` : "");
+      (others > 0
+        ? `${formatCount(others)} others share ${formatNumber(Math.max(0, all - sum))}. `
+        : "") + (masked > 0 ? `${formatCount(masked)} masked: this query cannot see them.` : "");
   }
 
   store.on(ask, signal);
