@@ -27,6 +27,8 @@ const PAD = 8;
 export const GUTTER_MOST = 96;
 const LINE = { least: 0.75, most: 5 } as const;
 const FAINT = 0.12;
+/** Faint links that are drawn, the strongest: more are one gray area, and take seconds. */
+export const FAINT_MOST = 4000;
 /** A line paler than this is lost on the ground; its width still tells. */
 export const PALEST = 48;
 
@@ -107,7 +109,7 @@ export function drawFlow(
   context.rect(0, top - 1, width, side + 2);
   context.clip();
   for (const pass of [false, true]) {
-    for (const cell of links) {
+    for (const cell of pass ? links : links.subarray(-FAINT_MOST)) {
       const [i, j] = [Math.floor(cell / data.size), cell % data.size];
       if (highlighted(i, j) !== pass) continue;
       const value = data.values[cell] as number;

@@ -1,0 +1,54 @@
+// @vitest-environment jsdom
+import { afterEach, expect, test, vi } from "vitest";
+import type { Palette } from "../src/draw/color/theme";
+import { drawFlow, FAINT_MOST } from "../src/draw/heatmap/flow";
+import type { Geometry } from "../src/draw/heatmap/types";
+
+const SIZE = 300;
+const track = { start: 0, size: 1, count: SIZE };
+const geometry = {
+  rows: track,
+  columns: track,
+  left: 0,
+  top: 0,
+  side: SIZE,
+  zoomed: false,
+} as unknown as Geometry;
+const colors = { mode: "light", font: "sans-serif" } as Palette;
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Alphas of the links that a head with even attention draws. */
+function drawn(row: number): number[] {
+  const alphas: number[] = [];
+  const pen = new Proxy({ globalAlpha: 1 } as Record<string, unknown>, {
+    get(target, name: string) {
+      if (name === "measureText") return () => ({ width: 10 });
+      if (name === "stroke") return () => alphas.push(target.globalAlpha as number);
+      return name in target ? target[name] : () => undefined;
+    },
+  });
+  vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(pen as never);
+  const data = {
+    size: SIZE,
+    values: new Float32Array(SIZE * SIZE).fill(1 / SIZE),
+    max: 1 / SIZE,
+    scale: "head",
+    labels: Array.from({ length: SIZE }, String),
+    longest: 20,
+    received: new Float32Array(SIZE).fill(1),
+    threshold: 1 / SIZE,
+  } as const;
+  const highlights = { row, pair: null, hover: null, group: [] };
+  const links = drawFlow(document.createElement("canvas"), 200, data, geometry, highlights, colors);
+  expect(links).toBe(SIZE * SIZE);
+  return alphas;
+}
+
+test("all links of the chosen row are drawn, and of the others those that can be told apart", () => {
+  const alphas = drawn(7);
+  expect(alphas.filter((alpha) => alpha > 0.5).length).toBe(SIZE);
+  const faint = alphas.length - SIZE;
+  expect(faint).toBeLessThanOrEqual(FAINT_MOST);
+  expect(faint).toBeGreaterThan(FAINT_MOST - 2 * SIZE);
+});
