@@ -65,16 +65,21 @@ def order_statistics(cells: Float32, ranks: list[int]) -> dict[int, float]:
         return dict(zip(ranks, np.partition(cells, ranks)[ranks].tolist(), strict=True))
     bits = cells.view(np.int32)
     blocks = [bits[start : start + BLOCK] for start in range(0, bits.size, BLOCK)]
+    whole = _upper(bits) if len(blocks) == 1 else None  # once, where it stays in the cache
+
+    def upper(block: Bits) -> Bits:
+        return _upper(block) if whole is None else whole
+
     counts = np.zeros(BINS, dtype=np.int64)
     for block in blocks:
-        counts += np.bincount(_upper(block), minlength=BINS)
+        counts += np.bincount(upper(block), minlength=BINS)
     ends = counts.cumsum()
     bins = np.searchsorted(ends, ranks, side="right").tolist()
     found: dict[int, float] = {}
     for number in sorted({*bins}):
         wanted = [rank for rank, own in zip(ranks, bins, strict=True) if own == number]
         below = int(ends[number] - counts[number])
-        parts = (block[_upper(block) == number] & 0xFFFF for block in blocks)
+        parts = (block[upper(block) == number] & 0xFFFF for block in blocks)
         lower = _select(parts, [rank - below for rank in wanted], int(counts[number]))
         values = (lower | number << 16).view(np.float32)
         found |= zip(wanted, values.tolist(), strict=True)
