@@ -12,6 +12,15 @@ from training.names import naming_sentences
 
 N_FREQUENT = 300  # of the most frequent entries: function words, punctuation, "city", "year"
 
+N_IDS = 1 << 16  # of 16 bits
+
+
+def most_frequent(counts: np.ndarray) -> np.ndarray:
+    """Whether an id is among the `N_FREQUENT` most frequent ones, bool like ``counts``."""
+    frequent = np.zeros(len(counts), bool)
+    frequent[np.argsort(-counts, kind="stable")[:N_FREQUENT]] = True
+    return frequent
+
 
 @dataclass
 class Corpus:
@@ -52,14 +61,12 @@ class Corpus:
     @cached_property
     def is_frequent(self) -> np.ndarray:
         """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
-        frequent = np.zeros(1 << 16, bool)
-        frequent[np.argsort(-self.unigram_counts(len(frequent)), kind="stable")[:N_FREQUENT]] = True
-        return frequent
+        return most_frequent(self.unigram_counts(N_IDS))
 
     @cached_property
     def is_name(self) -> np.ndarray:
         """Whether an id is a name and not frequent, bool [65,536]."""
-        named = np.zeros(1 << 16, bool)
+        named = np.zeros(N_IDS, bool)
         named[self.names] = True
         return named & ~self.is_frequent
 
@@ -107,9 +114,7 @@ class Mixture:
     @cached_property
     def is_frequent(self) -> np.ndarray:
         """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
-        frequent = np.zeros(1 << 16, bool)
-        frequent[np.argsort(-self.unigram_counts(len(frequent)), kind="stable")[:N_FREQUENT]] = True
-        return frequent
+        return most_frequent(self.unigram_counts(N_IDS))
 
     @cached_property
     def is_name(self) -> np.ndarray:
