@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials site bench clean
+.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials site bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -11,6 +11,8 @@ WORKERS ?= 2
 
 # Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
 export OMP_WAIT_POLICY := passive
+# Each kernel and subprocess would compile what has changed since set-up, and each worker the tests.
+test python-tests: export PYTHONDONTWRITEBYTECODE :=
 # No test asks a model hub for anything; without a network such a question takes 46 s to fail.
 test python-tests quick-python: export HF_HUB_OFFLINE := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -28,7 +30,13 @@ build:  ## The page (attn_widget/static) and the wheel (dist/)
 demo: setup  ## Predictions on the command line, a rendered quickstart, and JupyterLab if there is a screen
 	@$(PY) -m scripts.demo
 
-test: lint types units python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
+# One core each, most of the time: pyright beside vitest. Older versions of make do not keep the outputs apart.
+APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+test: python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
+
+checks: setup  ## All but Python's tests: linters, types, vitest, two at a time
+	@$(MAKE) --no-print-directory -j 2 $(APART) types units
 
 # The units that need no model, or a tiny one.
 QUICK := $(addprefix tests/unit/test_,layout.py analysis_*.py codec.py pack.py slices.py export_text.py tasks_metrics.py)
@@ -53,14 +61,14 @@ lint: setup  ## ruff, Biome, and phrases to avoid
 	@echo "[test] biome" && npm run --silent lint
 	@echo "[test] words" && $(PY) -m scripts.words
 
-types: lint  ## tsc and pyright
+types: setup  ## tsc and pyright
 	@echo "[test] tsc" && npm run --silent check
 	@echo "[test] pyright" && $(BIN)/pyright
 
-units: types  ## vitest
-	@echo "[test] vitest" && npm run --silent test
+units: lint  ## vitest, once the linters pass
+	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=2
 
-python-tests: units
+python-tests: checks
 	@echo "[test] pytest" && $(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
