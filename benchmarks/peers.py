@@ -1,7 +1,7 @@
 """BertViz, CircuitsVis, inspectus and this package: the same tensors, the same Chromium, one run.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.peers --lengths 32 128 512`` (12 x 12 heads, 64 wide, softmax of
-random scores). It makes an environment of its own for the peers in ``build/peers`` (pip and npm), which
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.peers --lengths 32 128 512 --ours 2048 8192`` (12 x 12 heads, 64 wide,
+softmax of random scores; at 8,192 tokens one layer, since twelve would be 39 GB). It makes an environment of its own for the peers in ``build/peers`` (pip and npm), which
 borrows torch and numpy from the one that runs it, and serves their code from there: nothing is fetched
 while pages are timed. Each page has ``--limit`` seconds, for making it and for drawing it.
 """
@@ -38,6 +38,7 @@ PACKAGES = (
 CODE = ("d3@5.16.0", "jquery@2.2.4", "requirejs@2.3.6")
 PEERS = ("bertviz_head_view", "bertviz_model_view", "circuitsvis_one_layer", "inspectus")
 LAYERS = HEADS = 12
+MOST_TENSORS = 4_000_000_000  # bytes of weights; fewer layers where twelve would be more
 MOST_MEMORY = 8_000_000_000  # bytes of address space of a process that makes a page
 QUIET_MS = 700  # without a change of the page: it is drawn
 # When the page last changed, in milliseconds of its own clock; canvases are drawn in the tasks that change it.
@@ -51,7 +52,8 @@ PICTURE = "document.querySelectorAll('svg line, svg path, svg rect, canvas, img'
 SWITCHES = {
     "bertviz_head_view": "() => { const s = document.querySelector('select'); s.value = '5'; "
     "s.dispatchEvent(new Event('change', {bubbles: true})); window.jQuery?.(s).trigger('change'); }",
-    "attn_widget": '() => document.querySelector(\'[data-layer="5"][data-head="3"]\').click()',
+    "attn_widget": """() => (document.querySelector('[data-layer="5"][data-head="3"]')
+    ?? document.querySelector('[data-layer="0"][data-head="3"]')).click()""",
 }
 
 
@@ -89,10 +91,13 @@ def limited() -> None:
 def tensors(n: int) -> np.ndarray:
     """Weights [L, H, n, n]: softmax of random scores, about as sharp as a trained model's."""
     rng = np.random.default_rng(0)
-    query, key = rng.normal(size=(2, LAYERS, HEADS, n, 64)).astype(np.float32) * 1.5
-    scores = query @ key.swapaxes(-1, -2) / 8
-    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return exps / exps.sum(axis=-1, keepdims=True)
+    layers = min(LAYERS, MOST_TENSORS // (HEADS * n * n * 4))
+    query, key = rng.normal(size=(2, layers, HEADS, n, 64)).astype(np.float32) * 1.5
+    weights = query @ (key / 8).swapaxes(-1, -2)
+    weights -= weights.max(axis=-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights
 
 
 def our_page(weights: np.ndarray, tokens: list[str], path: Path) -> None:
@@ -142,7 +147,7 @@ def measure(browser: Browser, peer: str, address: str, size: int, limit: float) 
     except Error as error:
         row.append(f"failed: {str(error).partition(chr(10))[0][:60]}")
     else:
-        page.screenshot(path=str(FOLDER / f"{peer}.png"))
+        page.screenshot(path=str(FOLDER / f"{Path(address).stem}.png"))
     finally:
         context.close()
     return [*row, *["" for _ in range(5 - len(row))]]
@@ -150,7 +155,7 @@ def measure(browser: Browser, peer: str, address: str, size: int, limit: float) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
+    parser.add_argument("--lengths", type=int, nargs="*", default=[32, 128, 512])
     parser.add_argument("--ours", type=int, nargs="*", default=[], help="lengths for us alone")
     parser.add_argument("--limit", type=float, default=120, help="seconds a page")
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
@@ -164,9 +169,11 @@ def main() -> None:
         for n in [*arguments.lengths, *arguments.ours]:
             weights = tensors(n)
             tokens = [WORDS[i % len(WORDS)] for i in range(n)]
-            np.save(FOLDER / "tensors.npy", weights)
-            (FOLDER / "tokens.json").write_text(json.dumps(tokens))
-            for peer in ["attn_widget", *(arguments.peers if n in arguments.lengths else [])]:
+            peers = arguments.peers if n in arguments.lengths else []
+            if peers:
+                np.save(FOLDER / "tensors.npy", weights)
+                (FOLDER / "tokens.json").write_text(json.dumps(tokens))
+            for peer in ["attn_widget", *peers]:
                 path = FOLDER / f"{peer}-{n}.html"
                 started = time.perf_counter()
                 try:
