@@ -28,6 +28,7 @@ from benchmarks.shapes import WORDS, table
 from scripts.lab import chromium
 
 FOLDER = Path("build/peers")
+RESULTS = Path("benchmarks/results/peers.json")  # drawn by `benchmarks.peers_picture`
 PACKAGES = (
     "bertviz==1.4.1",
     "circuitsvis==1.43.3",
@@ -37,6 +38,16 @@ PACKAGES = (
 )
 CODE = ("d3@5.16.0", "jquery@2.2.4", "requirejs@2.3.6")
 PEERS = ("bertviz_head_view", "bertviz_model_view", "circuitsvis_one_layer", "inspectus")
+HEADER = [
+    "peer",
+    "tokens",
+    "made, s",
+    "page, MB",
+    "to picture, ms",
+    "switch, ms",
+    "hover, ms",
+    "heap, MB",
+]
 LAYERS = HEADS = 12
 MOST_TENSORS = 4_000_000_000  # bytes of weights; fewer layers where twelve would be more
 MOST_MEMORY = 8_000_000_000  # bytes of address space of a process that makes a page
@@ -199,17 +210,9 @@ def main() -> None:
                 print(rows[-1], flush=True)
                 path.unlink(missing_ok=True)
     server.shutdown()
-    header = [
-        "peer",
-        "tokens",
-        "made, s",
-        "page, MB",
-        "to picture, ms",
-        "switch, ms",
-        "hover, ms",
-        "heap, MB",
-    ]
-    print(table(header, rows))
+    results = [dict(zip(HEADER, row, strict=True)) for row in rows]
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(table(HEADER, rows))
 
 
 if __name__ == "__main__":
