@@ -2,7 +2,8 @@
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.saved_page``. The shape of bert-base with random weights,
 wide enough that its attention is about as sharp as a trained model's, and the embedded model. The baseline is
-the same weights as plain float32: as base64, and as JSON.
+the same weights as plain float32: as base64, and as JSON. ``--models deberta deberta-v2 mpnet`` measures base
+shapes of families whose attention has a part by position, with the same random weights.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import transformers as tf
 from playwright.sync_api import Browser
-from transformers import BertConfig, BertForMaskedLM
 
 import attn_widget as aw
 from attn_widget.page.page import write_page
@@ -28,13 +30,36 @@ from benchmarks.shapes import MINI, table, text_of, tokenizer
 from scripts.lab import chromium
 from scripts.page import DRAWN
 
+BASE = {
+    "hidden_size": 768,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 12,
+    "intermediate_size": 3072,
+}
 SHARP = 0.055  # standard deviation of the weights: scores with one of about 2.3
 
 
-def sharp_bert() -> BertForMaskedLM:
+BY_POSITION: dict[str, Any] = {
+    "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
+    "max_relative_positions": -1, "type_vocab_size": 0,
+}  # fmt: skip
+V3: dict[str, Any] = {"position_buckets": 256, "share_att_key": True, "norm_rel_ebd": "layer_norm"}
+MODELS: dict[str, Callable[[], Any]] = {
+    "12 x 12 x 64": lambda: sharp(tf.BertForMaskedLM, tf.BertConfig()),
+    "embedded": lambda: str(MINI),
+    "deberta": lambda: sharp(tf.DebertaForMaskedLM, tf.DebertaConfig(**BY_POSITION)),
+    "deberta-v2": lambda: sharp(
+        tf.DebertaV2ForMaskedLM, tf.DebertaV2Config(**BY_POSITION, **V3, **BASE)
+    ),
+    "mpnet": lambda: sharp(tf.MPNetForMaskedLM, tf.MPNetConfig(max_position_embeddings=514)),
+}
+
+
+def sharp(kind: Any, config: Any) -> tuple[Any, Any]:
+    """A model of this shape with wide random weights, and the tokenizer of the embedded one."""
     torch.manual_seed(0)
-    config = BertConfig(initializer_range=SHARP, attn_implementation="sdpa")
-    return BertForMaskedLM(config).eval()
+    config.initializer_range = SHARP
+    return kind(config).eval(), tokenizer()
 
 
 def opened_ms(browser: Browser, path: Path, repeats: int) -> float:
@@ -79,14 +104,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tokens", type=int, nargs="+", default=[64, 128, 512])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=[*MODELS][:2])
     arguments = parser.parse_args()
-    models: dict[str, Any] = {
-        "12 x 12 x 64": (sharp_bert(), tokenizer()),
-        "embedded": str(MINI),
-    }
     rows: list[list[str]] = []
     with chromium() as browser:
-        for name, model in models.items():
+        for name in arguments.models:
+            model = MODELS[name]()
             for n in arguments.tokens:
                 analysis = aw.analyze(text_of(n), model=model, progress=False)
                 analysis.language  # noqa: B018 - spaCy loads once, whatever the page
