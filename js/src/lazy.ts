@@ -7,6 +7,7 @@ export { long, windows } from "./long";
 export { carriedSum } from "./views/attention/later/carried-sum";
 export { groupStrip } from "./views/attention/later/group-strip";
 export { vectorStrips } from "./views/attention/later/link-vectors";
+export { attentionVector } from "./views/attention/later/vector";
 export { headExamples } from "./views/heads/later/examples";
 export { createGroupSwitch } from "./views/heads/later/groups";
 export { inside } from "./views/inside/view";

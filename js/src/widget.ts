@@ -12,6 +12,7 @@ import { bindState, type Model, readActivity } from "./state/binding";
 import { createState, fit } from "./state/state";
 import {
   acceptCode,
+  askCode,
   CODE,
   type Link,
   type LiveComparison,
@@ -63,7 +64,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   let comparison: LiveComparison | null = null;
   /** The comparison of this widget; its code comes with that of the lazy views. */
   const comparisonOf = async (source: Source): Promise<LiveComparison> => {
-    if (lazyComparison() === null) await acceptCode(await source.slice(CODE));
+    await askCode(source);
     const { element, contact, report } = frame;
     comparison ??= required(
       lazyComparison(),

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cellAt, labelAt, layoutCells } from "../src/draw/cell-map/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
-import {
-  flowGap,
-  flowWidth,
-  layoutFlow,
-  layoutPictures,
-  placeCard,
-} from "../src/views/attention/layout";
+import { flowWidth, layoutFlow, layoutPictures, placeCard } from "../src/views/attention/layout";
 import { layoutGrid } from "../src/views/sentences/grid-layout";
 
 describe("a heat map of cells", () => {
@@ -91,7 +85,6 @@ describe("the pictures of Attention", () => {
     expect(flowWidth(heatmap, 500, true)).toBe(220);
     expect(flowWidth(heatmap, 2000, true)).toBe(340);
     expect(flowWidth(heatmap, 500, false)).toBe(500);
-    expect([flowGap(true), flowGap(false)]).toEqual([24, 0]);
   });
 
   it("have a card beside the cell it is of, and never on it", () => {

@@ -6,6 +6,7 @@ import { createState } from "../src/state/state";
 import { carriedSum } from "../src/views/attention/later/carried-sum";
 import { groupStrip } from "../src/views/attention/later/group-strip";
 import { vectorStrips } from "../src/views/attention/later/link-vectors";
+import { attentionVector } from "../src/views/attention/later/vector";
 import type { ViewContext, ViewHandle } from "../src/views/contract";
 import { createGroupSwitch } from "../src/views/heads/later/groups";
 import type { LazyCode } from "../src/views/lazy-views";
@@ -49,6 +50,7 @@ beforeEach(async () => {
       views: {},
     },
     windows: { name: () => null, axes: () => undefined, ribbon: () => undefined },
+    attentionVector,
     vectorStrips,
     carriedSum,
     groupStrip,

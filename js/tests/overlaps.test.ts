@@ -1,10 +1,13 @@
 // @vitest-environment jsdom
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Geometry } from "../src/draw/heatmap/types";
+import type { Palette } from "../src/draw/color/theme";
+import type { FlowData } from "../src/draw/heatmap/flow";
+import { type Geometry, type HeatmapData, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 import { markAxes, markRibbon } from "../src/draw/long/overlaps";
 import type { LongMatrix } from "../src/figures/long/store";
 import { axisRanges, overlapsOf, windowOf } from "../src/figures/long/windows";
 import type { Meta } from "../src/protocol/types";
+import { attentionVector } from "../src/views/attention/later/vector";
 import { blockCard } from "../src/views/attention/long/card";
 
 /** 12 tokens, of which the first and the last are special: three windows of five, then one that is moved back. */
@@ -86,6 +89,30 @@ describe("their marks", () => {
     expect(queries![0]! + queries![2]!).toBeLessThan(80);
     expect(document.querySelectorAll('[data-aw-part="overlaps"]')).toHaveLength(1);
     expect(document.body.textContent).toContain("read in two windows");
+  });
+
+  test("are the bars of a drawing in lines, and say what they are", () => {
+    const { geometry } = map;
+    const size = 12;
+    const values = new Float32Array(size * size);
+    const labels = Array<string>(size).fill("a");
+    const received = new Float32Array(size);
+    const same = { size, values, labels, max: 1, scale: "unit" as const };
+    const links: FlowData = { ...same, received, longest: 10, threshold: 2 };
+    const around = { beyond: [], marginal: received, marginalName: "received", boundaries: [] };
+    const data: HeatmapData = { ...same, ...around, allowed: null, ramp: "weight" };
+    const colors = { mode: "light", muted: "#777", font: "serif" } as Palette;
+    const shown = { geometry, highlights: NO_HIGHLIGHTS, width: 300, wide: false };
+    const units = Array.from({ length: size }, (_, token) => ({ token }));
+    const drawing = attentionVector({ data, links, units, ...shown }, meta, colors);
+    const bars = [...drawing.querySelectorAll("rect")].filter((bar) => bar.textContent !== "");
+    expect(bars.map((bar) => bar.textContent!.slice(0, 19))).toEqual(
+      Array(2).fill("read in two windows"),
+    );
+    markAxes(map, meta);
+    const place = (bar: Element) =>
+      ["x", "y", "width", "height"].map((name) => Number(bar.getAttribute(name)));
+    expect(bars.map(place)).toEqual(boxes());
   });
 
   test("end where the map is cut, and are absent out of sight", () => {

@@ -124,6 +124,18 @@ def test_an_svg_is_xml_that_opens_by_itself(
     assert size["colors"] > 20
 
 
+def test_an_svg_of_a_text_in_windows_marks_where_they_overlap(page: Page, tmp_path: Path) -> None:
+    analysis = aw.analyze("The cat sat on the mat and slept. " * 6, tagger=None, windows=(24, 6))
+    widget = aw.AttentionWidget(analysis, layer=0, head=1)
+    show(page, widget)
+    bars = page.locator(".aw-overlaps > .aw-overlap")
+    root = ET.fromstring(save(page, "svg", tmp_path).read_text("utf-8"))
+    titles = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    marked = [title for title in titles if title.startswith("read in two windows")]
+    assert len(marked) == bars.count() > 2
+    widget.close()
+
+
 # Keeps the markup that a picture is made of: an image with the address of an SVG.
 KEEP_MARKUP = """() => {
   const source = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");

@@ -11,6 +11,7 @@ import { SliceFailure } from "../protocol/failure";
 import type { Scale } from "../state/selection";
 import { viewNamed } from "../views";
 import type { OpenView, ViewContext } from "../views/contract";
+import { askCode } from "../views/lazy-views";
 import { type Caption, captionLines, captionOf, fileName } from "./caption";
 import { toCsv } from "./csv";
 import { toJson } from "./json";
@@ -99,6 +100,7 @@ export async function fileOf(
           legend: pictureLegend(stage, open),
         });
       case "svg": {
+        await askCode(stage.source, stage.signal);
         const drawing = open.drawn?.svg?.() ?? null;
         if (drawing === null) {
           throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");

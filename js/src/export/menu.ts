@@ -10,7 +10,7 @@ import { ROOT_CLASS } from "../draw/color/theme";
 import { consume, h, step } from "../draw/dom";
 import { icon } from "../draw/icon";
 import { explain, isAbort } from "../protocol/failure";
-import type { OpenView, ViewContext } from "../views/contract";
+import { laterParts, type OpenView, type ViewContext } from "../views/contract";
 import { canCopyPictures, copyPicture, copyText, download, downloadsBlocked } from "./deliver";
 import { csvOf, FORMATS, type Format, fileOf, type SavedFile } from "./files";
 
@@ -101,7 +101,9 @@ export function saveMenu(
   });
 
   function items(): Item[] {
-    const vector = (open().drawn?.svg?.() ?? null) !== null;
+    const { drawn } = open();
+    // Some drawings in lines need code that may still be on its way: saving waits for it.
+    const vector = drawn?.svg !== undefined && (laterParts() === null || drawn.svg() !== null);
     return [
       file("png", "picture, twice the screen's size"),
       ...(vector ? [file("svg", "drawing in lines")] : []),

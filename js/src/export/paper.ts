@@ -1,7 +1,7 @@
 /** Printing from a widget: its code comes with the later views, and follows the browser's own printing from then on. */
 
 import type { OpenView, Printing, ViewContext } from "../views/contract";
-import { acceptCode, CODE, lazyPrinting, whenProvided } from "../views/lazy-views";
+import { askCode, lazyPrinting, whenProvided } from "../views/lazy-views";
 
 /** Print what is open in `panel` whenever the page is printed; returns the way to print it alone. */
 export function paper(
@@ -17,7 +17,7 @@ export function paper(
     made ??= lazyPrinting()?.(root, panel, stage, open, applyTheme) ?? null;
   };
   const load = async (): Promise<void> => {
-    if (lazyPrinting() === null) await acceptCode(await source.slice(CODE, { signal }));
+    await askCode(source, signal);
     make();
   };
   make();

@@ -1,6 +1,8 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
-import type { Geometry } from "../draw/heatmap/types";
+import type { Palette } from "../draw/color/theme";
+import type { FlowData } from "../draw/heatmap/flow";
+import type { Geometry, HeatmapData, Highlights } from "../draw/heatmap/types";
 import type { Matrix, MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import type { Action, Filling, Meta, Source } from "../protocol/types";
@@ -132,6 +134,17 @@ export interface GroupSwitch {
   follow(column: { readonly group: string } | undefined): void;
 }
 
+/** Heatmap and flow as they are on screen; `wide`: beside each other. */
+export interface AttentionDrawing {
+  readonly data: HeatmapData;
+  readonly links: FlowData;
+  readonly geometry: Geometry;
+  readonly highlights: Highlights;
+  readonly units: readonly { readonly token: number }[];
+  readonly width: number;
+  readonly wide: boolean;
+}
+
 /** Parts of the page whose code comes after the first picture, with that of the lazy views. */
 export interface LaterParts {
   readonly vectorStrips: (host: Element, q: Float32Array, k: Float32Array) => HTMLElement;
@@ -146,6 +159,11 @@ export interface LaterParts {
     row: number,
     column: number,
   ) => HTMLElement | null;
+  readonly attentionVector: (
+    drawing: AttentionDrawing,
+    meta: Meta,
+    colors: Palette,
+  ) => SVGSVGElement;
   readonly headExamples: (host: HTMLElement, context: RunContext) => void;
   readonly createGroupSwitch: (chosen: () => void) => GroupSwitch;
   readonly layerStrips: (host: Element, context: ViewContext, changed: () => void) => LayerStrips;

@@ -77,6 +77,11 @@ export function whenProvided(listener: () => void): () => void {
   return () => waiting.delete(listener);
 }
 
+/** Ask for the code where it is not here. Rejects with a `SliceFailure`. */
+export async function askCode(source: Source, signal?: AbortSignal): Promise<void> {
+  if (code === null) await acceptCode(await source.slice(CODE, signal && { signal }));
+}
+
 /** Take what the kernel answered to `CODE`. Rejects with a `SliceFailure`. */
 export async function acceptCode({ arrays }: Slice): Promise<void> {
   const bytes = arrays.get("code")?.data;

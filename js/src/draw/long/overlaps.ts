@@ -14,6 +14,14 @@ interface Marked {
   readonly geometry: Geometry | null;
 }
 
+/** A bar beside an axis, px. */
+export interface Bar {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Thickness of a bar (px), and its distance from the plot. */
 const [THICK, APART] = [3, 2] as const;
 /** Bars nearer to each other than this (px) are drawn as one. */
@@ -33,13 +41,16 @@ function inSight(ranges: readonly Range[], track: Track, edge: number, side: num
   return shown;
 }
 
+/** What a bar says. */
+export const overlapNote = (meta: Meta): string =>
+  `read in ${mostReads(meta) > 2 ? "several" : "two"} windows; a row is from the one in which its token is most central`;
+
 function legend(meta: Meta): HTMLElement {
-  const many = mostReads(meta) > 2 ? "several" : "two";
   return h(
     "p",
     { class: "aw-hint", "data-aw-part": "overlaps" },
     h("span", { class: "aw-overlap aw-overlap-swatch", "aria-hidden": "true" }),
-    `read in ${many} windows; a row is from the one in which its token is most central`,
+    overlapNote(meta),
   );
 }
 
@@ -56,22 +67,37 @@ export function markAxes(
     element.append(layer);
     element.parentElement?.after(legend(meta));
   }
-  const ranges = axisRanges(meta, units === null ? null : units.map(({ token }) => token));
-  const strip = (left: number, top: number, width: number, height: number): HTMLElement => {
-    const bar = h("div", { class: "aw-overlap" });
-    const box = { left, top, width, height };
-    for (const [name, value] of Object.entries(box)) bar.style.setProperty(name, `${value}px`);
-    return bar;
-  };
-  const before = THICK + APART;
   layer.replaceChildren(
-    ...inSight(ranges, g.columns, g.left, g.side).map(([from, to]) =>
-      strip(g.left + from, g.top - before, to - from, THICK),
-    ),
-    ...inSight(ranges, g.rows, g.top, g.side).map(([from, to]) =>
-      strip(g.left - before, g.top + from, THICK, to - from),
-    ),
+    ...overlapBars(g, meta, units).map((bar) => {
+      const strip = h("div", { class: "aw-overlap" });
+      for (const [name, value] of Object.entries(bar)) strip.style.setProperty(name, `${value}px`);
+      return strip;
+    }),
   );
+}
+
+/** Where they lie in sight: above the columns, then beside the rows. */
+export function overlapBars(
+  g: Geometry,
+  meta: Meta,
+  units: readonly { readonly token: number }[] | null,
+): Bar[] {
+  const ranges = axisRanges(meta, units === null ? null : units.map(({ token }) => token));
+  const before = THICK + APART;
+  return [
+    ...inSight(ranges, g.columns, g.left, g.side).map(([from, to]) => ({
+      left: g.left + from,
+      top: g.top - before,
+      width: to - from,
+      height: THICK,
+    })),
+    ...inSight(ranges, g.rows, g.top, g.side).map(([from, to]) => ({
+      left: g.left - before,
+      top: g.top + from,
+      width: THICK,
+      height: to - from,
+    })),
+  ];
 }
 
 /** Words that several windows read, marked in the ribbon and named in their titles. */

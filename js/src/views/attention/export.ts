@@ -1,16 +1,7 @@
-/** Exports of the attention view: its cells in long form, and the picture as SVG. */
+/** Exports of the attention view: its cells in long form, and the part of the text in sight. */
 
-import type { Palette } from "../../draw/color/theme";
 import type { Track } from "../../draw/heatmap/axis";
-import type { FlowData } from "../../draw/heatmap/flow";
-import { flowNodes, heatmapNodes, node } from "../../draw/heatmap/svg";
-import {
-  type Geometry,
-  GUTTER_PAD,
-  type HeatmapData,
-  type Highlights,
-  MARGINAL,
-} from "../../draw/heatmap/types";
+import type { Geometry } from "../../draw/heatmap/types";
 import { formatCount, held } from "../../figures/format";
 import { errorOf, type Matrix, scoresAbsent } from "../../figures/matrix";
 import type { Table } from "../../figures/table";
@@ -72,40 +63,4 @@ export function windowOf({ rows, columns, left, top, side, zoomed }: Geometry): 
     return `${formatCount(first + 1)} to ${formatCount(last)} of ${formatCount(count)}`;
   };
   return `A part of the matrix: rows ${part(rows, top)}, columns ${part(columns, left)}.`;
-}
-
-/** Heatmap and flow in one drawing, complete in itself. */
-export function attentionVector(
-  data: HeatmapData,
-  links: FlowData,
-  g: Geometry & { readonly flowWidth: number; readonly gap: number },
-  highlights: Highlights,
-  colors: Palette,
-): SVGSVGElement {
-  const map = g.left + g.side + 1;
-  const beside = g.gap > 0;
-  const width = Math.ceil(map + (beside ? g.gap + g.flowWidth : 0));
-  const height = Math.ceil(g.top + g.side + MARGINAL.gap + MARGINAL.height + GUTTER_PAD);
-  const picture = node(
-    "svg",
-    {
-      xmlns: "http://www.w3.org/2000/svg",
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-      "font-family": colors.font,
-    },
-    node("rect", { width, height, fill: colors.ground }),
-    heatmapNodes(data, g, highlights, colors, links.longest > g.side / data.size - 6),
-  );
-  if (beside) {
-    picture.append(
-      node(
-        "g",
-        { transform: `translate(${map + g.gap} 0)` },
-        flowNodes(links, g, highlights, g.flowWidth, colors),
-      ),
-    );
-  }
-  return picture;
 }

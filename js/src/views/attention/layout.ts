@@ -4,7 +4,7 @@ import type { Geometry } from "../../draw/heatmap/types";
 
 /** Heatmap and flow stand side by side from this width on (px). */
 const WIDE = 640;
-const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
+export const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
 const HEIGHT = { least: 240, most: 520 } as const;
 /** Between a cell and its card (px). */
 const CARD = { beside: 12, above: 20, up: 8 } as const;
@@ -49,9 +49,6 @@ export const flowWidth = (
   available: number,
   wide: boolean,
 ): number => (wide ? within(available - left - side - FLOW.gap, FLOW) : available);
-
-/** Between heatmap and flow (px). */
-export const flowGap = (wide: boolean): number => (wide ? FLOW.gap : 0);
 
 /** The upper left corner of a card of `width` by `height` px for a cell of the heatmap. */
 export function placeCard(

@@ -21,12 +21,12 @@ import { createPairNumbers } from "../../figures/pairs";
 import { laterParts, type ViewContext, type ViewHandle, withParts } from "../contract";
 import { type Cells, cellsOf, highlightsOf, spokenCell } from "./cells";
 import { attentionControls } from "./controls";
-import { attentionTable, attentionVector, windowOf } from "./export";
+import { attentionTable, windowOf } from "./export";
 import { factsOf } from "./facts";
 import { attendedList } from "./group";
 import { listenToMap } from "./keys";
 import { askLanguage, type Language } from "./language";
-import { flowGap, flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
+import { flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
 import { linkCard, linkStrip, pairHint } from "./link";
 import { twinTable } from "./matrix-table";
 import { gatherCell, listenToFlow, pickCell } from "./pick";
@@ -387,13 +387,10 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
       if (matrix === null || cells === null || geometry === null || matrix.size === 0) return null;
       colors ??= palette(element);
       longest ??= longestLabel(penOf(flow), labels, colors.font);
-      return attentionVector(
-        mapData(matrix, cells),
-        flowData(matrix, longest),
-        { ...geometry, flowWidth: flowWidth(geometry, width, wide), gap: flowGap(wide) },
-        highlights(matrix),
-        colors,
-      );
+      const parts = { data: mapData(matrix, cells), links: flowData(matrix, longest), geometry };
+      const lit = { highlights: highlights(matrix), units: matrix.units };
+      const drawing = { ...parts, ...lit, width, wide };
+      return laterParts()?.attentionVector(drawing, source.meta, colors) ?? null;
     },
   };
 }
