@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Browser, Error, Page
+from playwright.sync_api import TimeoutError as Late
 
 import attn_widget as aw
 from benchmarks.shapes import WORDS, table
@@ -156,7 +157,8 @@ def measure(browser: Browser, peer: str, address: str, size: int, limit: float) 
         heap = session.send("Runtime.getHeapUsage")
         row.append(f"{(heap['usedSize'] + heap.get('backingStorageSize', 0)) / 1e6:,.0f}")
     except Error as error:
-        row.append(f"failed: {str(error).partition(chr(10))[0][:60]}")
+        late = isinstance(error, Late)
+        row.append(f"> {1000 * limit:,.0f}" if late else f"failed: {error.message[:60]}")
     else:
         page.screenshot(path=str(FOLDER / f"{Path(address).stem}.png"))
     finally:

@@ -16,7 +16,7 @@ from benchmarks.peers import RESULTS
 PICTURE = Path("docs/images/peers.svg")
 WIDTH, HEIGHT, TOP, BOTTOM = 760, 372, 100, 68  # px
 CROSSES = 62  # px, the first of up to three rows of them
-NOTE = "× no page, or none drawn, within two minutes    ○ one layer of the twelve"
+NOTE = "× not drawn within two minutes  ·  ○ one layer of the twelve"
 PANELS = ((46, 330), (420, 704))  # px, left and right
 GRAY = "#7a7a7a"  # these are readable on white and on dark
 TOOLS = {
@@ -41,7 +41,7 @@ class Panel:
 
 
 SHOWN = (
-    Panel("Page, MB", "page, MB", 1.0, (1, 10, 100)),
+    Panel("Page, MB", "page, MB", 1.0, (1, 10, 100, 1000)),
     Panel("To the drawn picture, seconds", "to picture, ms", 1000.0, (0.3, 1, 3, 10, 30, 100)),
 )
 
@@ -69,7 +69,7 @@ def dot(x: float, y: float, color: str, *, ours: bool, hollow: bool) -> str:
 
 
 def panel_svg(panel: Panel, results: list[dict[str, str]], left: float, right: float) -> list[str]:
-    """Axes, a line a tool, and a cross where a tool had no page or no picture."""
+    """Axes, a line a tool, and a cross where a tool had no picture."""
     values = [number(row[panel.column]) for row in results]
     known = [value / panel.per_unit for value in values if value is not None]
     low, high = log10(min(known) / 1.3), log10(max(known) * 1.8)
@@ -88,7 +88,7 @@ def panel_svg(panel: Panel, results: list[dict[str, str]], left: float, right: f
             parts.append(
                 f'<path d="M{left} {y(tick):.1f}H{right}" stroke="{GRAY}" stroke-opacity="0.25"/>'
             )
-            parts.append(text(left - 6, y(tick) + 4, "end", f"{tick:g}"))
+            parts.append(text(left - 6, y(tick) + 4, "end", f"{tick:,g}"))
     parts.append(f'<path d="M{left} {bottom}H{right}" stroke="{GRAY}"/>')
     parts += [text(x(tokens), bottom + 16, "middle", f"{tokens:,}") for tokens in LENGTHS]
     parts.append(text((left + right) / 2, bottom + 34, "middle", "tokens"))

@@ -28,7 +28,7 @@ LOOSE = (
     TUTORIALS,
     "training/README.md",
 )
-PICTURES = ("docs/images/*.png", "attn_widget/mini/*.svg")
+PICTURES = ("docs/images/*.png", "docs/images/*.svg", "attn_widget/mini/*.svg")
 TWINS = re.compile(
     r'(?:<p align="center">\s*)?<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
     r"<img ([^>]*)>\s*</picture>(?:\s*</p>)?"
