@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { labelPlace } from "../src/draw/long/minimap";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
 import { findTag, findText, parseQuery } from "../src/figures/long/find";
 import {
@@ -328,5 +329,16 @@ describe("the ribbon's chunks", () => {
     expect(shiftChunks([0, 5], -1, 8192)).toEqual([0, 5]);
     expect(shiftChunks([0, 5], 1, 8192)).toEqual([1, 6]);
     expect(shiftChunks([59, 64], 1, 8192)).toEqual([59, 64]);
+  });
+});
+
+describe("the name of a lane", () => {
+  test("stands where neither the window nor the line of the focus is", () => {
+    expect(labelPlace([200, 240], 50, 600, null)).toBe(0);
+    expect(labelPlace([10, 40], 50, 600, null)).toBe(550);
+    expect(labelPlace([200, 240], 50, 600, 20)).toBe(550);
+    expect(labelPlace([10, 40], 50, 600, 580)).toBe(10);
+    expect(labelPlace([0, 600], 50, 600, 300)).toBe(0);
+    expect(labelPlace([0, 600], 50, 600, 30)).toBe(32);
   });
 });

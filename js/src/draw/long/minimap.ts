@@ -48,6 +48,18 @@ export interface Minimap {
   recolor(): void;
 }
 
+/** Where a lane's name of `room` px begins: left of the window, right of it, or in it; not on the line of the focus. */
+export function labelPlace(
+  [from, to]: Range,
+  room: number,
+  width: number,
+  line: number | null,
+): number {
+  const places = [...(from > room ? [0] : []), ...(to + room < width ? [width - room] : []), from];
+  const free = (at: number): boolean => line === null || line < at || line > at + room;
+  return places.find(free) ?? (line ?? 0) + 2;
+}
+
 export function minimap(
   label: string,
   events: MinimapEvents,
@@ -135,9 +147,8 @@ export function minimap(
       context.textAlign = "left";
       context.fillStyle = colors?.ink ?? "";
       const room = context.measureText(lane.name).width + 8;
-      // Where the window leaves room: left of it, or right of it.
-      const at = a > room ? 4 : b + room < width ? width - room + 4 : a + 4;
-      context.fillText(lane.name, at, top + LANE.height / 2 + 0.5);
+      const at = labelPlace([a, b], room, width, shown.focus < 0 ? null : x(shown.focus + 0.5));
+      context.fillText(lane.name, at + 4, top + LANE.height / 2 + 0.5);
     });
     const foot = height - LANE.ticks;
     context.fillStyle = colors.muted;
