@@ -58,6 +58,8 @@ def act(page: Page, widget: Widget, chance: random.Random) -> str:
     box = place.bounding_box(timeout=1000)
     if box is None:
         return "gone"
+    # Before the click, which may take it away: it would be waited for.
+    what = place.evaluate("e => e.outerHTML.slice(0, 90)", timeout=1000)
     x = box["x"] + chance.random() * box["width"]
     y = box["y"] + chance.random() * box["height"]
     page.mouse.move(x, y)
@@ -77,7 +79,7 @@ def act(page: Page, widget: Widget, chance: random.Random) -> str:
         page.mouse.down()
         page.mouse.move(x + chance.randint(-60, 60), y + chance.randint(-60, 60), steps=3)
         page.mouse.up()
-    return f"click {place.evaluate('e => e.outerHTML.slice(0, 90)')}"
+    return f"click {what}"
 
 
 def cells(notebook: Notebook) -> list[tuple[str, str]]:
