@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 
 import nbformat
 import pytest
@@ -20,7 +21,7 @@ import attn_widget as aw
 from attn_widget.widget.profile import ProfileWidget
 from scripts.lab import ROOT, Lab
 from scripts.page import mount
-from scripts.probe import sentiment
+from tests.e2e.runs import SENTIMENT, shown
 from tests.e2e.views import READY
 
 TEXT = "The cat sat on the mat. It was tired."
@@ -107,9 +108,11 @@ STEPS: dict[str, Callable[[Locator], None]] = {
 }
 
 
-def settle(page: Page) -> None:
-    page.wait_for_function(READY)
-    page.wait_for_timeout(350)  # motion is under 250 ms; a place held longer is compared again
+def settle(*pages: Page) -> None:
+    for page in pages:
+        page.wait_for_function(READY)
+    # Motion is under 250 ms; a place held longer is compared again. It goes on in all pages at once.
+    pages[-1].wait_for_timeout(350)
 
 
 def differences(host: Locator, bare: Locator) -> list[str]:
@@ -128,11 +131,12 @@ def differences(host: Locator, bare: Locator) -> list[str]:
 
 def compare(host_page: Page, host: Locator, bare_page: Page, view: str) -> list[str]:
     bare = bare_page.locator(".attn-widget")
-    for page, root in ((host_page, host), (bare_page, bare)):
+    for root in (host, bare):
         root.locator(f'[role="tab"][data-view="{view}"]').click()
-        settle(page)
+    settle(host_page, bare_page)
+    for root in (host, bare):
         STEPS.get(view, lambda _: None)(root)
-        settle(page)
+    settle(host_page, bare_page)
     # A busy machine draws late: what differs must go on differing.
     for _ in range(PATIENCE):
         found = differences(host, bare)
@@ -170,13 +174,18 @@ CELLS = (
 )
 
 
+@cache
+def profile() -> aw.Profile:
+    return aw.profile(TEXTS, progress=False)
+
+
 @contextmanager
 def widgets() -> Generator[list[aw.AttentionWidget | ProfileWidget]]:
     """What the cells above show."""
     made: list[aw.AttentionWidget | ProfileWidget] = [
-        aw.show(TEXT, layer=3, head=5, token=2, progress=False),
-        aw.show(TEXT, model=sentiment(), progress=False),
-        aw.show(aw.profile(TEXTS, progress=False)),
+        shown(TEXT, layer=3, head=5, token=2),
+        shown(TEXT, model=SENTIMENT),
+        aw.show(profile()),
     ]
     yield made
     for widget in made:

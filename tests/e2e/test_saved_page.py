@@ -20,6 +20,7 @@ from attn_widget.page.snapshot import snapshot
 from scripts.page import DRAWN
 from scripts.probe import sentiment
 from tests.e2e.reference import MODEL
+from tests.e2e.runs import shown
 from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
 from tests.e2e.test_accessibility import AXE
@@ -72,7 +73,7 @@ def test_no_error_strip_on_a_walk_through_every_view_and_switch(
 def test_a_pinned_pair_shows_how_its_weight_comes_about(
     browser: Browser, tmp_path: Path, source: str
 ) -> None:
-    widget = aw.show(TEXT, layer=2, head=3, token=2, pair=[2, 5], progress=False)
+    widget = shown(TEXT, layer=2, head=3, token=2, pair=[2, 5])
     with opened(browser, widget, source, tmp_path) as one:
         strip = part(one.page, "pair")
         expect(strip).to_contain_text("sum of the row")
@@ -100,7 +101,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     browser: Browser, tmp_path: Path
 ) -> None:
     """The coarsest code: every cell of the table twin is right to one unit of its last digit."""
-    widget = aw.show(TEXT, layer=1, head=1, progress=False)
+    widget = shown(TEXT, layer=1, head=1)
     light = snapshot(
         widget.analysis,
         views=VIEWS,
@@ -130,7 +131,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
 
 
 def test_heads_that_were_left_out_are_passed_over(browser: Browser, tmp_path: Path) -> None:
-    widget = aw.show(TEXT, layer=1, head=2, progress=False)
+    widget = shown(TEXT, layer=1, head=2)
     path = aw.to_html(widget, tmp_path / "few.html", layers=[1, 4], heads=[2, 9])
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -191,7 +192,7 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_hostile_texts_and_titles_do_nothing(browser: Browser, tmp_path: Path, text: str) -> None:
-    widget = aw.show(text, text[::-1], progress=False)
+    widget = shown(text, text[::-1])
     path = aw.to_html(widget, tmp_path / "hostile.html", title=text)
     context = browser.new_context()
     one = Opened(context.new_page(), widget, "saved")
@@ -270,7 +271,7 @@ def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: str) -> None:
-    widget = aw.show(text, text[::-1], progress=False)
+    widget = shown(text, text[::-1])
     context = browser.new_context(viewport={"width": 1200, "height": 1000})
     page = context.new_page()
     asked: list[str] = []
@@ -304,7 +305,7 @@ def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: B
 
 
 def test_pictures_and_tables_are_saved_from_it(browser: Browser, tmp_path: Path) -> None:
-    widget = aw.show(TEXT, layer=2, head=3, progress=False)
+    widget = shown(TEXT, layer=2, head=3)
     with opened(browser, widget, "saved", tmp_path) as one:
         files: dict[str, bytes] = {}
         for kind in ("png", "svg", "csv", "json"):
