@@ -91,7 +91,8 @@ def respond(
         handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise SliceError(
-                f"Unknown kind of slice: {str(kind)[:80]!r}.", f"Known: {', '.join(sorted(handlers))}."
+                f"Unknown kind of slice: {str(kind)[:80]!r}.",
+                f"Known: {', '.join(sorted(handlers))}.",
             )
         data, arrays = handler(asked, request)
         ready = {name: checked(name, array) for name, array in arrays.items()}

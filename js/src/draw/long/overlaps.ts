@@ -41,7 +41,7 @@ function inSight(ranges: readonly Range[], track: Track, edge: number, side: num
   return shown;
 }
 
-/** What a bar says. */
+/** Label of a bar that marks an overlap. */
 export const overlapNote = (meta: Meta): string =>
   `read in ${mostReads(meta) > 2 ? "several" : "two"} windows; a row is from the one in which its token is most central`;
 
