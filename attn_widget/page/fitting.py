@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from attn_widget.checks import check_count
 from attn_widget.errors import InputError
-from attn_widget.page.compress import deflate_all
 from attn_widget.page.encodings.chunks import is_long, least_bytes
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.protocol.paint import opening_of
@@ -217,7 +216,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def size_of(run: SavedRun, shell: int) -> int:
     """Bytes of the page of a run."""
-    return shell + sum(len(text) + 100 for text in deflate_all(run.snapshot.chunks.values()))
+    return shell + sum(len(text) + 100 for text in run.snapshot.texts.values())
 
 
 def checked(run: SavedRun, most: int, shell: int) -> SavedRun:

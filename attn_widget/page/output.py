@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.page.compress import deflate, packed
+from attn_widget.page.compress import packed
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.saved_run import SavedRun, check_views, saved_run
@@ -115,8 +115,8 @@ def assembled(run: SavedRun, picture: Picture, *, code: bool) -> str:
         f"<p>{html.escape(picture.caption)}</p>",
         *(
             f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">'
-            f"{deflate(chunk).decode()}</script>"
-            for name, chunk in run.snapshot.chunks.items()
+            f"{text.decode()}</script>"
+            for name, text in run.snapshot.texts.items()
         ),
         f'<script type="application/json" class="aw-index">{escaped(index)}</script>',
         code_element() if code else "",

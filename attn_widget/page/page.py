@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attn_widget.host.files import destination, write_parts
-from attn_widget.page.compress import deflate, deflate_all
+from attn_widget.page.compress import deflate
 from attn_widget.page.engine.text import elements
 from attn_widget.page.fitting import fitted_runs
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
@@ -190,9 +190,7 @@ def page_parts(
     for number, run in enumerate(runs):
         entry = {"title": run.title, "tokens": run.tokens}
         listed.append({**entry, "second": True} if run.second else entry)
-        chunks = run.snapshot.chunks
-        coded = zip(chunks, deflate_all(chunks.values()), strict=True)
-        for place, (name, text) in enumerate(coded):
+        for place, (name, text) in enumerate(run.snapshot.texts.items()):
             opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
             element = opening.encode() + text + b"</script>\n"
             if number == 0 and place >= OPENS_WITH and layout != "compare":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from attn_widget.errors import InputError
-from attn_widget.page.compress import deflate_all
 
 if TYPE_CHECKING:
     from attn_widget.page.saved_run import SavedRun
@@ -56,7 +55,7 @@ class SizeBudget:
         InputError
             All of them would make a page that no browser opens.
         """
-        self._bytes += sum(len(text) for text in deflate_all(run.snapshot.chunks.values()))
+        self._bytes += sum(map(len, run.snapshot.texts.values()))
         self._seen += 1
         count = len(self._tokens)
         if self._seen < min(ENOUGH, count):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
 from attn_widget.page.carried import Carried, carried, has
+from attn_widget.page.compress import deflate_all
 from attn_widget.page.encodings.chunks import (
     LIGHT_WAYS,
     Code,
@@ -89,6 +91,11 @@ class Snapshot:
     error: float
     score_error: float | None
     rollout_error: float | None
+
+    @cached_property
+    def texts(self) -> dict[str, bytes]:
+        """The chunks as the page carries them, compressed; they count against a page's size before they are written."""
+        return dict(zip(self.chunks, deflate_all(self.chunks.values()), strict=True))
 
 
 def snapshot(
