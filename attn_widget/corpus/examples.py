@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from attn_widget.corpus.reading.observed import DIAGONALS
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
     from attn_widget.model.encoder import Encoder
+
+RECENT_TOKENS = 512  # of base models some 150 kB each
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,21 @@ def computed(
 def analysis_of(encoder: Encoder, text: str, tagger: Any = None) -> Analysis:
     """The analysis of a text of a profile; one that is too long was cut for it, or it would not be in it."""
     return analyze(text, model=encoder, tagger=tagger, truncation=True, progress=False)
+
+
+def with_text(recent: Mapping[str, Analysis], encoder: Encoder, text: str) -> dict[str, Analysis]:
+    """``recent`` with the analysis of ``text`` as its last entry: the heads of a profile share many of their examples.
+
+    The oldest ones leave it until it holds at most `RECENT_TOKENS` tokens, or the last one alone.
+    """
+    kept = dict(recent)
+    known = kept.pop(text, None)
+    if known is None or known.run is None or known.run.encoder is not encoder:
+        known = analysis_of(encoder, text)
+    kept[text] = known
+    tokens = sum(analysis.n_tokens for analysis in kept.values())
+    for oldest in list(kept)[:-1]:
+        if tokens <= RECENT_TOKENS:
+            break
+        tokens -= kept.pop(oldest).n_tokens
+    return kept

@@ -25,6 +25,7 @@ from attn_widget.corpus.examples import (
     computed,
     record,
     sampled,
+    with_text,
 )
 from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
 from attn_widget.corpus.identity import digest_of, fingerprint
@@ -70,9 +71,10 @@ class Profile(ProfileFigures):
         if read is not None:
             check_kind(read, ReadTexts, "read", "profile(texts) makes a Profile with its texts.")
         self._read = read
+        self._recent: dict[str, Analysis] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_read": None}
+        return {**self.__dict__, "_read": None, "_recent": {}}
 
     def examples(
         self,
@@ -144,7 +146,11 @@ class Profile(ProfileFigures):
         """
         rows = self._examples(layer, head, by, k, lowest, texts, model)
         encoder = self._encoder_of(model)
-        return [(row, analysis_of(encoder, row["text"])) for row in rows]
+        linked: list[tuple[dict[str, Any], Any]] = []
+        for row in rows:
+            self._recent = recent = with_text(self._recent, encoder, row["text"])
+            linked.append((row, recent[row["text"]]))
+        return linked
 
     @property
     def has_examples(self) -> bool:

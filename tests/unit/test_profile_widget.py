@@ -13,6 +13,7 @@ import pytest
 import traitlets
 
 import attn_widget as aw
+from attn_widget.corpus.examples import with_text
 from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
@@ -276,6 +277,35 @@ def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> Non
         )
         wanted = live.profile.linked_examples(3, 5, "link", 6)
         assert [one["index"] for one in own["data"]["examples"]] == [r["index"] for r, _ in wanted]
-        row, analysis = wanted[0]
+        row, _ = wanted[0]
+        alone = aw.analyze(row["text"], tagger=None, progress=False)
         weights = arrays[own["arrays"]["row:0"]]
-        assert np.array_equal(weights, analysis.attention(3, 5)[row["query"]])
+        assert np.array_equal(weights, alone.attention(3, 5)[row["query"]])
+
+
+def test_a_text_that_many_heads_have_as_an_example_is_run_once() -> None:
+    profile = aw.profile(TEXTS, progress=False)
+    encoder = aw.load(progress=False)
+    widget = aw.show(profile)
+    runs: list[int] = []
+    handle = encoder.network.register_forward_hook(lambda *_: runs.append(1))
+    try:
+        profile_snapshot(widget.source, widget.selection, "")
+    finally:
+        handle.remove()
+    assert len(runs) == len(TEXTS)
+    widget.close()
+
+
+def test_few_tokens_of_examples_are_kept() -> None:
+    encoder = aw.load(progress=False)
+    texts = [f"{word} " * 198 for word in ("cat", "dog", "man")]  # 200 tokens each
+    kept: dict[str, aw.Analysis] = {}
+    for text in texts:
+        kept = with_text(kept, encoder, text)
+        assert kept[text].text == text and [*kept][-1] == text
+    assert [*kept] == texts[1:]
+    again = with_text(kept, encoder, texts[1])
+    assert again[texts[1]] is kept[texts[1]] and [*again] == [texts[2], texts[1]]
+    longest = "word " * 510
+    assert [*with_text(again, encoder, longest)] == [longest]
