@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ PANELS = ("heads", "tree", "sentences", "predictions", "inside", "why", "patchin
 
 
 @pytest.fixture
-def page(browser: Browser) -> Page:
+def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000})
-    return context.new_page()
+    yield context.new_page()
+    context.close()
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +81,10 @@ def test_the_difference_says_which_word_changed_and_which_head_differs_most(
     assert errors == []
 
 
-def test_a_key_and_buttons_switch_and_the_selection_is_one(page: Page, tmp_path: Path) -> None:
-    c = aw.compare(A, "The old key to the cabinet is here.", progress=False)
+def test_a_key_and_buttons_switch_and_the_selection_is_one(
+    page: Page, keys_and_key: aw.Comparison, tmp_path: Path
+) -> None:
+    c = aw.compare(keys_and_key.a, "The old key to the cabinet is here.", progress=False)
     errors = show(page, c, tmp_path)
     part(page, "distances").locator('[data-layer="2"][data-head="3"]').click()
     word = [one.text for one in c.a.tokens].index("cabinet")
@@ -108,9 +112,9 @@ def test_a_key_and_buttons_switch_and_the_selection_is_one(page: Page, tmp_path:
     ("other", "said"), [(A, "The two texts are identical."), ("it rained", "no word in common")]
 )
 def test_texts_that_hardly_compare_are_told_in_words(
-    page: Page, tmp_path: Path, other: str, said: str
+    page: Page, keys_and_key: aw.Comparison, tmp_path: Path, other: str, said: str
 ) -> None:
-    errors = show(page, aw.compare(A, other, progress=False), tmp_path)
+    errors = show(page, aw.compare(keys_and_key.a, other, progress=False), tmp_path)
     expect(part(page, "compare")).to_contain_text(said)
     expect(part(page, "distances").locator("button")).to_have_count(72)
     for name in PANELS:
@@ -126,6 +130,7 @@ def test_axe_finds_nothing_in_the_difference(browser: Browser, its_page: Path, s
     expect(part(page, "changes").locator("canvas").first).to_be_visible()
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run('[data-aw-part=difference]')).violations")
+    page.close()
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
@@ -158,7 +163,7 @@ def test_every_view_has_a_difference_with_the_numbers_of_python(
     assert errors == []
 
 
-def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
+def test_a_live_widget_compares_and_patches(browser: Browser, keys_and_key: aw.Comparison) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -172,7 +177,7 @@ def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
     text.fill(B)
     text.press("Enter")
     expect(part(page, "difference")).to_be_visible(timeout=60_000)
-    c = aw.compare(A, B, progress=False)
+    c = keys_and_key
     every_quantity_is_that_of_numpy(page, c, widget.layer, int(widget.head))
     every_prediction_is_that_of_python(page, c)
     open_panel(page, "patching")
@@ -198,6 +203,7 @@ def test_a_live_widget_compares_and_patches(browser: Browser) -> None:
     expect(part(page, "compare")).to_have_count(0)
     expect(page.locator(".attn-widget").first).to_be_visible()
     widget.close()
+    page.close()
     assert errors == []
 
 
@@ -263,9 +269,9 @@ def every_prediction_is_that_of_python(page: Page, c: aw.Comparison) -> None:
 
 
 def test_tokens_matched_by_hand_have_lines_of_their_own_and_files_their_numbers(
-    page: Page, tmp_path: Path
+    page: Page, keys_and_key: aw.Comparison, tmp_path: Path
 ) -> None:
-    c = aw.compare(A, B, progress=False).align([(2, 2)])
+    c = keys_and_key.align([(2, 2)])
     errors = show(page, c, tmp_path)
     hand = part(page, "alignment").locator("line.aw-by-hand[data-a]")
     expect(hand).to_have_count(1)
@@ -346,6 +352,7 @@ def test_an_earlier_run_is_b_and_stays_while_a_is_run_again(browser: Browser) ->
     expect(part(page, "difference")).to_contain_text("“boxes” → “box”", timeout=60_000)
     expect(first).to_be_attached()
     widget.close()
+    page.close()
     assert errors == []
 
 
@@ -358,16 +365,18 @@ def run_text(page: Page, text: str) -> None:
     )
 
 
-def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
+def test_hostile_text_stays_text(page: Page, keys_and_key: aw.Comparison, tmp_path: Path) -> None:
     attack = "<img src=x onerror=window.hit=1></script><script>window.hit=1</script>"
-    show(page, aw.compare(A, attack, progress=False), tmp_path)
+    show(page, aw.compare(keys_and_key.a, attack, progress=False), tmp_path)
     page.keyboard.press("c")
     page.keyboard.press("c")
     assert page.evaluate("window.hit") is None
 
 
-def test_a_report_opens_each_comparison_from_its_list(page: Page, tmp_path: Path) -> None:
-    first = aw.compare(A, B, progress=False)
+def test_a_report_opens_each_comparison_from_its_list(
+    page: Page, keys_and_key: aw.Comparison, tmp_path: Path
+) -> None:
+    first = keys_and_key
     second = aw.compare("he sat on it", "she sat on it", progress=False)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from tests.e2e.runs import shown
 from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.views import READY, panel_of, part
 
@@ -21,7 +22,8 @@ MOST_TABS = 60
 
 @pytest.fixture(params=SOURCES)
 def one(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    widget = aw.show(TEXT, layer=0, head=0, progress=False)
+    new = request.param == "live"
+    widget = aw.show(TEXT, layer=0, head=0, progress=False) if new else shown(TEXT, layer=0, head=0)
     with opened(browser, widget, request.param, tmp_path) as found:
         found.page.evaluate("() => document.body.focus()")
         yield found

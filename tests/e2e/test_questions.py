@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 import attn_widget as aw
 from attn_widget.protocol.paint import opening_mode
+from tests.e2e.runs import shown
 from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.views import READY, panel_of, part
 
@@ -65,10 +66,12 @@ class Reader:
 
 @pytest.fixture(params=SOURCES)
 def reader(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reader]:
-    widget = aw.show(TEXT, layer=0, head=0, progress=False)
     if request.param == "saved":
+        widget = shown(TEXT, layer=0, head=0)
         # What was computed before goes along.
         widget.analysis.predictions(mode="masked")
+    else:
+        widget = aw.show(TEXT, layer=0, head=0, progress=False)
     with opened(browser, widget, request.param, tmp_path) as one:
         reader = Reader(one)
         yield reader

@@ -35,11 +35,15 @@ def test_the_table_of_a_profile_fits_a_narrow_page(browser: Browser, tmp_path: P
     page.context.close()
 
 
+@pytest.fixture(scope="module")
+def compared() -> aw.Comparison:
+    return aw.compare(A, B, progress=False)
+
+
 @pytest.mark.parametrize(("view", "part"), [("tree", ".aw-tree-scroll"), ("sentences", ".aw-isa")])
 def test_both_halves_of_a_comparison_fit(
-    browser: Browser, tmp_path: Path, view: str, part: str
+    browser: Browser, compared: aw.Comparison, tmp_path: Path, view: str, part: str
 ) -> None:
-    compared = aw.compare(A, B, progress=False)
     path = aw.to_html(compared, tmp_path / "two.html", views=["attention", view])
     page = opened(browser, path, 1200)
     page.locator(f'[data-aw-part="difference"] [role="tab"][data-view="{view}"]').click()

@@ -15,6 +15,7 @@ import attn_widget as aw
 from scripts.page import mount
 from scripts.probe import sentiment
 from scripts.widget_parts import agree
+from tests.e2e.runs import shown
 from tests.e2e.saved import offline
 from tests.e2e.sources import opened
 from tests.e2e.test_accessibility import violations
@@ -151,7 +152,7 @@ def test_a_saved_page_explains_without_a_kernel(browser: Browser, tmp_path: Path
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_used_by_everyone(page: Page, theme: str) -> None:
-    widget = aw.show(TEXT, target=TARGET, view="why", theme=theme, progress=False)
+    widget = shown(TEXT, target=TARGET, view="why", theme=theme)
     mount(page, widget, width=1000)
     choose(page, "why")
     expect(part(page, "why-said")).to_have_text(SAID)

@@ -24,20 +24,30 @@ A, B = "The keys to the cabinet are here.", "The key to the cabinet are here."
 EVERY = [sentence for some in SENTENCES.values() for sentence in some]
 
 
-def compared(a: str, b: str) -> aw.Comparison:
+def compared(a: str | aw.Analysis, b: str) -> aw.Comparison:
     return aw.compare(a, b, progress=False)
 
 
-def test_it_opens_on_the_head_that_differs_most_at_the_row_that_differs_most() -> None:
-    c = compared(A, B)
+@pytest.fixture(scope="module")
+def keys_and_key() -> aw.Comparison:
+    """The comparison of A and B, for what asks for no grid of recoveries."""
+    return compared(A, B)
+
+
+def test_it_opens_on_the_head_that_differs_most_at_the_row_that_differs_most(
+    keys_and_key: aw.Comparison,
+) -> None:
+    c = keys_and_key
     distances = c.distances().distances
     of_a, of_b = selections(c)
     assert np.argwhere(distances == distances.max()).tolist() == [[of_a.layer, of_a.head]]
     assert (of_a.token, of_b.token) in c.alignment.tokens
 
 
-def test_the_chunk_holds_distances_and_predictions_of_python() -> None:
-    c = compared(A, B)
+def test_the_chunk_holds_distances_and_predictions_of_python(
+    keys_and_key: aw.Comparison,
+) -> None:
+    c = keys_and_key
     meta, arrays = compared_parts(c)
     np.testing.assert_allclose(arrays["distances"], c.distances().distances, atol=1e-6)
     records = c.predictions(5, "masked")
@@ -69,10 +79,11 @@ def test_a_page_of_two_runs_has_at_most_2_1_times_the_bytes_of_one(
     tmp_path: Path, sentences: int
 ) -> None:
     text = " ".join(EVERY[:sentences])
-    widget = aw.show(text, progress=False)
+    analysis = aw.analyze(text, progress=False)
+    widget = aw.AttentionWidget(analysis)
     one = widget.to_html(tmp_path / "one.html")
     widget.close()
-    two = aw.to_html(compared(text, text.replace("the ", "a ")), tmp_path / "two.html")
+    two = aw.to_html(compared(analysis, text.replace("the ", "a ")), tmp_path / "two.html")
     assert two.stat().st_size <= 2.1 * one.stat().st_size
 
 
@@ -110,8 +121,10 @@ def test_the_command_line_refuses_an_empty_text_and_writes_nothing(tmp_path: Pat
     assert path.read_text(encoding="utf-8") == "the last good page"
 
 
-def test_a_report_holds_comparisons_among_texts_and_analyses(tmp_path: Path) -> None:
-    c, analysis = compared(A, B), aw.analyze("it rained", progress=False)
+def test_a_report_holds_comparisons_among_texts_and_analyses(
+    keys_and_key: aw.Comparison, tmp_path: Path
+) -> None:
+    c, analysis = keys_and_key, aw.analyze("it rained", progress=False)
     chosen = {"layers": [4], "layer": 4, "head": 2, "views": ["attention"]}
     path = aw.report(["it sat", c, analysis], tmp_path / "r.html", progress=False, **chosen)
     text = path.read_text(encoding="utf-8")
@@ -132,8 +145,10 @@ def test_a_report_holds_comparisons_among_texts_and_analyses(tmp_path: Path) -> 
         assert (opened["layer"], opened["head"]) == (4, 2)
 
 
-def test_a_report_refuses_what_does_not_go_with_a_comparison(tmp_path: Path) -> None:
-    c = compared(A, B)
+def test_a_report_refuses_what_does_not_go_with_a_comparison(
+    keys_and_key: aw.Comparison, tmp_path: Path
+) -> None:
+    c = keys_and_key
     path = tmp_path / "r.html"
     path.write_text("the last good page", encoding="utf-8")
     with pytest.raises(InputError, match=r"Text 0: an entry of layers is 6"):
@@ -171,8 +186,10 @@ def test_the_command_line_says_what_does_not_go_with_another_text(more: list[str
         main([*([] if "--file" in more else [A]), "--against", B, *more])
 
 
-def test_a_comparison_is_shown_alone() -> None:
-    c = compared(A, B)
+def test_a_comparison_is_shown_alone(
+    keys_and_key: aw.Comparison,
+) -> None:
+    c = keys_and_key
     widget = aw.show(c)
     assert widget.analysis is c.a and repr(widget) == f"<ComparisonWidget of {c!r}>"
     widget.close()
