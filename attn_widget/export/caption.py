@@ -13,7 +13,7 @@ from attn_widget.protocol.selection import Selection
 DEFINITIONS: dict[str, str] = {
     "attention": "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
     "heads": "Six metrics of each head's attention matrix and seven shares of what it attends to.",
-    "tree": "The keys with the largest weights of each token, from the root on.",
+    "tree": "The keys to which each token attends most, starting from the root.",
     "sentences": "Attention between sentences: mean share (mass) or largest weight (max).",
     "predictions": "softmax of the masked-LM head's logits over the whole vocabulary.",
     "inside": "The model's own tensors at one stage of the pipeline.",

@@ -111,7 +111,7 @@ describe("the quantity", () => {
     expect(made.stage.state.get().quantity).toBe("alti");
     const note = head.querySelector("[data-aw-part=quantity-note]")!;
     expect(note.textContent).toContain("ALTI (Ferrando et al. 2022)");
-    expect(note.textContent).toContain("of the layer, not of a head");
+    expect(note.textContent).toContain("belongs to the layer, not to a head");
     expect(option(head, "weights").getAttribute("aria-pressed")).toBe("false");
     made.stage.state.set({ quantity: "weights" });
     expect(select.value).toBe("");

@@ -196,7 +196,7 @@ describe("a saved page with a part of the stages", () => {
     const state = await draw({ token: 1 }, { live: false, has: ofToken2 });
     await open("token");
     one("[data-stage=sum]").dispatchEvent(new Event("pointerover", { bubbles: true }));
-    expect(one("[data-aw-part=map-note]").textContent).toContain("of one token alone");
+    expect(one("[data-aw-part=map-note]").textContent).toContain("for one token only");
     const way = one("[data-aw-part=stage-panel] .aw-inside-link");
     expect(way.textContent).toBe(`Show those of ${HOSTILE}`);
     way.click();

@@ -78,7 +78,7 @@ describe("the target by layer", () => {
 
   it("is that of the first word that the text proposes, with the chosen layer marked", async () => {
     const state = await draw({ layer: 1 });
-    expect(lens().textContent).toMatch(/^Probability and rank of word 7 at .* 2 as each/);
+    expect(lens().textContent).toMatch(/^Probability and rank of word 7 at .* 2 according to each/);
     expect(lens().textContent).toContain("900");
     expect(lens().querySelector(".is-marked")?.textContent).toBe("L130%#4");
     state.set({ layer: 3 });

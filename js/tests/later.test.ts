@@ -92,7 +92,7 @@ describe("code that comes later", () => {
   test("that is no code is refused", async () => {
     later.linkWith(async () => views);
     const empty = { data: {}, arrays: new Map() };
-    await expect(later.acceptCode(empty)).rejects.toThrow("No code came.");
+    await expect(later.acceptCode(empty)).rejects.toThrow("No code arrived.");
     expect(later.drawOf("tree")).toBe(null);
   });
 });

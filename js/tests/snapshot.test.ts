@@ -127,7 +127,7 @@ describe("a saved page", () => {
       { ...row, rows: null, cols: [0, 64] },
     ] as const) {
       expect(source.has(request)).toBe(false);
-      await expect(source.slice(request)).rejects.toThrow("one token alone");
+      await expect(source.slice(request)).rejects.toThrow("one token only");
     }
     await expect(source.slice({ ...row, name: "nothing" })).rejects.toThrow("This tensor is not");
     expect(source.has({ ...row, layer: 9 })).toBe(false);

@@ -108,7 +108,7 @@ describe("sequence classifier", () => {
     expect(part("odds").querySelectorAll(".aw-odds-line")).toHaveLength(2);
     tick(0);
     tick(3);
-    expect(part("odds").textContent).toContain("Tick two or more");
+    expect(part("odds").textContent).toContain("Select two or more");
   });
 
   it("keeps hostile labels text, and shows what would reorder them", async () => {

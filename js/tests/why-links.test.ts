@@ -68,7 +68,7 @@ describe("links", () => {
     expect(plot.textContent).toContain("ρ = 0.80 over 6 heads");
     const dots = [...plot.querySelectorAll("circle")];
     expect(dots).toHaveLength(6);
-    expect(dots[4]?.textContent).toBe("L1 · H1: effect −2.00, guess 1.50");
+    expect(dots[4]?.textContent).toBe("L1 · H1: effect −2.00, estimate 1.50");
     // The largest effect is highest, the largest guess rightmost.
     const places = dots.map((dot) => [
       Number(dot.getAttribute("cx")),

@@ -48,7 +48,7 @@ def test_matrix_heads_and_pair_are_those_of_python(
 
         choose_quantity(page, "alti")
         expect(part(page, "head-name")).to_have_text("ALTI · L3")
-        expect(part(page, "quantity-note")).to_contain_text("of the layer, not of a head")
+        expect(part(page, "quantity-note")).to_contain_text("belongs to the layer, not to a head")
         one.agree(cells, analysis.mixing("alti", 3), 1e-5)
         grid = page.locator(".aw-grid-head:visible")
         expect(grid).to_have_count(analysis.n_layers)

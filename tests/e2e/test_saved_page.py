@@ -162,7 +162,9 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
     with opened(browser, widget, "saved", tmp_path) as one:
         one.page.set_viewport_size({"width": 700, "height": 1000})
         gradients = choose(one.page, "task").locator('[data-aw-part="gradient"]')
-        expect(gradients).to_contain_text("What one head does to a class is not in this saved page")
+        expect(gradients).to_contain_text(
+            "The effect of one head on a class is not in this saved page"
+        )
         part(one.page, "mean").click()
         one.page.wait_for_function(READY)
         expect(gradients.locator('[data-aw-part="gradient-rows"]')).to_be_visible()

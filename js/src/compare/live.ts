@@ -49,7 +49,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
     {
       class: "aw-plain",
       "data-aw-part": "compare-another",
-      title: "Run another text as B; words are masked, and heads switched off, in A",
+      title: "Run another text as B; masking words and switching heads off applies to A",
     },
     "Another B",
   );

@@ -77,7 +77,7 @@ function patchedNote({ patched }: Compared): HTMLElement[] {
   const names = patched.sites.map(([kind, layer, at]) =>
     kind === "head" ? headName(layer, at) : `${kind} of layer ${layer} at token ${at}`,
   );
-  const text = `B is run with these parts of A: ${names.join(", ")}.`;
+  const text = `B now runs with these parts of A: ${names.join(", ")}.`;
   return [h("p", { class: "aw-compare-note", "data-aw-part": "patched-note" }, text)];
 }
 

@@ -25,7 +25,7 @@ const TITLES: Readonly<Record<Format, string>> = {
   json: "Table, all digits, with both texts and models",
 };
 const NO_TABLE =
-  "This view has no table of the difference: those of A and B are in their menus Save.";
+  "This view has no table of the difference. The Save menus of A and B have their tables.";
 
 export interface OpenPanel {
   readonly name: string;

@@ -60,7 +60,7 @@ export function unitFace(unit: Unit, meta: Meta): string {
 export function spokenUnit(unit: Unit, meta: Meta, label: string): string {
   const was = maskedText(unit, meta);
   if (was !== null) return `${MASK} ${visible(was)}`;
-  if (continues(unit, meta)) return `${label}, goes on with ${visible(unit.surface)}`;
+  if (continues(unit, meta)) return `${label}, continues with ${visible(unit.surface)}`;
   const face = unitFace(unit, meta);
   return label.toLowerCase().includes(face.toLowerCase()) ? label : `${face} (${label})`;
 }

@@ -58,5 +58,5 @@ export async function copyText(text: string): Promise<void> {
   document.addEventListener("copy", fill, { capture: true, once: true });
   document.execCommand("copy");
   document.removeEventListener("copy", fill, { capture: true });
-  if (!copied) throw new Error("This page does not let us use the clipboard.");
+  if (!copied) throw new Error("This page does not allow access to the clipboard.");
 }

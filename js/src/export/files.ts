@@ -72,7 +72,7 @@ function drawnLegend(stage: ViewContext, open: OpenView, panel: HTMLElement): Ve
 async function tableOf({ name, drawn }: OpenView): Promise<Table> {
   const table = await drawn?.table();
   if (table == null) {
-    throw new SliceFailure(`The view "${viewNamed(name).label}" has no table to give here.`);
+    throw new SliceFailure(`The view "${viewNamed(name).label}" has no table here.`);
   }
   return table;
 }

@@ -151,8 +151,7 @@ export async function pictureOf(
   { scale = SCALE, legend = null }: PictureOptions = {},
 ): Promise<Blob> {
   const root = panel.closest<HTMLElement>(`.${ROOT_CLASS}`);
-  if (root === null || panel.clientWidth === 0)
-    throw new Error("Nothing of this view is on screen.");
+  if (root === null || panel.clientWidth === 0) throw new Error("No part of this view is visible.");
   let copy: HTMLElement;
   await drawUnseen(panel);
   drawFiner(scale);
@@ -189,7 +188,7 @@ export async function pictureOf(
     height: Math.round(height * fits),
   });
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("The browser gives no canvas of this size.");
+  if (context === null) throw new Error("The browser does not provide a canvas of this size.");
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => {

@@ -16,9 +16,9 @@ import type { ViewContext } from "../views/contract";
 const STOPS = 17;
 
 const NO_HEAD = {
-  rollout: "Rollout mixes the heads of all layers up to this one: it has no head to choose.",
+  rollout: "Rollout mixes the heads of all layers up to this one, so there is no head to choose.",
   layer:
-    "It is of the layer: the residual and the norm follow the sum of all heads. It has no head to choose.",
+    "It belongs to the layer, because the residual and the norm follow the sum of all heads. There is no head to choose.",
 };
 
 export interface BarActions {
@@ -127,7 +127,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       if (head !== "mean") lastHead = head;
       state.set({ head: on ? "mean" : lastHead });
     },
-    "The average of the layer's matrices, as a head of its own",
+    "The average of the layer's matrices, treated as a head",
   );
   // Heads over many texts have no matrices to average.
   meanHead.hidden = profile !== null;
@@ -138,7 +138,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
           "special",
           (selection) => selection.special,
           (on) => state.set({ special: on }),
-          "Hidden special tokens keep their weight: rows then sum to less than 1",
+          "Hidden special tokens keep their weight, so rows sum to less than 1",
         )
       : null;
   const words =
@@ -148,7 +148,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
           "words",
           (selection) => selection.words,
           (on) => state.set({ words: on }),
-          "Pieces merged to words: mean over query rows, sum over key columns",
+          "Pieces merged into words: mean over query rows, sum over key columns",
         )
       : null;
 
@@ -205,7 +205,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
     const beyond = legend.hidden ? "" : beyondText(shown, scale);
     passing.hidden = beyond === "";
     passed.textContent = beyond;
-    passing.title = `${beyond}: hatched, they pass the end of the ramp`;
+    passing.title = `${beyond}: hatched, beyond the end of the ramp`;
     tile.style.backgroundColor = css.at(-1) ?? "";
     hatched.hidden = shown.allowed === null || !shown.allowed.includes(0);
   }
@@ -262,7 +262,7 @@ export function bar(element: HTMLElement, stage: ViewContext, actions: BarAction
       legend,
       passing,
       profile === null
-        ? choose<Scale>("Scale of the colors", "scale", [
+        ? choose<Scale>("Color scale", "scale", [
             ["words", "scale: max of words"],
             ["head", "scale: max of head"],
             ["unit", "scale: 0 to 1"],

@@ -286,7 +286,7 @@ export function createFrame(state: State): Frame {
     if (unknown !== null) {
       parts.unknown.textContent =
         `Most of this text is unknown to the model: ${unknown.count} of ${unknown.tokens} tokens are read as ` +
-        `${unknown.text}, all alike. What stands below says little of these words.`;
+        `${unknown.text}, all alike. The figures below say little about these words.`;
     }
     const cut = lengthNote(meta);
     parts.truncated.hidden = cut === "";

@@ -11,7 +11,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["Tab", "next part"],
       ["arrows", "move inside a part"],
       ["1 … 8", "the views"],
-      ["Esc", "let go of a cell, a pair, a token"],
+      ["Esc", "clear a cell, a pair, a token"],
       ["?", "these keys"],
     ],
   ],
@@ -21,15 +21,15 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["Enter", "run a text of one line"],
       ["Ctrl Enter", "run"],
       ["Shift Enter", "a new line"],
-      ["Esc", "the text that is shown, again"],
+      ["Esc", "discard changes"],
     ],
   ],
   [
     "Tokens",
     [
       ["← →", "focus token"],
-      ["Enter", "choose, let go"],
-      ["Ctrl Enter", "gather for a sum (also Shift Space)"],
+      ["Enter", "choose, clear"],
+      ["Ctrl Enter", "add to the sum (also Shift Space)"],
       ["x", "mask, unmask"],
     ],
   ],
@@ -49,7 +49,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     [
       ["arrows", "cells"],
       ["Enter", "pin a pair"],
-      ["m", "strongest key of the row; of a long text the next one each time"],
+      ["m", "strongest key of the row; in a long text, then the next one"],
       ["/", "find, in a long text"],
       ["+  −  0", "zoom in, out, show all"],
       ["Ctrl wheel", "zoom at the pointer"],
@@ -63,7 +63,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
       ["→ ←", "open, close; child, parent"],
       ["Enter", "make it the root"],
       ["Space", "open, close"],
-      ["Backspace", "the root before"],
+      ["Backspace", "previous root"],
     ],
   ],
   [
@@ -88,7 +88,7 @@ const GROUPS: readonly (readonly [part: string, keys: Keys])[] = [
     [
       ["arrows", "stages of the map"],
       ["n p", "next, previous stage"],
-      ["[ ]", "layer before, after"],
+      ["[ ]", "previous, next layer"],
     ],
   ],
 ];

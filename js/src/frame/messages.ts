@@ -21,7 +21,7 @@ export function createMessages(): Messages {
   const error = strip("aw-error", "error", "alert");
   const kernel = strip("aw-notice", "kernel", "status");
   const closed = strip("aw-notice", "closed", "status");
-  closed.append(h("p", {}, "Closed: the kernel has freed this run. What is on screen stays."));
+  closed.append(h("p", {}, "Closed: the kernel has freed this run. The picture on screen stays."));
   let lost: string | undefined;
 
   function clearReport(): void {
@@ -66,10 +66,10 @@ export function lengthNote({ truncated, windows }: Meta): string {
   if (windows === undefined) return "";
   return (
     `Read in ${windows.spans.length} windows of ${windows.size} tokens that share ${windows.overlap}. A row is from the ` +
-    "window in which its token is most central; hatched keys lie outside of it, and have no weight."
+    "window in which its token is most central; hatched keys lie outside that window and have no weight."
   );
 }
 
 /** Sentence about the parts that a saved page of a given size lacks. */
 export const lacking = ({ snapshot }: Meta): string =>
-  snapshot?.left_out ? ` Left out for its size: ${snapshot.left_out}.` : "";
+  snapshot?.left_out ? ` Left out to limit the size: ${snapshot.left_out}.` : "";

@@ -54,7 +54,7 @@ export function createRunBox({ root, report, clearReport }: RunBoxHost): RunBox 
   const button = (part: string, label: string | null, face: Node | string, title: string) =>
     h("button", { class: "aw-plain", "data-aw-part": part, "aria-label": label, title }, face);
   const run = button("run-button", null, "Run", "Run this text (Ctrl + Enter)");
-  const pair = button("pair-button", null, "+ pair", "A second text: a sentence pair");
+  const pair = button("pair-button", null, "+ pair", "Add a second text to make a sentence pair");
   const other = button("compare-button", null, "compare", "Compare with another text");
   const past = button("history-button", "Earlier texts", icon("history"), "Earlier texts");
   const unpair = button("unpair-button", "Remove the second text", "×", "One text only");

@@ -84,7 +84,7 @@ export function readReply(
   const { ok, data, arrays, error, hint } = (reply ?? {}) as Record<string, unknown>;
   if (ok !== true) {
     throw new SliceFailure(
-      typeof error === "string" ? error : "The kernel answered with something unexpected.",
+      typeof error === "string" ? error : "The kernel sent an unexpected answer.",
       typeof hint === "string" ? hint : "",
     );
   }

@@ -83,7 +83,7 @@ export function asBytes(value: ArrayBuffer | ArrayBufferView): Uint8Array {
 
 function checkMeta(meta: unknown): Meta {
   if (!isRecord(meta) || meta.version !== 1) {
-    throw new PackError("The pack is of another version than this page; reinstall attn-widget.");
+    throw new PackError("The pack and this page have different versions; reinstall attn-widget.");
   }
   const tokens = meta.tokens;
   if (!isRecord(tokens) || !Array.isArray(tokens.text) || !isRecord(meta.model)) {

@@ -179,7 +179,7 @@ export class SnapshotSource implements Source {
       case "rollout":
       case "mixing_rollout": {
         if (this.meta.windows !== undefined)
-          throw new SliceFailure("Rollout would join windows that the model has read apart.");
+          throw new SliceFailure("Rollout would join windows that the model has read separately.");
         const quantity = request.kind === "rollout" ? null : request.quantity;
         const rolled = await this.#rollout(request.layer, quantity);
         const arrays = new Map([["weights", f32(Float32Array.from(rolled), n, n)]]);
@@ -200,7 +200,9 @@ export class SnapshotSource implements Source {
         return this.#softmax(request);
       case "class_gradient":
         throw needsKernel(
-          request.head === "mean" ? "What raises this class" : "What one head does to a class",
+          request.head === "mean"
+            ? "The gradient of this class"
+            : "The effect of one head on a class",
         );
       default:
         throw needsKernel(nameOf(request.kind));

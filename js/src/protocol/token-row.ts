@@ -5,7 +5,7 @@ import { itemAt, required } from "./required";
 import type { Slice, SliceRequest } from "./types";
 
 /** Error and remedy for any other token. */
-export const ONE_TOKEN = "This saved page has these numbers of one token alone.";
+export const ONE_TOKEN = "This saved page has these numbers for one token only.";
 export const NEEDS_KERNEL = "It needs a kernel: open the text in a notebook.";
 
 export const needsKernel = (what: string): SliceFailure =>

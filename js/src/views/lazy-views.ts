@@ -85,7 +85,7 @@ export async function askCode(source: Source, signal?: AbortSignal): Promise<voi
 /** Take what the kernel answered to `CODE`. Rejects with a `SliceFailure`. */
 export async function acceptCode({ arrays }: Slice): Promise<void> {
   const bytes = arrays.get("code")?.data;
-  if (link === null || !(bytes instanceof Uint8Array)) throw new SliceFailure("No code came.");
+  if (link === null || !(bytes instanceof Uint8Array)) throw new SliceFailure("No code arrived.");
   linking ??= link(bytes);
   try {
     const linked = await linking;

@@ -138,7 +138,7 @@ export function createFlow(names: readonly string[], choose: (row: number) => vo
       });
       element.setAttribute(
         "aria-label",
-        `Flow of ${cells.length} changed weights: solid orange lines are more in B, dashed blue ones less`,
+        `Flow of ${cells.length} changed weights: solid orange lines mean more in B, dashed blue ones less`,
       );
       element.replaceChildren(...lines, ...labels, ...heads);
       light(row);

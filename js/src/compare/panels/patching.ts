@@ -16,7 +16,7 @@ import { known, labelOf, type Panel } from "./contract";
 
 const SHAPE = { rowHeight: 28, cellMost: 44, heightMost: 560 } as const;
 const PARTS: readonly (readonly [RecoveryOf, string, string])[] = [
-  ["heads", "Heads", "what a head hands on, at every matched token"],
+  ["heads", "Heads", "a head's output, at every matched token"],
   ["states", "States", "the hidden state that enters a layer, at one token"],
   ["attention", "Attention", "what a layer's attention adds, at one token"],
   ["mlp", "Feed-forward", "what a layer's feed-forward network adds, at one token"],
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<RecoveryOf, string>> = {
   mlp: "mlp",
 };
 const NEEDS_KERNEL =
-  "Carrying a part over runs the model again, which needs a kernel; this page holds grids that were recorded.";
+  "Patching reruns the model, which needs a kernel; this page has only the grids that were recorded.";
 
 export const patching: Panel = (element, context) => {
   const { compared, give, sources, signal, memory, patching: kernel } = context;
@@ -70,7 +70,7 @@ export const patching: Panel = (element, context) => {
   note.textContent =
     kernel === null
       ? NEEDS_KERNEL
-      : "Click a cell to carry that part of A into B: all views of B are then of the patched run. Click it again to take it back.";
+      : "Click a cell to put that part of A into B: all views of B then show the patched run. Click it again to undo this.";
 
   const sites = compared.patched?.sites ?? [];
   const put = (next: readonly Site[]): void => {
@@ -102,11 +102,7 @@ export const patching: Panel = (element, context) => {
     }
     state.replaceChildren(parts.join(" "));
     if (!patched || patched.sites.length === 0 || kernel === null) return;
-    const back = h(
-      "button",
-      { class: "aw-link-button", "data-aw-part": "unpatch" },
-      "Take all back",
-    );
+    const back = h("button", { class: "aw-link-button", "data-aw-part": "unpatch" }, "Undo all");
     back.addEventListener("click", () => put([]), { signal });
     state.append(" ", back);
   };
@@ -128,7 +124,7 @@ export const patching: Panel = (element, context) => {
     state.textContent = "";
     give("nothing"); // until this grid is here; that of another choice is gone
     void fillWhenAnswered(body, {
-      waiting: "Running B with one part of A after the other …",
+      waiting: "Running B with each part of A in turn …",
       ask: async () => {
         const known = recorded.findIndex(
           (one) => one.of === memory.of && sameTarget(one.target, chosen),
@@ -137,7 +133,7 @@ export const patching: Panel = (element, context) => {
           const values = compared.arrays.get(`recovery:${known}`);
           if (values !== undefined) return { ...itemAt(recorded, known), values };
         }
-        if (kernel === null) throw new Error("This grid was not recorded, and needs a kernel.");
+        if (kernel === null) throw new Error("This grid was not recorded; it needs a kernel.");
         return kernel.recovery(chosen.target, memory.of, {
           signal: mine,
           progress(done, all) {

@@ -51,7 +51,11 @@ export const predictions: Panel = (element, context) => {
   });
   if (byPosition.size === 0) {
     element.append(
-      h("p", { class: "aw-view-note" }, "No word has a partner, so no prediction is compared."),
+      h(
+        "p",
+        { class: "aw-view-note" },
+        "No word has a partner, so no predictions can be compared.",
+      ),
     );
     return;
   }

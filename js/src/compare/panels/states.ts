@@ -66,7 +66,7 @@ export const states: Panel = (element, context) => {
       h(
         "span",
         { class: "aw-hint" },
-        `like the background: the same direction (cosine 1); strongest color: cosine ${formatNumber(1 - top)}, the least here`,
+        `background color: same direction (cosine 1); strongest color: cosine ${formatNumber(1 - top)}, the lowest here`,
       ),
     ),
     reading,

@@ -17,7 +17,7 @@ export function comparison(column: SoftmaxColumn, ticked: readonly number[]): HT
     (a, b) => itemAt(logits, b) - itemAt(logits, a) || a - b,
   );
   if (first === undefined || others.length === 0) {
-    return [title, h("p", { class: "aw-hint" }, "Tick two or more to compare them.")];
+    return [title, h("p", { class: "aw-hint" }, "Select two or more to compare them.")];
   }
   return [
     title,

@@ -30,7 +30,7 @@ export function headRow(
   return h(
     "tr",
     {},
-    ...(compare ? [headCell("vs", "Tick classes to compare them", "aw-class-tick")] : []),
+    ...(compare ? [headCell("vs", "Select classes to compare them", "aw-class-tick")] : []),
     headCell(term, `${formatCount(labels.length)} in the model's own order`, "aw-class-label"),
     ...(activation === "identity"
       ? [headCell("value z", "the output itself")]

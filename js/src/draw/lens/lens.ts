@@ -55,7 +55,7 @@ export function lensPanel(
       h("strong", {}, h("bdi", {}, word)),
       place === "" ? "" : " at ",
       h("bdi", {}, place),
-      " as each layer's state would have it.",
+      " according to each layer's state.",
     ),
     list,
     h(

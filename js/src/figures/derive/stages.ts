@@ -127,7 +127,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Sum", "Sum"],
       by(embedding),
       null,
-      "The embeddings of a token, added up.",
+      "The sum of a token's embeddings.",
       why("sum"),
     ),
     box(
@@ -136,7 +136,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["LayerNorm", "Norm"],
       by(embedding),
       "embeddings",
-      "The sum with mean 0 and variance 1, then scaled and shifted by learned weights.",
+      "The sum, normalized to mean 0 and variance 1, then scaled and shifted by learned weights.",
       why("norm"),
     ),
     ...(embedding === hidden
@@ -160,7 +160,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Q, K, V", "Q, K, V"],
       `${heads} × ${headDim}`,
       "attention",
-      `What each head asks for (query), offers (key) and hands on (value): ${heads} heads × ${headDim} dimensions.`,
+      `Each head's queries (what it looks for), keys (what it offers) and values (what it passes on): ${heads} heads × ${headDim} dimensions.`,
       why("query"),
     ),
     box(
@@ -186,7 +186,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Heads", "Heads"],
       `${heads} × ${headDim}`,
       null,
-      `Weights × values: ${headDim} dimensions from each of ${heads} heads, set side by side.`,
+      `Weights × values: ${headDim} dimensions from each of ${heads} heads, concatenated.`,
       why("head_output"),
     ),
     box(
@@ -195,7 +195,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Output", "Output"],
       by(inner),
       "attention",
-      `All heads together through one linear map: ${count(heads * headDim)} → ${count(inner)}.`,
+      `One linear map of all heads together: ${count(heads * headDim)} → ${count(inner)}.`,
       why("attention_output"),
     ),
   ];
@@ -205,7 +205,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     ["Add", "Add"],
     by(inner),
     null,
-    "What entered, plus what attention adds: the residual sum.",
+    "The residual sum: the input of attention plus its output.",
     why("attention_sum"),
   );
   const attentionNorm = box(
@@ -226,7 +226,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Activation", "Activ."],
       `${count(inner)} → ${count(intermediate)} ${arch.activation}`,
       "feed_forward",
-      `Each token by itself: ${count(inner)} → ${count(intermediate)}, then ${arch.activation}.`,
+      `Each token separately: ${count(inner)} → ${count(intermediate)}, then ${arch.activation}.`,
       why("ffn_activation"),
     ),
     box(
@@ -245,7 +245,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     ["Add", "Add"],
     by(inner),
     null,
-    "What entered, plus what the FFN adds: the second residual sum.",
+    "The second residual sum: the input of the FFN plus its output.",
     why("ffn_sum"),
   );
   const ffnNorm = box(
@@ -260,7 +260,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
   const layer = preNorm
     ? [attentionNorm, ...mechanism, attentionSum, ffnNorm, ...feedForward, ffnSum]
     : [...mechanism, attentionSum, attentionNorm, ...feedForward, ffnSum, ffnNorm];
-  const labels = "Hidden state through a linear map to the classes.";
+  const labels = "A linear map from the hidden state to the classes.";
   return [
     ...embeddings,
     ...layer,
@@ -270,7 +270,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Hidden states", "Hidden"],
       `${model.n_layers + 1} × ${by(hidden)}`,
       null,
-      "What stands between the layers, from the embeddings to the last one.",
+      "The states between the layers, from the embeddings to the last layer.",
       why("hidden"),
     ),
     box(

@@ -14,7 +14,7 @@ export function shadeChoice({ source, state, signal }: ViewContext): HTMLSelectE
     aims.filter((key) => profile?.keys.includes(key) ?? true);
   const choice = h(
     "select",
-    { class: "aw-select", "aria-label": "What shades the heads", "data-aw-part": "metric" },
+    { class: "aw-select", "aria-label": "Figure that shades the heads", "data-aw-part": "metric" },
     profile === null ? h("option", { value: "thumbnails" }, "Thumbnails") : null,
     group("Matrix", metrics.keys),
     group("Where they look", held(SPECIALIZATION_KEYS)),

@@ -272,7 +272,7 @@ export function headGrid(element: HTMLElement, stage: ViewContext): () => void {
       strips?.paint(context, cells);
       legend.hidden = most.hidden = roleList.hidden = true;
       note.hidden = false;
-      note.textContent = "one cell a layer: what each token gives";
+      note.textContent = "one cell per layer: contribution of each token";
       return;
     }
     if (roles !== null) {

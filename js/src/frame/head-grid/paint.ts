@@ -21,7 +21,7 @@ const WAITING: Readonly<Record<string, string>> = {
 };
 
 const THUMBNAIL_NOTES: Readonly<Partial<Record<Scale, string>>> = {
-  unit: "each on 0 to 1",
+  unit: "each from 0 to 1",
   words: "each to its largest weight between words",
 };
 

@@ -33,7 +33,7 @@ export function createMasking(
     const toggle = cornerToggle(
       "mask",
       "mask",
-      "A click on a token masks it and runs again (key x)",
+      "A click on a token masks it and reruns the text (key x)",
       memory.masking,
       (on) => {
         memory.masking = on;

@@ -110,11 +110,11 @@ export class LongAttention {
   async #rollout(layer: number): Promise<Cells> {
     const n = this.#n;
     if (this.#meta.windowed) {
-      throw new SliceFailure("Rollout would join windows that the model has read apart.");
+      throw new SliceFailure("Rollout would join windows that the model has read separately.");
     }
     if (n > ROLLOUT_TOKENS) {
       throw new SliceFailure(
-        `Rollout multiplies ${n} x ${n} matrices, one for every layer: it is N/A for texts of more than ${ROLLOUT_TOKENS} tokens.`,
+        `Rollout multiplies ${n} x ${n} matrices, one per layer, so it is N/A for texts of more than ${ROLLOUT_TOKENS} tokens.`,
         "Choose weights, or a shorter text.",
       );
     }

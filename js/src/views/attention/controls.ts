@@ -29,11 +29,11 @@ const LEGEND_STOPS = 33;
 
 const QUANTITIES: readonly (readonly [Quantity, string])[] = [
   ["weights", "Attention weights: the softmax of the scores, every row sums to 1"],
-  ["scores", "Scaled scores q · k / √d, mask and bias included: what the softmax is taken of"],
+  ["scores", "Scaled scores q · k / √d, mask and bias included: the input of the softmax"],
   [
     "rollout",
     "Attention rollout (Abnar & Zuidema 2020, doi:10.18653/v1/2020.acl-main.385): the mean heads of " +
-      "layers 0 to the selected one, half residual each, multiplied; how much of a position comes from " +
+      "layers 0 to the selected one, each mixed half with the residual, multiplied: how much of a position comes from " +
       "each input token",
   ],
 ];
@@ -108,7 +108,7 @@ export function attentionControls(
     {
       class: "aw-select",
       "aria-label": "What attention carries",
-      title: "What attention carries, beyond where it looks",
+      title: "What attention carries, not only where it looks",
       "data-aw-part": "carried-quantity",
     },
     h("option", { value: "", hidden: true }, "mixing …"),
@@ -137,7 +137,7 @@ export function attentionControls(
       });
     }
     note.hidden = absent === null && definition === null;
-    const layered = hasHead(selection.quantity) ? "" : " It is of the layer, not of a head.";
+    const layered = hasHead(selection.quantity) ? "" : " It belongs to the layer, not to a head.";
     note.textContent =
       definition !== null
         ? definition + (isRolled(selection.quantity) ? "" : layered)
@@ -186,7 +186,7 @@ export function attentionControls(
     min: 0,
     max: SLIDER_STEPS,
     step: 1,
-    "aria-label": "Draw links from this weight on",
+    "aria-label": "Draw links of at least this weight",
     "data-aw-part": "threshold",
   });
   const sliderText = h("output", { class: "aw-number aw-slider-text", "data-aw-part": "links" });

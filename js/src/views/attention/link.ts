@@ -220,9 +220,9 @@ export const pairHint = (size: number): HTMLElement =>
     "p",
     { class: "aw-hint" },
     size === 0
-      ? "Only special tokens, and these are hidden: switch them on below."
+      ? "The text has only special tokens, which are hidden: switch them on below."
       : byTouch()
-        ? "Tap a cell for numbers, and again to pin it and open its arithmetic; hold labels to add tokens up."
+        ? "Tap a cell for its numbers; tap again to pin it and open its arithmetic; hold labels to sum tokens."
         : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
-          "Ctrl + click labels to add tokens up.",
+          "Ctrl + click labels to sum tokens.",
   );

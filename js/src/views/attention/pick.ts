@@ -34,7 +34,7 @@ export function gatherCell(
   state.set({ group: change });
   const count = `${change.length} ${change.length === 1 ? "token" : "tokens"}`;
   announce(
-    `${labels[unit]} ${change.includes(token) ? "added to" : "taken from"} the group: ${count}`,
+    `${labels[unit]} ${change.includes(token) ? "added to" : "removed from"} the group: ${count}`,
   );
 }
 

@@ -88,7 +88,7 @@ function withTau(formula: MathNode, tau: Tau): MathNode {
 
 const OVER_TEXTS: Item = [
   "Over texts",
-  "mean of the texts’ figures, each text alike; interval: percentile bootstrap of that mean, 95%.",
+  "mean of the texts’ figures, equally weighted; interval: percentile bootstrap of that mean, 95%.",
 ];
 
 /** `chance`: what uniform attention has on this text; NaN where there is none. */

@@ -63,7 +63,7 @@ export function nearWords(
   function content(token: number, found: Answer): HTMLElement[] {
     const { rows, tags, counted } = found;
     const name = tokenLabel(itemAt(text, token), scheme, surface[token]).text;
-    const how = found.approximate ? "found by the approximate index" : "all were compared";
+    const how = found.approximate ? "found by the approximate index" : "all compared exactly";
     return [
       h(
         "h4",

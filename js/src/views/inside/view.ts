@@ -37,7 +37,7 @@ const LATE_MS = 120;
 const FIRST: StageId = "token";
 const TAP = "A tap opens a stage.";
 const HINT =
-  "A click or Enter opens a stage. Keys: ← → along the pipeline, ↑ ↓ or [ ] the layer, n and p walk the token on and back.";
+  "A click or Enter opens a stage. Keys: ← → move along the pipeline, ↑ ↓ or [ ] change the layer, n and p step the token forward and back.";
 
 /** The open stage, restored after another view or another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
@@ -251,7 +251,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
         box.about,
         chosen
           ? ""
-          : "No token is chosen: this is the first one. Choose another in the text above.",
+          : "No token is chosen, so this is the first one. Choose another in the text above.",
         walk,
         stepOf(walk, box.id, layer),
         { first: nextStep(-1) === undefined, last: nextStep(1) === undefined },
@@ -304,7 +304,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
   async function begin(): Promise<void> {
     root.setAttribute("aria-busy", "true");
     const late = setTimeout(() => {
-      root.replaceChildren(h("p", { class: "aw-view-note" }, "Asking the model for its parts …"));
+      root.replaceChildren(h("p", { class: "aw-view-note" }, "Loading the parts of the model …"));
     }, LATE_MS);
     try {
       arch = await architecture(source, state.get().layer, signal);
@@ -349,7 +349,8 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
       const { message, hint } = explain(error);
-      words.textContent = `How the layers change is not known: ${message} ${hint}`.trim();
+      words.textContent =
+        `The change from layer to layer is not available: ${message} ${hint}`.trim();
     }
   }
 
@@ -384,7 +385,7 @@ export function inside(element: HTMLElement, stage: ViewContext): ViewHandle {
     },
     part: (of) =>
       of === "svg"
-        ? "A part of the view: the map of the model. The PNG has the numbers of the open stage, too."
+        ? "A part of the view: the map of the model. The PNG also has the numbers of the open stage."
         : null,
     svg: () => (arch === null ? null : standalone(map.element)),
     options: () => ({ stage: open, over: stages.length === 0 ? "" : placeOf(stageOf(open)) }),

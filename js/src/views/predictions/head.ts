@@ -15,9 +15,9 @@ const MODES: readonly {
     label: "As is",
     note: (_, masked) =>
       masked === 0
-        ? "The unmasked input: at each position the model also sees the token that stands there."
+        ? "The unmasked input: at each position the model also sees the token itself."
         : `The input with ${formatCount(masked)} masked ${masked === 1 ? "token" : "tokens"}: at every other ` +
-          "position the model also sees the token that stands there.",
+          "position the model also sees the token itself.",
   },
   {
     mode: "masked",
@@ -77,8 +77,8 @@ export function noHead(model: string): HTMLElement {
       "p",
       {},
       h("bdi", {}, model),
-      " has an encoder, but nothing that turns its hidden states into words. A checkpoint trained for " +
-        "masked-language modelling has that head; the embedded model does: ",
+      " has an encoder, but no head that turns hidden states into words. A checkpoint trained for " +
+        "masked-language modeling has such a head, and so has the embedded model: ",
       h("code", {}, "show(text)"),
       ".",
     ),

@@ -35,7 +35,7 @@ export function headerRow(topK: number, masks: boolean): HTMLElement {
     masks ? head("mask", "aw-mask-head") : null,
     h(
       "span",
-      { role: "columnheader", title: "Rank and probability of the token that stands there" },
+      { role: "columnheader", title: "Rank and probability of the text's own token" },
       "original",
       h("span", { class: "aw-wide-only" }, ": rank, prob."),
     ),

@@ -117,7 +117,7 @@ function draw(
       else if (mode === "masked" && source.live) await runMasked(mine.signal);
       else {
         root.setAttribute("aria-busy", "true");
-        status.textContent = "Asking for predictions …";
+        status.textContent = "Loading predictions …";
         const answer = await source.slice(predictionsRequest(mode, TOP_K), { signal: mine.signal });
         if (mine.signal.aborted) return;
         fill(slicedPredictions(answer));
@@ -144,8 +144,8 @@ function draw(
       }
       if (mode === "masked" && !source.live) {
         status.textContent =
-          "Masked predictions are new forward passes and need a running kernel; what was saved with this " +
-          "page stays shown.";
+          "Masked predictions are new forward passes and need a running kernel; the predictions saved with this " +
+          "page stay on screen.";
       } else {
         summarize();
         const { message, hint } = explain(error);

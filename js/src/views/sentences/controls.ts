@@ -8,11 +8,11 @@ import type { Aggregation, Scope } from "./data";
 
 const MEANING: Record<Aggregation, string> = {
   mass: "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
-  max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only says whether any link is strong.",
+  max: "Max: the largest single weight between two sentences. It saturates near 1 in most models, so it only shows whether any link is strong.",
 };
 
 const CARRIED: Record<Aggregation, string> = {
-  mass: "Mass: the share of what a row sentence takes that comes from each column sentence; mean over its tokens.",
+  mass: "Mass: each column sentence's share of what a row sentence takes; mean over its tokens.",
   max: "Max: the largest single entry between two sentences.",
 };
 const ROLLOUT =

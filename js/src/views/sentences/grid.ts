@@ -135,7 +135,7 @@ export class SentenceGrid {
       );
     });
     setAttributes(this.element, {
-      "aria-label": "Attention between sentences: rows look, columns are looked at",
+      "aria-label": "Attention between sentences: rows are queries, columns are keys",
       "aria-rowcount": size + 1,
       "aria-colcount": size + 1 + (elsewhere === null ? 0 : 2),
     });

@@ -150,9 +150,9 @@ export function textsBeside(
         h(
           "p",
           { class: "aw-hint" },
-          "Run another text above, and this one stays here beside it. In Python: ",
+          "Run another text above to see both here. In Python: ",
           h("code", {}, "show(text, beside=[…])"),
-          ", a text of each class, say.",
+          ", for example with a text of each class.",
         ),
       );
       section.hidden = act === null;

@@ -105,7 +105,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
   function choose(layer: number): void {
     if (rows === null) return;
     state.set({ layer, head: rows.head, token: 0, quantity: "weights" });
-    announce(`Layer ${layer} is shown everywhere.`);
+    announce(`All views now show layer ${layer}.`);
   }
 
   /** The token of a unit that a row gives most: the one whose pair is pinned. */
@@ -130,7 +130,7 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     if (rows === null) return;
     if (at === null) {
       readout.textContent =
-        "A click on a layer paints the text above with its row; one on a word pins the pair.";
+        "Click a layer to color the text above by its row; click a word to pin the pair.";
       return;
     }
     const unit = itemAt(units, at.unit);
@@ -232,7 +232,9 @@ export function firstToken(element: HTMLElement, stage: ViewContext): () => void
     top = values.reduce((most, one) => Math.max(most, maximum(one)), 0);
     legend.show(top, state.get().scale, errorAt(top));
     if (units.length === 0) {
-      body.append(h("p", { class: "aw-hint" }, "Only special tokens, and these are hidden."));
+      body.append(
+        h("p", { class: "aw-hint" }, "The text has only special tokens, which are hidden."),
+      );
       readout.textContent = "";
       picture = null;
       return;

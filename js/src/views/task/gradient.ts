@@ -79,7 +79,7 @@ export function classGradients(
     h(
       "div",
       { class: "aw-panel-head" },
-      h("h3", { class: "aw-title" }, "What a longer look would change"),
+      h("h3", { class: "aw-title" }, "Gradient by attention score"),
       where,
       legend,
     ),
@@ -89,7 +89,7 @@ export function classGradients(
       labels.length > 1 ? "Attention is the same for every class; its effect is not. " : "",
       `∂z/∂S: how fast ${activation === "identity" ? "a value" : "the logit of a class"} z changes with the score S of `,
       h("bdi", { dir: "ltr" }, firstName),
-      " → word. Above 0, a longer look raises it.",
+      " → word. Above 0, more attention raises it.",
     ),
     body,
     readout,
@@ -153,7 +153,7 @@ export function classGradients(
     const shown = classes.filter((label) => found.has(label));
     legend.hidden = shown.length === 0;
     if (shown.length === 0) {
-      const why = classes.length === 0 ? "Tick a class above." : missing;
+      const why = classes.length === 0 ? "Select a class above." : missing;
       body.append(h("p", { class: "aw-hint" }, why));
       return;
     }
@@ -185,10 +185,10 @@ export function classGradients(
         const rest = classes.length - shown.length;
         readout.textContent =
           rest > 0
-            ? `${rest} more ${rest === 1 ? "class is" : "classes are"} ticked. ${missing}`.trim()
+            ? `${rest} more ${rest === 1 ? "class is" : "classes are"} selected. ${missing}`.trim()
             : labels.length > 1
-              ? "A click on a layer above changes the layer; ticks above change the classes."
-              : "A click on a layer above changes the layer.";
+              ? "Click a layer above to change the layer; select classes above to change these."
+              : "Click a layer above to change the layer.";
         return;
       }
       const { text, values } = itemAt(rows, at.row);

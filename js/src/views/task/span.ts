@@ -43,7 +43,7 @@ export function answerSpan(
     h("strong", { class: "aw-number", "data-aw-value": exact(value), title: exact(value) }, text);
 
   const answer = h("div", { class: "aw-answer", "data-aw-part": "answer" });
-  if (span === null) answer.append(h("p", {}, "There is no token that could be an answer."));
+  if (span === null) answer.append(h("p", {}, "No token can be an answer."));
   else {
     const [start, end] = [probability(span.start, 0), probability(span.end, 1)];
     const none = tokens.special[0] ? probability(0, 0) * probability(0, 1) : 0;
@@ -68,7 +68,7 @@ export function answerSpan(
           { class: "aw-view-note", "data-aw-part": "no-answer" },
           `Start and end at ${name(0)} are more probable, `,
           number(none),
-          ": so models that were trained on questions without an answer (SQuAD 2.0) say that there is none.",
+          ". This is how models trained on unanswerable questions (SQuAD 2.0) indicate that there is no answer.",
         ),
       );
   }
@@ -156,7 +156,7 @@ export function answerSpan(
   function showReadout(token: number | null): void {
     if (token === null) {
       readout.textContent =
-        "Bars of each strip reach up to its own largest probability, written beside it; the shaded tokens are the answer.";
+        "The bars of each strip are scaled to its largest probability, written beside it; the shaded tokens are the answer.";
       return;
     }
     readout.replaceChildren(

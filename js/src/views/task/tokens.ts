@@ -65,7 +65,7 @@ export function tokenClasses(
     {
       class: "aw-token-classes",
       role: "listbox",
-      "aria-label": "Tokens and their labels: the one in focus is opened",
+      "aria-label": "Tokens and their labels; the focus token is open",
       "data-aw-part": "token-classes",
     },
     ...options,
@@ -80,7 +80,7 @@ export function tokenClasses(
   const rule = h(
     "p",
     { class: "aw-view-note", hidden: true },
-    "A word has its first token’s label.",
+    "A word has the label of its first token.",
   );
   const block = h("div", { class: "aw-token-block" }, list, table.element);
   const whole = h("div", {}, over, rule, block);

@@ -51,7 +51,7 @@ const TERMS: Record<Activation, string> = {
 const CAPTIONS: Record<Activation, string> = {
   softmax: "Softmax over the classes, in the model's order",
   sigmoid:
-    "Sigmoid: each label by itself, in the model's order. No softmax: the probabilities need not add up to 1",
+    "Sigmoid of each label separately, in the model's order. No softmax: the probabilities need not add up to 1",
   identity: "Regression: the value is the output itself; neither softmax nor sigmoid applies",
 };
 /** The same of one output. */
@@ -115,7 +115,7 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
   const title = h("h3", { class: "aw-title" }, "Classifier");
   const verdict = h("p", { class: "aw-verdict", "data-aw-part": "verdict" });
   const main = h("div", { class: "aw-task-main", "data-aw-part": "task" });
-  const waiting = h("p", { class: "aw-hint", hidden: true }, "Asking for the classes …");
+  const waiting = h("p", { class: "aw-hint", hidden: true }, "Loading the classes …");
   const below = h("div", { class: "aw-task-first" });
   const between = h("div");
   const last = h("div");
@@ -135,7 +135,7 @@ export function task(element: HTMLElement, stage: ViewContext): ViewHandle {
   function draw(of: Classification): void {
     title.textContent = TITLES[of.task];
     if (of.task === "token") {
-      verdict.textContent = "Every token has a softmax of its own; the focus token's is open.";
+      verdict.textContent = "Every token has its own softmax; that of the focus token is open.";
       stops.push(tokenClasses(main, stage, of));
     } else if (of.task === "question_answering") {
       stops.push(answerSpan(main, stage, of));

@@ -5,7 +5,7 @@ import { ofOneRun, type ViewDefinition } from "../contract";
 export const tree = {
   name: "tree",
   label: "Tree",
-  definition: "The keys with the largest weights of each token, from the root on.",
+  definition: "The keys to which each token attends most, starting from the root.",
   options: ["quantity", "token", "top_k", "depth", "words", "special"],
   head: "shown",
   available: ofOneRun,

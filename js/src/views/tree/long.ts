@@ -159,7 +159,7 @@ function withoutScores(source: Source): Source {
     slice(request: SliceRequest, options?: SliceOptions): Promise<Slice> {
       if (request.kind !== "scores") return source.slice(request, options);
       return Promise.reject(
-        new SliceFailure("in a long text scores are shown of the pair that is pinned"),
+        new SliceFailure("in a long text, scores are shown only for the pinned pair"),
       );
     },
   };

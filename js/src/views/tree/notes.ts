@@ -26,15 +26,15 @@ export function treeNotes(
   if (matrix.unitOf(token) < 0) {
     notes.push(
       token !== null && tokens.special[token]
-        ? `${tokens.text[token]} is hidden with the special tokens: the tree starts at “${root}”.`
-        : `No token is chosen: the tree starts at “${root}”. Choose one in the text above, or here.`,
+        ? `${tokens.text[token]} is hidden with the special tokens, so the tree starts at “${root}”.`
+        : `No token is chosen, so the tree starts at “${root}”. Choose one in the text above, or here.`,
     );
   }
   if (children === 0) {
     notes.push(
       matrix.size === 1
         ? "It is the only token shown: there is nothing else to attend to."
-        : "The model’s mask lets it see no other token.",
+        : "The model’s mask does not let it see any other token.",
     );
   }
   const last = totals.length - 1;
@@ -42,8 +42,8 @@ export function treeNotes(
     const folded = open + 1;
     notes.push(
       `${folded === last ? `Level ${folded} is` : `Level ${folded} and below are`} folded: ` +
-        `the whole tree could have ${formatCount(itemAt(totals, last))} tokens, ${formatCount(limit)} are drawn ` +
-        "at most. Open any token to look on.",
+        `the whole tree could have ${formatCount(itemAt(totals, last))} tokens, of which at most ${formatCount(limit)} are drawn. ` +
+        "Open any token to see more.",
     );
   }
   return notes.join(" ");

@@ -30,7 +30,7 @@ export async function treeTable(
   if ((nodesThrough(matrix.size, { topK, depth }).at(-1) ?? 0) > TABLE_MOST) {
     throw new SliceFailure(
       `A tree with ${topK} children and ${depth} levels could have over ${formatCount(TABLE_MOST)} tokens.`,
-      "Take fewer children or levels.",
+      "Choose fewer children or levels.",
     );
   }
   await scores.load(matrix);

@@ -96,7 +96,7 @@ export function tree(element: HTMLElement, stage: ViewContext): ViewHandle {
     signal,
   );
   const empty = h("p", { class: "aw-empty", hidden: true });
-  const wait = h("p", { class: "aw-hint aw-tree-wait" }, "Asking for the weights …");
+  const wait = h("p", { class: "aw-hint aw-tree-wait" }, "Loading the weights …");
   const root = h(
     "div",
     { class: "aw-tree", dir: "ltr" },

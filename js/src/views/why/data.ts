@@ -72,7 +72,7 @@ export const METHODS: readonly Method[] = [
     "decomposition",
     "Decomposition",
     true,
-    "The network made linear at this run; adds up to the target with a bias (after Modarressi et al. 2023)",
+    "The network, linearized at this run; adds up to the target with a bias (after Modarressi et al. 2023)",
   ),
   method("gradient_x_input", "Gradient × input", true, "Slope of the target times the embedding"),
   method(
@@ -81,7 +81,7 @@ export const METHODS: readonly Method[] = [
     false,
     "Along the path from the masked text (Sundararajan et al. 2017)",
   ),
-  method("occlusion", "Occlusion", false, "Fall of the target when a word is masked"),
+  method("occlusion", "Occlusion", false, "Decrease of the target when a word is masked"),
   method(
     "attention_gradient",
     "Attention × gradient",
@@ -105,13 +105,13 @@ export const METHODS: readonly Method[] = [
     "alti",
     "Rollout of ALTI",
     true,
-    "How near each part comes to the sum (Ferrando et al. 2022)",
+    "How close each part is to the sum (Ferrando et al. 2022)",
   ),
   method(
     "value_zeroing",
     "Rollout of value zeroing",
     false,
-    "Each layer again without one token's values (Mohebbi et al. 2023)",
+    "Each layer rerun without one token's values (Mohebbi et al. 2023)",
   ),
 ];
 

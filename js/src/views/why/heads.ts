@@ -48,7 +48,7 @@ export function headList(context: ViewContext, found: Effects, mode: Mode): HTML
   const shade = h("button", { class: "aw-why-link" }, "Shade the grid of heads by this");
   shade.addEventListener("click", () => state.set({ metric: "effect" }), { signal });
   element.append(
-    h("p", { class: "aw-hint" }, "Logits that go when the head is switched off. ", shade),
+    h("p", { class: "aw-hint" }, "Decrease in logits when the head is switched off. ", shade),
     guesses(context, found, new Set(chosen)),
   );
   return element;
@@ -73,7 +73,7 @@ function guesses(
     class: "aw-why-guesses",
     viewBox: `0 0 ${width} ${height}`,
     role: "img",
-    "aria-label": `Size of each head's effect against the gradient's guess: ${rho}`,
+    "aria-label": `Size of each head's effect against the gradient's estimate: ${rho}`,
   });
   const text = (words: string, at: Record<string, string | number>): void => {
     const node = svg("text", at);
@@ -93,7 +93,7 @@ function guesses(
       r: dot,
     });
     const name = svg("title", {});
-    name.textContent = `${headName(at["data-layer"], at["data-head"])}: effect ${formatNumber(value)}, guess ${formatNumber(itemAt(proxy, i))}`;
+    name.textContent = `${headName(at["data-layer"], at["data-head"])}: effect ${formatNumber(value)}, estimate ${formatNumber(itemAt(proxy, i))}`;
     mark.append(name);
     plot.append(mark);
   });
@@ -104,7 +104,7 @@ function guesses(
     y: height - bottom + 13,
     "text-anchor": "end",
   });
-  text("|gradient|: the guess", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" });
+  text("|gradient| (estimate)", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" });
   text("|effect|", { x: left, y: top - 6 }); // above the axis, clear of the dots
   plot.addEventListener(
     "click",
@@ -122,8 +122,8 @@ function guesses(
       "figcaption",
       { class: "aw-hint" },
       known
-        ? `Every head: its effect, and what one backward pass guesses (${rho} over ${effects.length} heads).`
-        : "Every head: its effect, and what one backward pass guesses.",
+        ? `Effect of every head, against the estimate from one backward pass (${rho} over ${effects.length} heads).`
+        : "Effect of every head, against the estimate from one backward pass.",
     ),
     plot,
   );

@@ -46,7 +46,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     {
       class: "aw-muted aw-why-fall",
       title:
-        "Mean fall of the target's probability as words are masked in the method's order; grey: 95% of random orders",
+        "Mean fall of the target's probability as words are masked in the method's order; gray: 95% of random orders",
     },
     "masking test",
   );

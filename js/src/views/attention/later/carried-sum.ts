@@ -50,7 +50,7 @@ export function carriedSum(
   if (quantity === "weights" || isRolled(quantity)) return null;
   const [query, key] = [itemAt(units, row), itemAt(units, column)];
   if (query.end - query.token > 1 || key.end - key.token > 1) {
-    return note("A word adds up several vectors; single tokens have their sum.");
+    return note("A word combines several vectors; only single tokens have a sum here.");
   }
   const element = h("div", { "data-aw-part": "carried" }, note("…"));
   const n = source.meta.tokens.text.length;

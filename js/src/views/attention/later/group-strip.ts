@@ -37,7 +37,7 @@ export function groupStrip(
   const note =
     hidden === 0
       ? null
-      : h("p", { class: "aw-muted" }, `${hidden} of the group not shown, and not counted.`);
+      : h("p", { class: "aw-muted" }, `${hidden} of the group not shown and not counted.`);
   if (members.length === 0) return h("div", { class: "aw-group" }, head, note);
 
   const one = members.length === 1;

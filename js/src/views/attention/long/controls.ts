@@ -30,13 +30,13 @@ const QUANTITIES: readonly (readonly [LongQuantity, string])[] = [
   ],
 ];
 const POOLINGS: readonly (readonly [Pooling, string])[] = [
-  ["max", "A block has the color of its largest cell: single links are seen"],
-  ["mean", "A block has the color of its mean: areas are seen"],
+  ["max", "A block has the color of its largest cell: shows single links"],
+  ["mean", "A block has the color of its mean: shows areas"],
 ];
 
 /** Why no quantity of what attention carries is drawn (docs/long-texts.md). */
 const NO_MIXING =
-  "a text of more than 1,024 tokens is drawn by levels of detail, which are made of weights, scores and rollouts alone";
+  "a text of more than 1,024 tokens is drawn at several levels of detail, which exist only for weights, scores and rollouts";
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -179,7 +179,7 @@ export function longControls(
     links(drawn, leaving) {
       const text =
         `${drawn} ${drawn === 1 ? "link" : "links"} in view` +
-        (leaving > 0 ? `, ${leaving} of the focus leave it` : "");
+        (leaving > 0 ? `, ${leaving} from the focus lead out of view` : "");
       if (counted.textContent !== text) counted.textContent = text;
       counted.dataset.awValue = String(drawn);
     },

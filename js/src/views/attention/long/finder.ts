@@ -49,8 +49,8 @@ export function finder(
     made.addEventListener("click", () => step(by), { signal });
     return made;
   };
-  const before = button("Hit before", "‹", -1) as HTMLButtonElement;
-  const after = button("Hit after", "›", 1) as HTMLButtonElement;
+  const before = button("Previous hit", "‹", -1) as HTMLButtonElement;
+  const after = button("Next hit", "›", 1) as HTMLButtonElement;
   const element = h("div", { class: "aw-find", role: "search" }, input, before, after, said);
   let hits: readonly Hit[] = [];
   let at = -1;
@@ -98,7 +98,7 @@ export function finder(
     });
     if (query.kind === "head" || query.kind === "weight" || query.kind === "token") {
       if (!now) {
-        show([], "Enter goes there");
+        show([], "press Enter to go there");
         last = "";
         return;
       }

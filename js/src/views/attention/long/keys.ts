@@ -66,7 +66,7 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
   function walk(back: boolean): void {
     const row = keys.row();
     if (row === null) {
-      announce("Choose a token first: its strongest link is gone to then.");
+      announce("Choose a token first; then this key goes to its strongest link.");
       return;
     }
     const { pair } = state.get();

@@ -67,7 +67,7 @@ export function strongestList(
   };
   const choices = h(
     "div",
-    { class: "aw-long-choices", role: "group", "aria-label": "Links that count" },
+    { class: "aw-long-choices", role: "group", "aria-label": "Links to include" },
     toggle("special", "special", "Links from and to special tokens"),
     toggle("neighbors", "neighbors", "Links to the token before and after"),
     toggle("itself", "self", "Links of a token to itself"),
@@ -104,11 +104,11 @@ export function strongestList(
     show({ queries, keys, weights, total }) {
       clear.hidden = least === null;
       heading.textContent =
-        least === null ? "Strongest links" : `Links from ${formatNumber(least)} on`;
+        least === null ? "Strongest links" : `Links of at least ${formatNumber(least)}`;
       const shown = Math.min(SHOWN, queries.length);
       count.textContent =
         least === null
-          ? `${shown} of them`
+          ? `the first ${shown}`
           : total === 0
             ? "none"
             : `${formatCount(total)}${total > shown ? `, the strongest ${shown} here` : ""}`;

@@ -45,7 +45,7 @@ export function headExamples(host: HTMLElement, stage: RunContext): void {
     "data-aw-part": "examples-by",
   });
   by.append(h("option", { value: FIRST }, nameOf(FIRST)));
-  const least = h("button", { class: "aw-toggle", "aria-pressed": "false" }, "least first");
+  const least = h("button", { class: "aw-toggle", "aria-pressed": "false" }, "lowest first");
   const title = h("h4", {});
   const list = h("ol", { class: "aw-examples", "data-aw-part": "examples" });
   const note = h("p", { class: "aw-muted aw-examples-note", role: "status" });
@@ -80,7 +80,7 @@ export function headExamples(host: HTMLElement, stage: RunContext): void {
       note.textContent =
         examples.length === 0
           ? "No text has this figure."
-          : "Painted by the row of the outlined word; the underlined one receives most of it.";
+          : "Colored by the row of the outlined word; the underlined word receives most of it.";
       list.replaceChildren(...examples.map((one, place) => row(one, place, slice)));
     } catch (error) {
       if (isAbort(error) || mine.signal.aborted) return;

@@ -45,7 +45,7 @@ export function rolesMap(stage: HeadsStage, known: (roles: Roles) => void): Role
     element,
     () => {
       void fillWhenAnswered(body, {
-        waiting: `Clustering ${formatCount(nLayers * nHeads)} heads; the first time takes seconds …`,
+        waiting: `Clustering ${formatCount(nLayers * nHeads)} heads (takes seconds the first time) …`,
         ask: () => askRoles(source, { signal }),
         fill: (roles) => {
           drawing = fill(body, stage, roles);

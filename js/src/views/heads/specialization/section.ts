@@ -235,7 +235,9 @@ function fill(body: HTMLElement, stage: HeadsStage, answers: Answered): SVGEleme
           interval: interval(aim.key),
           scaled: null,
           z: null,
-          absent: Number.isNaN(raw) ? "No token has a neighbor there that it may look at." : null,
+          absent: Number.isNaN(raw)
+            ? "No token has a neighbor on that side that the mask lets it see."
+            : null,
         },
       ];
     });

@@ -35,9 +35,9 @@ export function createAimTable(
     { key: "raw", head: profile ? "Mean" : "Raw", title: "As defined" },
     profile
       ? { key: "interval", head: "95%", title: "Bootstrap interval of the mean over texts" }
-      : { key: "chance", head: "Chance", title: "Of a head that attends everywhere alike" },
+      : { key: "chance", head: "Chance", title: "Value of a head that attends everywhere equally" },
     ...(profile ? [] : [{ key: "times", head: "×", title: "Raw as a multiple of chance" }]),
-    { key: "scaled", head: "Per layer", title: "0: least of the layer’s heads, 1: most" },
+    { key: "scaled", head: "Per layer", title: "0: lowest of the layer’s heads, 1: highest" },
     { key: "z", head: "z", title: "Standard deviations from the mean of all heads" },
   ];
   const body = h("tbody", {});

@@ -122,7 +122,7 @@ function counted(box: StageBox, count: number, { family, n_layers }: ModelMeta):
     norms: "The norms have",
     other: "This and others have",
     pooler: "The pooler has",
-    heads: "What stands on top has",
+    heads: "The heads on top have",
   }[box.part ?? "other"];
   const whole = `${part} ${formatParameters(count)} parameters`;
   if (box.zone !== "attention" && box.zone !== "ffn") return `${whole}.`;

@@ -122,7 +122,7 @@ export class StagePanel {
       h("span", { class: "aw-muted" }, "scale of "),
       h(
         "div",
-        { class: "aw-segmented", role: "group", "aria-label": "Scale of the colors" },
+        { class: "aw-segmented", role: "group", "aria-label": "Color scale" },
         ...this.#shared,
       ),
     );

@@ -49,7 +49,7 @@ export async function activation(place: Place): Promise<Content> {
   const answer = h(
     "section",
     { class: "aw-inside-answer" },
-    h("h4", { class: "aw-title" }, "What the FFN did to ", h("bdi", { dir: "ltr" }, name)),
+    h("h4", { class: "aw-title" }, "Effect of the FFN on ", h("bdi", { dir: "ltr" }, name)),
     h(
       "p",
       { class: "aw-view-note" },

@@ -85,12 +85,12 @@ export async function mlm(place: Place): Promise<Content> {
   );
   const note = h("p", { class: "aw-view-note" });
   note.append(
-    "softmax over the whole vocabulary, of the input as it is: the model also sees the token that stands here. ",
+    "softmax over the whole vocabulary, for the unmasked input: the model also sees the token at this position. ",
   );
   if (itself !== undefined) {
     note.append(
       h("bdi", { dir: "ltr" }, itemAt(tokens.text, token)),
-      ` itself comes ${formatOrdinal(itself.rank)}, with `,
+      ` itself ranks ${formatOrdinal(itself.rank)}, with `,
       h(
         "span",
         { class: "aw-number", "data-aw-value": exact(itself.probability) },
@@ -110,9 +110,9 @@ export async function mlm(place: Place): Promise<Content> {
 }
 
 const OF_A_TEXT: Readonly<Record<string, string>> = {
-  softmax: "softmax(W h + b) over the classes, of the whole text.",
-  sigmoid: "sigmoid(W h + b) of each label by itself, of the whole text.",
-  identity: "W h + b of the whole text: a regression's value, without a probability.",
+  softmax: "softmax(W h + b) over the classes, for the whole text.",
+  sigmoid: "sigmoid(W h + b) of each label separately, for the whole text.",
+  identity: "W h + b for the whole text: a regression's value, without a probability.",
 };
 
 export async function classifier(place: Place): Promise<Content> {

@@ -213,7 +213,7 @@ function plane(place: Place, { path }: Changes): HTMLElement {
     read.replaceChildren(
       "The path of ",
       h("bdi", { dir: "ltr" }, name),
-      `, L0 (the embeddings) to L${states - 1}; other tokens faint. ${byTouch() ? "Tap one to read and follow it." : "Point at one to read it, click to follow it."}`,
+      `, L0 (the embeddings) to L${states - 1}; other tokens faint. ${byTouch() ? "Tap one to read and follow it." : "Hover over one to read it; click to follow it."}`,
     );
   };
   rest();
