@@ -22,9 +22,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("text", nargs="?")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_argument("--file", metavar="FILE", help="texts, one a line (- reads standard input)")
     parser.add_argument(
-        "--pairs", metavar="FILE", help="two texts a line with a tab between: compares them"
+        "--file", metavar="FILE", help="texts, one per line (- reads standard input)"
+    )
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="pairs of texts to compare, one per line, separated by a tab",
     )
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
@@ -32,11 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--title", help="of the page")
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
     parser.add_argument(
-        "--against", metavar="TEXT", help="another text: a page of both runs and their difference"
+        "--against",
+        metavar="TEXT",
+        help="another text to compare with: writes a page of both runs and their difference",
     )
     parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
     parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
-    parser.add_argument("--top-k", type=int, metavar="K", help="predictions a position (5)")
+    parser.add_argument("--top-k", type=int, metavar="K", help="predictions per position (5)")
     parser.add_argument(
         "--masked", action="store_true", help="predict each position with a mask in its place"
     )
@@ -44,10 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--why", metavar="TARGET", action="append", help='explain it in the page: "[MASK]=are,is"'
     )
     parser.add_argument(
-        "--engine", action="store_true", help="the model goes along: the page runs what is typed"
+        "--engine",
+        action="store_true",
+        help="include the model, so that the page runs any text typed into it",
     )
     parser.add_argument(
-        "--light", action="store_true", help="an engine of half the size, which is less exact"
+        "--light",
+        action="store_true",
+        help="include an engine of half the size, which is less exact",
     )
     parser.add_argument(
         "--assets", metavar="FOLDER", help='weights of --engine in a script: "beside" or a folder'
@@ -56,14 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--max-bytes",
         type=int,
         metavar="N",
-        help="size of the page at most; what is left out is said",
+        help="maximum size of the page; parts left out are listed",
     )
     parser.add_argument(
         "--windows",
         metavar="SIZE,OVERLAP",
         help='read a text that is too long in overlapping windows; "auto": as long as the model allows',
     )
-    parser.add_argument("--truncation", action="store_true", help="cut a text that is too long")
+    parser.add_argument(
+        "--truncation", action="store_true", help="truncate a text that is too long"
+    )
     options = parser.parse_args(arguments)
     if [options.text, options.file, options.pairs].count(None) != 2:
         parser.error("give a text, or --file with texts, or --pairs with pairs of texts")
@@ -73,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one_text = (options.pair, options.against, options.why, options.engine, options.light)
         if any(one_text) or options.masked:
             parser.error(
-                "--pairs does not go with --pair, --against, --why, --engine, --light or --masked"
+                "--pairs cannot be combined with --pair, --against, --why, --engine, --light or --masked"
             )
     if options.file is not None and options.output is None:
         parser.error("--file needs -o PAGE")
@@ -84,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.against is not None and (options.output is None or options.file is not None):
         parser.error("--against goes with one text and -o PAGE")
     if options.against is not None and (options.why or options.masked or options.pair is not None):
-        parser.error("--against does not go with --why, --masked or --pair")
+        parser.error("--against cannot be combined with --why, --masked or --pair")
     if options.light:
         options.engine = "light"
     if options.engine and options.output is None:
@@ -92,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.assets is not None and not options.engine:
         parser.error("--assets goes with --engine")
     if options.engine and (options.why or options.masked or options.against is not None):
-        parser.error("--engine does not go with --why, --masked or --against")
+        parser.error("--engine cannot be combined with --why, --masked or --against")
     if options.output is None and options.title is not None:
         parser.error("--title goes with -o PAGE")
     if options.max_bytes is not None and (
@@ -111,9 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.why and (options.output is None or options.file is not None):
         parser.error("--why goes with one text and -o PAGE")
     if options.output is not None and options.json:
-        parser.error("--json prints; it does not go with -o PAGE")
+        parser.error("--json prints, so it cannot be combined with -o PAGE")
     if options.output is not None and options.top_k is not None:
-        parser.error("--top-k does not go with -o PAGE, which has the predictions that it can show")
+        parser.error(
+            "--top-k cannot be combined with -o PAGE, which always has the predictions that it can show"
+        )
     try:
         if options.output is not None:
             write_pages(options)
@@ -219,7 +233,7 @@ def read_lines(name: str) -> list[str]:
         raise InputError(f"{called} is not UTF-8.", "Save it as UTF-8 text.") from error
     lines = [line.strip() for line in re.split(r"\r\n|\r|\n", whole) if line.strip()]
     if not lines:
-        raise InputError(f"{called} holds no text.", "Give one text a line.")
+        raise InputError(f"{called} holds no text.", "Give one text per line.")
     return lines
 
 
@@ -237,7 +251,7 @@ def read_pairs(name: str) -> list[tuple[str, str]]:
         if len(texts) != 2 or not all(texts):
             raise InputError(
                 f"Line {number} of {name!r} that is not blank has {len(texts)} texts, expected 2.",
-                "Give two texts a line, with a tab between.",
+                "Give two texts per line, separated by a tab.",
             )
         pairs.append((texts[0], texts[1]))
     return pairs

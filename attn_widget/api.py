@@ -83,7 +83,9 @@ def show(
 
     if isinstance(text, Comparison):
         if text_pair is not None or options:
-            raise InputTypeError("show() of a comparison takes nothing else.", "show(comparison)")
+            raise InputTypeError(
+                "show() of a comparison takes no other arguments.", "show(comparison)"
+            )
         from attn_widget.widget.compared import show_compared
 
         return show_compared(text, None if text.a.run is None else runner(text.a, {}))

@@ -81,7 +81,8 @@ def from_attentions(
     for what, value in (("text", text), ("text_pair", text_pair)):
         if not isinstance(value, (str, type(None))):
             raise InputTypeError(
-                f"{what} is a {type(value).__name__}, expected a str.", "Pass what was tokenized."
+                f"{what} is a {type(value).__name__}, expected a str.",
+                "Pass the text that was tokenized.",
             )
         check_characters(value or "", what)
     raw = by_layer(attentions, "attentions")
@@ -121,7 +122,7 @@ def from_attentions(
     placed, text, text_pair = _place(tokens, kept, text, text_pair)
     held: dict[str, Any] = {}
     if (queries is None) != (keys is None):
-        raise InputError("Queries and keys go together.", "Pass both or none.")
+        raise InputError("Queries and keys go together.", "Pass both or neither.")
     if queries is not None:
         half = half or is_half(queries) or is_half(keys)
         held = _scores(queries, keys, layers, masks, real, ROW_SUM_HALF if half else CLOSES)

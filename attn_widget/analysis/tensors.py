@@ -44,7 +44,7 @@ def as_numbers(tensors: Any, name: str) -> Any:
     if np.iscomplexobj(array):
         raise InputTypeError(
             f"{name} holds complex numbers, expected real ones.",
-            "Pass the part that is meant: x.real.",
+            "Pass the part that you mean, such as x.real.",
         )
     return array
 

@@ -27,7 +27,7 @@ def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
     except Exception as error:  # whatever the conversion of an object raises
         raise InputTypeError(
             f"{name} cannot be read as an array: {first_line(error)}.",
-            "Give numbers, as many in each row.",
+            "Give numbers, with the same count in each row.",
         ) from None
 
 

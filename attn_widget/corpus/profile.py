@@ -299,7 +299,7 @@ class Profile(ProfileFigures):
             if self._read is None:
                 raise InputError(
                     "This profile was loaded from a file, which has no texts.",
-                    "Pass texts= and model=, those that it was made of.",
+                    "Pass the texts= and model= that it was made from.",
                 )
             return self._read
         checked: Sequence[str] = () if self._read is None else self._read.texts
@@ -308,7 +308,7 @@ class Profile(ProfileFigures):
             checked = [check_text(one, f"text {k}") for k, one in enumerate(several)]
         if not checked or digest_of(checked) != self.meta["texts"]:
             raise InputError(
-                "texts are not those that the profile was made of.", "Pass the same list."
+                "texts are not those that the profile was made from.", "Pass the same list."
             )
         return ReadTexts(checked, self._encoder_of(model), bool(self.meta["truncation"]))
 

@@ -204,7 +204,7 @@ class ProfileFigures:
         if totals is None:
             if self._each.observed is None:
                 raise NotAvailableError(
-                    "This profile was saved before patterns were kept with the figures.",
+                    "This profile was saved before patterns were stored with the figures.",
                     "Run profile(texts) again.",
                 )
             totals = Totals((0, self.n_layers, self.n_heads), self.seed)

@@ -145,7 +145,9 @@ def profile(
 
 def _place(folder: str | Path | None, resume: str | Path | None) -> str | None:
     if folder is not None and resume is not None:
-        raise InputError("folder and resume are two names of one option.", "Give folder alone.")
+        raise InputError(
+            "folder and resume are two names for the same option.", "Give folder alone."
+        )
     name, place = ("folder", folder) if folder is not None else ("resume", resume)
     if place is None or (isinstance(place, str) and "://" in place):
         return place

@@ -155,7 +155,7 @@ def read(path: Path, file: Any = None) -> tuple[Rows, dict[str, Any]]:
         raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", hint) from error
     packed = (table.schema.metadata or {}).get(_METADATA)
     if packed is None:
-        raise InputError(f"{str(path)!r} is Parquet, but no profile.", hint)
+        raise InputError(f"{str(path)!r} is Parquet, but not a profile.", hint)
     meta = json.loads(packed)
     if meta["format"] != FORMAT:
         raise InputError(

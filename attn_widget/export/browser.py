@@ -71,7 +71,7 @@ def executable(playwright: Playwright) -> str:
     own = playwright.chromium.executable_path
     if own and Path(own).is_file():
         return own
-    raise NotAvailableError(MISSING, "`playwright install chromium` brings one, too.")
+    raise NotAvailableError(MISSING, "`playwright install chromium` also installs one.")
 
 
 def launch(playwright: Playwright) -> Browser:

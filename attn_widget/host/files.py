@@ -49,7 +49,7 @@ def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path
         if target.is_dir():
             raise InputError(f"{str(target)!r} is a folder.", "Give the name of a file in it.")
         if target.exists() and not target.is_file():  # it would be replaced by a file
-            raise InputError(f"{str(target)!r} is no regular file.", "Give the name of a file.")
+            raise InputError(f"{str(target)!r} is not a regular file.", "Give the name of a file.")
     return target
 
 
@@ -62,7 +62,7 @@ def nearest_folder(folder: Path) -> str:
     close = difflib.get_close_matches(missing.name, siblings, n=1)
     if close:
         return f"Did you mean {str(missing.parent / close[0])!r}?"
-    return "Make it first, or give another one."
+    return "Create it first, or give another one."
 
 
 def write(path: Path, data: bytes) -> None:

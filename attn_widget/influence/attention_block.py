@@ -99,7 +99,7 @@ def layer_of(run: Run, layer: int) -> Any:
         raise NotAvailableError(
             f"Where {encoder.family.name} keeps its output projection is not known, so what its "
             "attention carries is unknown.",
-            "Attention weights and predictions are there.",
+            "Attention weights and predictions are available.",
         )
     return layers[layer]
 

@@ -159,7 +159,7 @@ def _class(run: Run, target: Target) -> BoundTarget:
         if target.position is None:
             raise InputError(
                 f"{encoder.name} classifies tokens, and position is missing.",
-                "Say which token: target(label=..., position=3).",
+                "Give the token: target(label=..., position=3).",
             )
         position = check_position(run, target.position)
         return BoundTarget("class", str(target), plus, minus, position, (position,))

@@ -63,16 +63,14 @@ class Target:
     def _check_together(self) -> None:
         chosen = [self.token is not None, self.label is not None, self.next_sentence]
         if sum(chosen) != 1:
-            what = "several are given" if any(chosen) else "nothing says what of the model is meant"
+            what = "several are given" if any(chosen) else "no number of the model is named"
             raise InputError(f"Expected one of token, label and next_sentence; {what}.", EXAMPLES)
         if self.next_sentence and (self.position, self.against, self.masked) != (None, None, False):
-            raise InputError(
-                "next_sentence=True stands alone: it has no position, against or masked.", EXAMPLES
-            )
+            raise InputError("next_sentence=True takes no position, against or masked.", EXAMPLES)
         if self.token is not None and self.position is None:
             raise InputError(
                 f"token is {shown(self.token)} and position is missing.",
-                "Say where it is predicted: target(position=3, token=...).",
+                "Give the position where it is predicted: target(position=3, token=...).",
             )
         if self.label is not None and self.masked:
             raise InputError(

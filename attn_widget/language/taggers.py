@@ -311,7 +311,7 @@ def run(tagger: Tagger, text: str) -> Tagging:
         raise InputError(
             f"The tagger {tagger.name} failed on the text {_shown(text)}: "
             f"{type(error).__name__}: {error}.",
-            "Mend it, or go on without one: tagger=None.",
+            "Fix it, or continue without one: tagger=None.",
         ) from error
     return tagging._replace(words=_checked(tagger.name, text, tagging.words))
 

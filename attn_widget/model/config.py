@@ -78,7 +78,7 @@ def check_sizes(config: Any, name: str) -> None:
             raise ModelLoadError(
                 f"The configuration of {name} says {key} {shown(value)}, expected {least} to "
                 f"{LARGEST[key]:,}.",
-                "Mend its config.json, or get the checkpoint again.",
+                "Fix its config.json, or get the checkpoint again.",
             )
     width = sizes["hidden_size"] or 1
     numbers = width * (sizes["vocab_size"] or 1) + 12 * width**2 * (sizes["num_hidden_layers"] or 1)
@@ -86,7 +86,7 @@ def check_sizes(config: Any, name: str) -> None:
         raise ModelLoadError(
             f"The configuration of {name} claims some {numbers:.1e} weights, at most "
             f"{MOST_NUMBERS:.0e} are loaded.",
-            "Mend its config.json, or get the checkpoint again.",
+            "Fix its config.json, or get the checkpoint again.",
         )
 
 

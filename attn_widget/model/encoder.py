@@ -317,7 +317,7 @@ def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int
         pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
     twice = [one for one in pairs if pairs.count(one) > 1]
     if twice:
-        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} stands twice in heads.")
+        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} occurs twice in heads.")
     if len(pairs) == n_layers * n_heads:
         raise InputError(
             f"heads names all {len(pairs)} heads, and then no token would hear of another.",

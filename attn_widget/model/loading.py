@@ -187,9 +187,7 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         )
     model, tokenizer = pair
     if isinstance(tokenizer, PreTrainedModel) and isinstance(model, PreTrainedTokenizerBase):
-        raise InputTypeError(
-            "The pair is (tokenizer, model).", "Turn it round: (model, tokenizer)."
-        )
+        raise InputTypeError("The pair is (tokenizer, model).", "Swap the two: (model, tokenizer).")
     if not isinstance(model, PreTrainedModel):
         raise InputTypeError(
             f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."

@@ -109,7 +109,7 @@ def ask_hub(place: Place) -> None:
 
     if constants.HF_HUB_OFFLINE:
         raise ModelLoadError(
-            f"{place.name!r} is not in the local cache, and HF_HUB_OFFLINE forbids to fetch it.",
+            f"{place.name!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it.",
             "Unset HF_HUB_OFFLINE, or give a folder. " + OFFLINE_HINT,
         )
     url = hf_hub_url(place.path, "config.json", revision=place.revision)
@@ -131,7 +131,7 @@ def ask_hub(place: Place) -> None:
         ) from error
     except errors.EntryNotFoundError as error:
         raise ModelLoadError(
-            f"{place.name!r} has no config.json, so it is no transformers model.", ENCODERS_HINT
+            f"{place.name!r} has no config.json, so it is not a transformers model.", ENCODERS_HINT
         ) from error
     except Exception as error:  # each HTTP library has its own; all mean that nothing came back
         raise ModelLoadError(

@@ -87,12 +87,12 @@ def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
     if kept.layers is not None or kept.heads is not None:
         raise InputError(
             "A profile has no weights of single layers or heads to choose from.",
-            "Leave layers and heads out: its figures of all heads go along.",
+            "Leave layers and heads out: the figures of all heads are always included.",
         )
     if kept.why is not None:
         raise InputError("A profile has no targets to explain.", "Leave why out.")
     if kept.views is not None and check_views(kept.views) != [*source.views]:
-        raise InputError("A profile has the view 'heads' alone.", "Leave views out.")
+        raise InputError("A profile has only the view 'heads'.", "Leave views out.")
     return kept
 
 

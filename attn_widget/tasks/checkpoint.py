@@ -72,7 +72,7 @@ class Store:
                 raise InputError(
                     f"The folder {str(folder)!r} is not empty and holds no checkpoint of "
                     "fit_classifier.",
-                    "Give an empty folder, or one that is not there yet.",
+                    "Give an empty folder, or one that does not exist yet.",
                 )
         elif resume:
             _check_identity(folder, read_json(file), identity)
@@ -171,7 +171,7 @@ class Store:
         except (OSError, SafetensorError) as error:
             raise InputError(
                 f"The checkpoint in {str(self.folder)!r} cannot be written: {error}.",
-                "The one before it is whole: make room and call again.",
+                "The previous one is intact: free some disk space and call again.",
             ) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -195,7 +195,7 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
     if target.is_dir() and any(target.iterdir()) and not (target / RECORD).is_file():
         raise InputError(
             f"The folder {str(target)!r} is not empty and holds no fitted classifier.",
-            "Give an empty folder, or one that is not there yet.",
+            "Give an empty folder, or one that does not exist yet.",
         )
     part, old = (target.with_name(f".{secrets.token_hex(4)}.part") for _ in range(2))
     try:
@@ -212,7 +212,7 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
     except (OSError, SafetensorError) as error:
         raise InputError(
             f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
-            "Give a folder whose parent is there and may be written to.",
+            "Give a folder whose parent exists and is writable.",
         ) from error
     return target
 

@@ -133,7 +133,7 @@ class FittedClassifier:
         activation, _ = activation_of(self.model.config.problem_type, len(self.classes))
         if activation == "identity":
             raise NotAvailableError(
-                "This model gives values and no probabilities: its problem_type is 'regression'.",
+                "This model gives values, not probabilities: its problem_type is 'regression'.",
                 "Values of a text: analyze(text, model=fitted).classification.logits.",
             )
         with inference_mode(encoder):
@@ -231,7 +231,7 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     if any(PLACE.fullmatch(entry.name) for entry in path.iterdir()):
         raise InputError(
             f"{str(folder)!r} is the checkpoint of a training.",
-            "Call fit_classifier(..., checkpoint=folder) again: it goes on, or gives what is finished.",
+            "Call fit_classifier(..., checkpoint=folder) again: it continues, or returns the finished classifier.",
         )
     if not (path / "config.json").is_file():
         raise ModelLoadError(
@@ -242,7 +242,7 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     checkpoint = load_checkpoint(place, None, None, progress=False)
     if Encoder(checkpoint).classifier != "sequence":
         raise ModelLoadError(
-            f"{str(folder)!r} holds a {type(checkpoint.model).__name__}, which classifies no texts.",
+            f"{str(folder)!r} holds a {type(checkpoint.model).__name__}, which does not classify texts.",
             "Fine-tune it: fit_classifier(folder, texts, labels).",
         )
     record = read_json(path / RECORD) if (path / RECORD).is_file() else {}

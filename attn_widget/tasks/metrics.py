@@ -119,7 +119,7 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], NDArra
             "Pass labels [n] and probabilities [n, c].",
         )
     if len(rows) == 0:
-        raise InputError("There is nothing to score: no labels.", "Pass at least one row.")
+        raise InputError("There are no labels to score.", "Pass at least one row.")
     if true.dtype.kind not in "iu":
         raise InputError(
             f"The labels are {true.dtype}, expected whole numbers 0 to {rows.shape[1] - 1}.",
@@ -137,9 +137,9 @@ def _checked(labels: Any, probabilities: Any) -> tuple[NDArray[np.int64], NDArra
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"Row {row} is no distribution: {np.array2string(rows[row], precision=4)} "
+            f"Row {row} is not a distribution: {np.array2string(rows[row], precision=4)} "
             f"(sum {sums[row]:.4g}).",
-            "Expected numbers from 0 to 1 that sum to 1; of logits take the softmax first.",
+            "Expected numbers from 0 to 1 that sum to 1; take the softmax of logits first.",
         )
     return true.astype(np.int64), rows
 

@@ -30,7 +30,7 @@ class CancelledError(AttnWidgetError):
     """A run that was canceled, or replaced by a newer one."""
 
     def __init__(self) -> None:
-        super().__init__("The run was canceled.", "What was shown before is still there.")
+        super().__init__("The run was canceled.", "The previous picture is unchanged.")
 
 
 class Analyze(Protocol):
@@ -102,7 +102,7 @@ def texts_of(request: Mapping[str, Any]) -> tuple[str, str | None]:
         if len(value) > MAX_CHARACTERS:
             raise InputError(
                 f"{name} has {len(value):,} characters, more than {MAX_CHARACTERS:,}.",
-                "Give the part of it that the model is to read.",
+                "Give only the part that the model should read.",
             )
     return text, pair
 

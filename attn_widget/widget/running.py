@@ -170,7 +170,7 @@ class RunningWidget(BatchedTraitsWidget):
         analyze = self._analyze
         if analyze is None:
             raise InputError(
-                "This widget was made of figures alone: it has no model to run another text.",
+                "This widget was made from figures only: it has no model to run another text.",
                 "Call show(text).",
             )
         return lambda progress: analyze(text, text_pair, truncation=truncation, progress=progress)
@@ -292,7 +292,7 @@ class RunningWidget(BatchedTraitsWidget):
         name = proposal["trait"].name
         if proposal["value"] != self._shown[name]:
             raise t.TraitError(
-                f"{name} says what this widget shows and cannot be set. w.run(text) shows another one."
+                f"{name} is set by a run and cannot be changed here. w.run(text) shows another one."
             )
         return proposal["value"]
 

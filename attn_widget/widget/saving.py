@@ -90,7 +90,7 @@ def to_html(
     options = check_engine(engine, assets, destination(path))
     if max_bytes is not None and (options is not None or isinstance(widgets, Comparison)):
         raise InputError(
-            "A page with an engine has the size of its model, and that of a comparison the size of its runs.",
+            "The size of a page with an engine depends on its model, and that of a comparison on its runs.",
             "Leave max_bytes out, or save widgets without an engine.",
         )
     if isinstance(widgets, Comparison):

@@ -119,7 +119,7 @@ def test_a_page_that_cannot_be_made_is_one_line(
         (["--file", "b", "-o", "c", "--masked"], "--masked goes with one text"),
         (["a", "--title", "b"], "--title goes with -o PAGE"),
         (["a", "-o", "out.json", "--json"], "--json prints"),
-        (["a", "-o", "c.html", "--top-k", "3"], "--top-k does not go"),
+        (["a", "-o", "c.html", "--top-k", "3"], "--top-k cannot be combined"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(

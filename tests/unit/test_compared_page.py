@@ -194,7 +194,7 @@ def test_a_comparison_is_shown_alone(
     assert widget.analysis is c.a and repr(widget) == f"<ComparisonWidget of {c!r}>"
     widget.close()
     assert frame_of(c).startswith('<iframe sandbox="allow-scripts')
-    with pytest.raises(InputTypeError, match="nothing else"):
+    with pytest.raises(InputTypeError, match="no other arguments"):
         aw.show(c, layer=3)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 

@@ -66,7 +66,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     (tmp_path / "link.csv").symlink_to(pipe)
     for path in (pipe, tmp_path / "link.csv", "/dev/null"):
-        with pytest.raises(InputError, match="is no regular file"):
+        with pytest.raises(InputError, match="is not a regular file"):
             destination(path)
     assert pipe.is_fifo()
 

@@ -162,7 +162,7 @@ def test_ablations_replace_one_another() -> None:
 @pytest.mark.parametrize(
     ("heads", "error", "match"),
     [
-        ([(0, 1), (0, 1)], InputError, "stands twice"),
+        ([(0, 1), (0, 1)], InputError, "occurs twice"),
         ([(9, 0)], InputError, "layer is 9"),
         ([(0, 9)], InputError, "head is 9"),
         ([3], InputTypeError, "expected a layer and a head"),

@@ -136,7 +136,7 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
         ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
         ({"engine": 1}, InputTypeError, "expected True or False"),
         ({"engine": "lite"}, InputError, "expected True, False or 'light'"),
-        ({"assets": "there"}, InputError, "no folder"),
+        ({"assets": "there"}, InputError, "not a folder"),
         ({"engine": False, "assets": "beside"}, InputError, "there is no engine"),
     ],
 )

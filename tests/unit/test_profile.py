@@ -221,7 +221,7 @@ def test_files_that_are_no_profiles_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Profile.load(tmp_path / "text.parquet")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(InputError, match="no profile"):
+    with pytest.raises(InputError, match="not a profile"):
         Profile.load(tmp_path / "other.parquet")
     with pytest.raises(InputError, match="is a file"):
         profile(TEXTS, progress=False, resume=tmp_path / "other.parquet")

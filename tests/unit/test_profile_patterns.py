@@ -62,7 +62,7 @@ def test_a_profile_that_was_saved_keeps_them(tmp_path: Path) -> None:
     loaded = Profile.load(tmp_path / "p.parquet")
     assert loaded.patterns.equals(made.patterns)
     earlier = Profile(Rows(made.index, made.n_tokens, made.figures), made.meta)
-    with pytest.raises(NotAvailableError, match="before patterns were kept"):
+    with pytest.raises(NotAvailableError, match="before patterns were stored"):
         _ = earlier.patterns
 
 

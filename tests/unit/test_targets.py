@@ -39,11 +39,11 @@ def test_targets_are_values() -> None:
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({}, "nothing says what"),
+        ({}, "no number of the model is named"),
         ({"token": "a"}, "position is missing"),
         ({"token": "a", "label": 1, "position": 2}, "several are given"),
         ({"token": "a", "against": "a", "position": 2}, "always 0"),
-        ({"next_sentence": True, "position": 2}, "stands alone"),
+        ({"next_sentence": True, "position": 2}, "takes no position"),
         ({"label": "a", "masked": True}, "masked=True is for a token"),
         ({"token": "", "position": 2}, "expected 1 to"),
         ({"token": "a", "position": -1}, "position is -1"),

@@ -208,7 +208,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_it(
 
     monkeypatch.setattr(checkpoints, "save_file", full)
     monkeypatch.setattr(trainer, "SAVE_EVERY", 0.0)
-    with pytest.raises(InputError, match=r"No space left .* The one before it is whole"):
+    with pytest.raises(InputError, match=r"No space left .* The previous one is intact"):
         fit_classifier(tiny(), TEXTS, LABELS, **OPTIONS, checkpoint=tmp_path)
     assert places(tmp_path) == [(1, 6)] and not list(tmp_path.glob(".*.part"))
 

@@ -127,7 +127,7 @@ def test_half_precision_scores_without_a_warning() -> None:
 @pytest.mark.parametrize(
     ("labels", "rows", "message"),
     [
-        ([], np.empty((0, 2)), "nothing to score"),
+        ([], np.empty((0, 2)), "no labels to score"),
         ([0], [0.3], r"shape \(1,\), expected \[n, c\]"),
         ([0], [[1.0]], "c >= 2"),
         ([0, 1], [[0.5, 0.5]], "one label for each row"),
@@ -135,7 +135,7 @@ def test_half_precision_scores_without_a_warning() -> None:
         ([2], [[0.5, 0.5]], "labels go from 2 to 2"),
         ([-1, 1], [[0.5, 0.5]] * 2, "labels go from -1 to 1"),
         ([0, 1], [[0.5, 0.5], [2.0, -1.0]], "Row 1 is no distribution"),
-        ([0], [[3.0, 1.0]], "of logits take the softmax"),
+        ([0], [[3.0, 1.0]], "take the softmax of logits"),
         ([0], [[float("nan"), 1.0]], "Row 0 is no distribution"),
     ],
 )

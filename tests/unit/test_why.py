@@ -104,7 +104,7 @@ def test_effects_of_heads_are_those_of_python(analysis: Analysis) -> None:
     [
         ({"target": None}, "must be an object"),
         ({"target": {"where": 3}}, "no 'where'"),
-        ({"target": {"position": 6}}, "nothing says what"),
+        ({"target": {"position": 6}}, "no number of the model is named"),
         ({"target": {"position": 0, "token": 3}}, "which the tokenizer added"),
         ({"target": {"position": 99, "token": 3}}, "99"),
         ({"target": {"position": 6, "token": "xyzzyx"}}, "not one entry"),
@@ -367,10 +367,10 @@ def test_the_command_line_explains(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("[MASK]", "is no target"),
-        ("moon=sun", "no token of the text"),
+        ("[MASK]", "is not a target"),
+        ("moon=sun", "not a token of the text"),
         ("[MASK]=xyzzyx", "not one entry"),
-        ("[MASK]=are,is,was", "is no target"),
+        ("[MASK]=are,is,was", "is not a target"),
         ("class=good", "no classifier"),
         ("next", "next"),
     ],

@@ -234,7 +234,9 @@ def test_what_a_run_has_found_is_not_set_by_hand(
     widget: aw.AttentionWidget, name: str, value: Any
 ) -> None:
     before = getattr(widget, name)
-    with pytest.raises(traitlets.TraitError, match=rf"{name} says .* w\.run\(text\) shows another"):
+    with pytest.raises(
+        traitlets.TraitError, match=rf"{name} is set by .* w\.run\(text\) shows another"
+    ):
         setattr(widget, name, value)
     with pytest.raises(traitlets.TraitError, match=r"w\.run"), widget.hold_trait_notifications():
         setattr(widget, name, value)

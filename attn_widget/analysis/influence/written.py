@@ -36,7 +36,7 @@ def target_written(analysis: Analysis, written: str) -> Target:
     place, equals, words = (part.strip() for part in written.rpartition("="))
     names = [word.strip() for word in words.split(",")]
     if not (place and equals and 1 <= len(names) <= 2 and all(names)):
-        raise InputError(f"{shown(written)} is no target.", f"For example {EXAMPLES}.")
+        raise InputError(f"{shown(written)} is not a target.", f"For example {EXAMPLES}.")
     name, against = names[0], names[1] if len(names) == 2 else None
     if place == "class":
         return Target(label=name, against=against)
@@ -57,6 +57,6 @@ def _position(analysis: Analysis, place: str) -> int:
     if place.isdecimal() and int(place) < len(tokens):
         return int(place)
     raise InputError(
-        f"{shown(place)} is no token of the text.",
+        f"{shown(place)} is not a token of the text.",
         f"Tokens: {', '.join(token.text for token in tokens[:12])}{', ...' if len(tokens) > 12 else ''}.",
     )

@@ -57,7 +57,7 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
                 f"Ray did not start ({type(error).__name__}: {str(error)[:300]}).",
                 "Check the address; without one Ray runs on this machine."
                 if address
-                else "Try ray.init() by itself.",
+                else "Try ray.init() on its own.",
             ) from error
     context = ray.data.DataContext.get_current()
     bars, size = context.enable_progress_bars, context.target_max_block_size

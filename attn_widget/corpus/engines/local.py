@@ -87,7 +87,7 @@ def profile_here(texts: Any, options: Options) -> Profile:
     if not any(len(rows.index) for rows in done):
         raise InputError(
             f"No text could be read ({failed[0]['reason']}).",
-            "The first reason stands in brackets.",
+            "The first reason is in parentheses.",
         )
     return profile_of(done)
 
@@ -146,8 +146,8 @@ def _stopped(
     text, k = failure.text, begins + failure.place
     shown = text if len(text) <= 60 else text[:57] + "..."
     if place is not None:
-        hint = f"Finished parts are kept in {place!r}; mend the cause and call again."
+        hint = f"Finished parts are kept in {place!r}; fix the cause and call again."
     else:
-        hint = "The profile of the texts before it is the error's `profile`."
+        hint = "The error's `profile` has the profile of the texts before it."
     message = f"Text {k}, {shown!r}, stopped the profile: {failure.reason}"
     return ProfileError(message, hint, k, so_far)

@@ -99,7 +99,7 @@ def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
     except OSError as error:
         raise InputError(
             f"{str(path)!r} cannot be read: {error.strerror or error}.",
-            "Give files that can be read.",
+            "Give readable files.",
         ) from error
 
 

@@ -183,7 +183,8 @@ def _write(database: Any, texts: list[Any], builder: _Builder, progress: bool) -
                 bar.update(len(chunk))
     except (OSError, RuntimeError) as error:
         raise InputError(
-            f"The index cannot be written: {error}.", "Make room, and give an empty folder."
+            f"The index cannot be written: {error}.",
+            "Free some disk space, and give an empty folder.",
         ) from error
 
 

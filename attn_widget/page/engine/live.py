@@ -59,7 +59,7 @@ def save_live(
     encoders = [analysis.run.encoder for analysis in analyses if analysis.run is not None]
     if any(encoder.lock is not encoders[0].lock for encoder in encoders):
         raise InputError(
-            "The widgets of a page with an engine have one model, these have several.",
+            "The widgets of a page with an engine must share one model; these have several.",
             "Save a page for each model.",
         )
     texts = [(str(analysis.text), analysis.text_pair) for analysis in analyses]
@@ -173,7 +173,7 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise NotAvailableError(
-            f"The tokenizer of {encoder.name} has no tables that a page could take along.",
+            f"The tokenizer of {encoder.name} has no tables that a page could include.",
             "Load a fast tokenizer (PreTrainedTokenizerFast).",
         )
     tokenizer = json.loads(backend.to_str())

@@ -49,7 +49,7 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
     elif not check_flag(engine, "engine"):
         if assets != "inside":
             raise InputError(
-                "assets says where the weights of an engine are, and there is no engine.",
+                "assets sets where the weights of an engine are stored, but there is no engine.",
                 "Give engine=True as well.",
             )
         return None
@@ -61,8 +61,8 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
     folder = check_path(assets, "assets")
     if not folder.is_dir():
         raise InputError(
-            f"assets is {str(assets)!r}, which is no folder.",
-            "Expected 'inside', 'beside' or a folder that is there.",
+            f"assets is {str(assets)!r}, which is not a folder.",
+            "Expected 'inside', 'beside' or an existing folder.",
         )
     return EngineOptions(light, folder)
 

@@ -110,8 +110,8 @@ def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
     content = _whole(path)
     if content is None:
         raise NotAvailableError(
-            f"{str(path)!r} was fetched and is not there any more.",
-            "Load again; if it happens again, give another folder as cache.",
+            f"{str(path)!r} was fetched but no longer exists.",
+            "Load again; if this happens again, give another folder as cache.",
         )
     return content
 
@@ -165,7 +165,7 @@ def _reason(said: str) -> str:
     """Summary of pip's output, in one sentence."""
     lowered = said.casefold()
     if "do not match the hashes" in lowered:
-        return f"what the index gives is not the published file (sha256 {SHA256})."
+        return f"the file that the index serves is not the published file (sha256 {SHA256})."
     if "no module named pip" in lowered:
         return "pip is not installed for this Python."
     if "no space left" in lowered or "disk quota" in lowered:

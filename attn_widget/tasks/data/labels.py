@@ -135,7 +135,7 @@ def _by_themselves(
             raise InputError(
                 f"The labels are {present[:20]}: {missing} do not occur, expected whole numbers without a "
                 "gap.",
-                f"Number them anew, or name them: classes={[str(number) for number in present[:5]]}.",
+                f"Renumber them, or name them: classes={[str(number) for number in present[:5]]}.",
             )
         return [number - start for number in numbers_], tuple(str(number) for number in present)
     for label, where in zip(written, rows, strict=True):

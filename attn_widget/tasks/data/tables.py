@@ -132,7 +132,7 @@ def read_csv(
         ) from error
     except (csv.Error, OSError) as error:
         raise InputError(
-            f"{str(path)!r} cannot be read: {first_line(error)}.", "Write it anew as CSV."
+            f"{str(path)!r} cannot be read: {first_line(error)}.", "Save it again as CSV."
         ) from error
     return _whole(file.stem, table, classes, seed)
 
@@ -298,7 +298,7 @@ def _own_splits(dataset: Any, text: str) -> dict[str, Any] | None:
         if split is None or split in parts:
             raise InputError(
                 f"The splits are {[str(key) for key in dataset]}, expected train, validation and test.",
-                "Pass a dict of those that you want: {'train': ..., 'test': ...}.",
+                "Pass a dict of the splits that you want: {'train': ..., 'test': ...}.",
             )
         parts[split] = part
     return parts
@@ -327,7 +327,7 @@ def _table(
     columns = {column: list(table[column]) for column in wanted}
     lengths = {column: len(values) for column, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError(f"Columns of different lengths: {lengths}.", "Give one value a row.")
+        raise InputError(f"Columns of different lengths: {lengths}.", "Give one value per row.")
     own = getattr((getattr(dataset, "features", None) or {}).get(label), "names", None)
     rows = [f"{where}row {row}" for row in range(len(columns[text]))]
     return Table(columns[text], columns[label], columns.get(group) if group else None, rows), own

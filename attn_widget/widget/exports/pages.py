@@ -101,7 +101,7 @@ class PageExports(Shown):
 
             if max_bytes is not None:
                 raise InputError(
-                    "A page with an engine has the size of its model.",
+                    "The size of a page with an engine depends on its model.",
                     "Leave max_bytes or engine out.",
                 )
 
