@@ -165,7 +165,8 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
         source = place.path if tokenizer is None else tokenizer
         _need_vocabulary(source)
         fast = load_tokenizer(source, place.name, options)
-    with _named_failures(place, "its weights"):
+    # Weights that are made in the caller's inference mode never get gradients.
+    with _named_failures(place, "its weights"), torch.inference_mode(False):
         weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
         model, untrained = _load_model(place, config, weights)
     return Checkpoint(model.eval(), fast, place.name, commit_of(place), untrained)

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 def embedded_network(folder: Path) -> BertForPreTraining:
     """The network in ``folder``, float32, on the CPU."""
+    import torch
+
     settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return bert(settings, weights_in(folder / "model.safetensors"))
+    with torch.inference_mode(False):
+        return bert(settings, weights_in(folder / "model.safetensors"))
 
 
 def weights_in(path: Path) -> dict[str, Tensor]:

@@ -21,8 +21,9 @@ from attn_widget.errors import (
     InputTypeError,
     ModelLoadError,
 )
+from attn_widget.model.checkpoint import embedded_checkpoint
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.places import MINI
+from attn_widget.model.places import MINI, locate
 from tests.unit import tiny_models
 
 
@@ -80,6 +81,18 @@ def test_unloading_frees_the_model(tmp_path: Path) -> None:
     aw.unload(other)
     with pytest.raises(InputTypeError, match=r"unload\(load\(name\)\)"):
         aw.unload("tiny")  # pyright: ignore[reportArgumentType]: that is the test
+
+
+def test_a_model_that_is_loaded_in_inference_mode_can_have_gradients(tmp_path: Path) -> None:
+    for part in tiny_models.build("bert"):
+        part.save_pretrained(tmp_path)
+    with torch.inference_mode():
+        small = aw.load(tmp_path, progress=False).model
+        embedded = Encoder(embedded_checkpoint(locate(None, None)))
+        networks = [small, embedded.network, embedded.model]
+    for network in networks:
+        tensors = [*network.parameters(), *network.buffers()]
+        assert tensors and not any(tensor.is_inference() for tensor in tensors)
 
 
 def test_a_pair_is_cached_while_it_is_used_and_not_kept_alive() -> None:
