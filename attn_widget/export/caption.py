@@ -18,7 +18,7 @@ DEFINITIONS: dict[str, str] = {
     "predictions": "softmax of the masked-LM head's logits over the whole vocabulary.",
     "inside": "The model's own tensors at one stage of the pipeline.",
     "task": "softmax(W h + b) over the classes, and the first token's attention.",
-    "why": "Contribution of every token to one number that the model gave.",
+    "why": "Contribution of every token to one number in the model's output.",
 }
 ROLLOUT = (
     "Attention rollout (Abnar & Zuidema 2020): the layers up to this one multiplied, each half its mean "
@@ -26,11 +26,11 @@ ROLLOUT = (
 )
 SCORES = " Shown: scaled scores QKᵀ / √d_k, before the softmax."
 MIXING: dict[str, str] = {
-    "norms": "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of what a head brings from each token; of the "
+    "norms": "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of the vector that a head brings from each token; for the "
     "mean head, that of the sum of all heads.",
     "mixing": "Mixing (Kobayashi et al. 2021): the length of each token's part of the layer's output, residual and "
     "LayerNorm included.",
-    "alti": "ALTI (Ferrando et al. 2022): by how much each token's part brings the layer's output nearer; rows sum "
+    "alti": "ALTI (Ferrando et al. 2022): how close each token's part comes to the layer's output; rows sum "
     "to 1.",
     "value_zeroing": "Value zeroing (Mohebbi et al. 2023): how far the layer's output turns when a token's values "
     "are zero; rows sum to 1.",

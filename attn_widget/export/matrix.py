@@ -47,9 +47,9 @@ def scores_absent(analysis: Analysis, head: Any, quantity: str, *, merged: bool)
     if quantity == "rollout" or quantity in ROLLED:
         return "rollout mixes heads and layers"
     if quantity in MIXINGS:
-        return "scores belong to weights, not to what is carried"
+        return "only attention weights have scores"
     if not analysis.trace.has_scores:
-        return "this run holds weights alone, its scores were not recorded"
+        return "this run has only weights; its scores were not recorded"
     if head == "mean":
         return "the mean head averages weights and has no scores of its own"
     if merged:

@@ -270,7 +270,7 @@ class Trace(ABC):
         """
         if self.windows is not None:
             raise NotAvailableError(
-                f"{what} would join {len(self.windows.spans)} windows that the model has read apart.",
+                f"{what} would join {len(self.windows.spans)} windows that the model has read separately.",
                 "Analyze a part of the text that the model reads at once.",
             )
 

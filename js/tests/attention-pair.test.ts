@@ -104,7 +104,7 @@ describe("the pinned pair", () => {
     const link = numbers.of(matrix, 1, 2);
     expect(link).toMatchObject({ score: null, product: null, pending: false });
     const card = linkCard(matrix, 1, 2, TOKENS, link, FACTS);
-    expect(card.textContent).toContain("N/A: this run holds weights alone");
+    expect(card.textContent).toContain("N/A: this run has only weights");
     const rolled = numbers.of({ ...matrix, quantity: "rollout" }, 1, 2);
     expect(rolled.absent).toContain("rollout mixes the heads");
   });

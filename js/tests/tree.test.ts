@@ -253,7 +253,7 @@ describe("the view", () => {
     ["the mean head", { head: "mean" }, {}, "mean head averages"],
     ["rollout", { quantity: "rollout" }, {}, "rollout mixes"],
     ["words", { words: true }, {}, "a word averages"],
-    ["weights alone", {}, { scores: "none" }, "weights alone"],
+    ["weights alone", {}, { scores: "none" }, "only weights"],
     ["a kernel that is gone", {}, { scores: "fail" }, "The kernel is gone"],
   ] as const)("says why there is no score: %s", async (_, selection, options, why) => {
     const { said } = draw({ token: 2, ...selection }, options);

@@ -134,7 +134,7 @@ export function scoresAbsent(
   { head, words }: Pick<Selection, "head" | "words">,
   { model }: Pick<Meta, "model">,
 ): string | null {
-  if (!model.has.scores) return "this run holds weights alone, its scores were not recorded";
+  if (!model.has.scores) return "this run has only weights; its scores were not recorded";
   if (head === "mean") return "the mean head averages weights and has no scores of its own";
   if (words) return "a word averages several rows and columns; single tokens have scores";
   return null;

@@ -34,18 +34,18 @@ export const LABELS: Readonly<Record<Mixing, string>> = {
 };
 
 /** Why it has no scores. */
-export const NOT_OF_WEIGHTS = "scores belong to weights, not to what is carried";
+export const NOT_OF_WEIGHTS = "only attention weights have scores";
 
 /** Definitions, as `attn_widget/export/caption.py` has them. */
 export const MIXING: Readonly<Record<Mixing, string>> = {
   norms:
-    "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of what a head brings from each token; of the " +
+    "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of the vector that a head brings from each token; for the " +
     "mean head, that of the sum of all heads.",
   mixing:
     "Mixing (Kobayashi et al. 2021): the length of each token's part of the layer's output, residual and " +
     "LayerNorm included.",
   alti:
-    "ALTI (Ferrando et al. 2022): by how much each token's part brings the layer's output nearer; rows sum " +
+    "ALTI (Ferrando et al. 2022): how close each token's part comes to the layer's output; rows sum " +
     "to 1.",
   value_zeroing:
     "Value zeroing (Mohebbi et al. 2023): how far the layer's output turns when a token's values " +

@@ -102,7 +102,7 @@ export function aimExplanation(
     ["High", aim.high],
     [
       "Chance",
-      `${Number.isNaN(chance) ? "" : `${formatNumber(chance)} here: `}${aim.chance}, what a head that attends everywhere alike has.`,
+      `${Number.isNaN(chance) ? "" : `${formatNumber(chance)} here: `}${aim.chance}, the value of a head that attends everywhere equally.`,
     ],
   ];
   if (scaled) {

@@ -67,7 +67,7 @@ export function textsBeside(
     h(
       "div",
       { class: "aw-panel-head" },
-      h("h3", { class: "aw-title" }, "Beside other texts"),
+      h("h3", { class: "aw-title" }, "Compared with other texts"),
       where,
       legend.element,
     ),

@@ -6,7 +6,7 @@ import { ofOneRun, type ViewDefinition } from "../contract";
 export const why = {
   name: "why",
   label: "Why",
-  definition: "Contribution of every token to one number that the model gave.",
+  definition: "Contribution of every token to one number in the model's output.",
   options: ["target", "method"],
   head: null,
   available: (meta: Meta) =>

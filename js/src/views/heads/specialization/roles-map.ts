@@ -268,7 +268,7 @@ function notes({ names, axes, silhouette, explained, seed }: Roles): HTMLElement
     { class: "aw-view-note aw-roles-note" },
     `Heads clustered on the z-scores of ${axes.length} specialization${axes.length === 1 ? "" : "s"} ` +
       `(${axes.map(roleName).join(", ")}): k-means, k = ${names.length} by silhouette ` +
-      `(${formatNumber(silhouette, 2)}), seed ${seed}. A role is named by what stands out; ` +
-      `“diffuse”: nothing does. The map shows ${shown} of the variance.`,
+      `(${formatNumber(silhouette, 2)}), seed ${seed}. A role is named after the figures that stand out; ` +
+      `“diffuse” if none does. The map shows ${shown} of the variance.`,
   );
 }
