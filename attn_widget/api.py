@@ -40,7 +40,7 @@ def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWi
 def show(
     text: str | Profile | Comparison, text_pair: str | None = None, **options: Any
 ) -> AttentionWidget | ProfileWidget:
-    """Run a model on ``text`` and show all that it did; or show the heads of a profile.
+    """Run a model on ``text`` and show the whole run; or show the heads of a profile.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Analysis(TrustFigures, ModelFigures):
-    """Everything that is known about what a model did with one text.
+    """All figures of a model's run on one text.
 
     Made by `attn_widget.analyze` and `attn_widget.from_attentions`. Figures are computed when they
     are first asked for, and kept.
@@ -85,7 +85,7 @@ class Analysis(TrustFigures, ModelFigures):
         return self._once(key, lambda: self._make_view(words, special, renormalize))
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Analysis:
-        """The same text run again with these tokens read as the mask token: an intervention.
+        """Rerun the text with these tokens read as the mask token: an intervention.
 
         The ids are replaced after tokenizing, so everything else stays what and where it was. Words,
         sentences and tags are those of the text, and so is the token of which predictions give the
@@ -141,7 +141,7 @@ class Analysis(TrustFigures, ModelFigures):
         *,
         progress: Progress | None = None,
     ) -> Analysis:
-        """The same text run again with these heads switched off: an intervention.
+        """Rerun the text with these heads switched off: an intervention.
 
         What a head hands to the output projection, ``A v``, becomes zero, its mean over the positions of
         the text, or its mean over many texts. Its own weights stay in sight; every later layer, and what the model says, change.
@@ -211,7 +211,7 @@ class Analysis(TrustFigures, ModelFigures):
 
     @property
     def intact(self) -> Analysis:
-        """The run with all of its heads; this one, where none is switched off."""
+        """The run with all of its heads; this run itself if none is switched off."""
         return self._intact or self
 
     def __repr__(self) -> str:

@@ -186,7 +186,7 @@ class AttentionFigures(AnalysisBase):
         return self._cache[key]
 
     def to_dataframe(self) -> Any:
-        """One row a head: ``layer``, ``head``, every metric (needs pandas)."""
+        """One row per head: ``layer``, ``head``, every metric (needs pandas)."""
         columns = {**self.metrics.as_dict(), **self.specialization.raw}
         return dataframe(head_records(columns))
 
@@ -260,7 +260,7 @@ class AttentionFigures(AnalysisBase):
         return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
 
     def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
-        """Maximum flow from a token of the last layer to tokens of the input, each alone, 0 to 1.
+        """Maximum flow from a token of the last layer to each token of the input separately, 0 to 1.
 
         Through the layers' mean heads and residuals (Abnar & Zuidema 2020). Flows to different tokens share
         edges, so they do not sum to 1.

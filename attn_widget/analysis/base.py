@@ -119,13 +119,13 @@ class AnalysisBase(NotPickled):
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """The n positions; with words, sentences and tags once `language` was asked for."""
+        """The n positions; with words, sentences and tags once `language` was used."""
         language: Language | None = self._cache.get("language")
         return self.trace.tokens if language is None else language.tokens
 
     @property
     def truncated(self) -> dict[str, int] | None:
-        """``{"limit", "length"}`` in tokens when the text was cut, else None."""
+        """``{"limit", "length"}`` in tokens if the text was truncated, else None."""
         return None if self.run is None else self.run.encoding.truncated
 
     @property
@@ -135,7 +135,7 @@ class AnalysisBase(NotPickled):
 
     @property
     def masked(self) -> tuple[Masked, ...]:
-        """Tokens that `mask` has replaced, with what stands there in the text; of the base, in a view."""
+        """Tokens that `mask` has replaced, with the text's own tokens; in a view, those of the base."""
         return () if self.run is None else self.run.encoding.masked
 
     @property
@@ -150,7 +150,7 @@ class AnalysisBase(NotPickled):
 
     @property
     def has_tagger_ready(self) -> bool:
-        """Whether `language` comes at once; if not, its tagger starts loading in the background."""
+        """Whether `language` is available immediately; if not, its tagger starts loading in the background."""
         from attn_widget.language.taggers import is_ready
 
         return "language" in self._cache or self.text is None or is_ready(self._tagger)

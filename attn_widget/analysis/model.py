@@ -57,7 +57,7 @@ class ModelFigures(AnalysisBase):
         return self._once("embeddings", run.embeddings)
 
     def inside(self, layer: int) -> LayerParts:
-        """Everything that a layer computes besides attention weights; see `LayerParts`.
+        """Everything that a layer computes except attention weights; see `LayerParts`.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class ModelFigures(AnalysisBase):
 
     @property
     def parameters(self) -> dict[str, int]:
-        """How many trained numbers each part of the model has."""
+        """Number of trained parameters in each part of the model."""
         return self._once("parameters", self._require_model("parameters").parameters)
 
     @property
@@ -176,7 +176,7 @@ class ModelFigures(AnalysisBase):
         return None if self.run is None else self.run.classification
 
     def first_token(self, head: Head = "mean", *, words: bool = True) -> FirstToken:
-        """Where the first token looks in the last six layers (all of a model with fewer).
+        """Where the first token looks in the last six layers (or all, if there are fewer).
 
         Parameters
         ----------

@@ -95,12 +95,12 @@ class ComparisonBase(NotPickled):
 
     @property
     def same_shape(self) -> bool:
-        """Whether both models have as many layers and heads."""
+        """Whether both models have the same number of layers and heads."""
         return self._shape(self.a) == self._shape(self.b)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Plain statements about what cannot be compared, or need not be."""
+        """Sentences about anything that cannot or need not be compared."""
         a, b = self.a, self.b
         notes: list[str] = []
         same_model = a.run is not None and b.run is not None and a.run.encoder is b.run.encoder

@@ -190,7 +190,7 @@ class Comparison(ComparisonBase):
         )
 
     def patch(self, sites: Iterable[Any], *, progress: Progress | None = None) -> Analysis:
-        """B run again with parts of A's run in place of its own.
+        """Rerun B with parts of A's run in place of its own.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Comparison(ComparisonBase):
     def recovery(
         self, target: Target, of: RecoveryOf = "heads", *, progress: Progress | None = None
     ) -> Recovery:
-        """How much of A's target each part of A's run brings back in B.
+        """How much of A's target each part of A's run restores in B.
 
         ``(s_patched - s_B) / (s_A - s_B)``: 0 is nothing, 1 all of it; below and beyond are shown as they are.
 
@@ -283,7 +283,7 @@ class Comparison(ComparisonBase):
         )
 
     def proposals(self) -> list[Target]:
-        """Targets that tell the two runs apart, the best one first; a position is B's.
+        """Targets that distinguish the two runs, the best one first; positions are B's.
 
         The classes, or the predictions, whose log-odds change most; empty where there are none.
 

@@ -91,7 +91,7 @@ class ManyComparisons:
         return [divmod(int(k), mean.shape[1]) for k in order]
 
     def to_dataframe(self) -> Any:
-        """One row a head, the largest mean distance first (needs pandas).
+        """One row per head, the largest mean distance first (needs pandas).
 
         Returns
         -------

@@ -18,7 +18,7 @@ from attn_widget.trace.heads_off import changing_heads
 def head_means(
     texts: Iterable[str], *, model: Any = None, truncation: bool = False, progress: bool = True
 ) -> HeadMeans:
-    """Means of what the heads hand on, ``A v``, over the positions of many texts.
+    """Means of the heads' outputs, ``A v``, over the positions of many texts.
 
     A head whose output is replaced by its mean over a corpus tells nothing of this text, but later layers
     still get what they are used to. With zero they do not.

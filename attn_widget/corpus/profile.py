@@ -160,7 +160,7 @@ class Profile(ProfileFigures):
         return self._read is not None
 
     def analysis_of(self, index: Any) -> Analysis:
-        """The `Analysis` of one of the texts that are at hand, by its place.
+        """The `Analysis` of one of the listed texts, by its position.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class Profile(ProfileFigures):
         return rows
 
     def save(self, path: str | Path) -> None:
-        """Write the profile as Parquet: one row a text, its figures as lists of ``L * H``; or its sums.
+        """Write the profile as Parquet: one row per text, its figures as lists of ``L * H``; or its sums.
 
         Parameters
         ----------

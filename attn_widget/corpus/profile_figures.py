@@ -62,7 +62,7 @@ class ProfileFigures:
 
     @property
     def index(self) -> NDArray[np.int64]:
-        """Place of each text in the list that was given, int64 [texts]."""
+        """Position of each text in the given list, int64 [texts]."""
         return self._each.index
 
     @property
@@ -72,7 +72,7 @@ class ProfileFigures:
 
     @property
     def n_texts(self) -> int:
-        """How many texts were read."""
+        """Number of texts that were read."""
         return len(self.index) if self._totals is None else self._totals.n_texts
 
     @property

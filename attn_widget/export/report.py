@@ -59,7 +59,7 @@ def report(
     assets: Assets = "inside",
     **options: Any,
 ) -> Path:
-    """Write many texts, analyses and comparisons to one page, alive without a kernel and a network.
+    """Write many texts, analyses and comparisons to one page, interactive without a kernel or a network.
 
     The page has a list to pick from; a run is decompressed when it is picked. Texts are run by a model,
     and one is in memory at a time. A comparison is one entry of the list: both runs and their difference.

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class Target:
-    """One number that a model gives. `target` makes it.
+    """One number in a model's output. `target` makes it.
 
     Attributes
     ----------

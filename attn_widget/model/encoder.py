@@ -198,7 +198,7 @@ class Encoder(NotPickled):
     def encode(
         self, text: str, text_pair: str | None = None, *, truncation: bool = False
     ) -> Encoding:
-        """Tokenize ``text``, with every token's place in it.
+        """Tokenize ``text``, with the position of every token in it.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Encoder(NotPickled):
             )
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """Vocabulary entries as the tokenizer has them; ``"[17]"`` for an id it has no entry for.
+        """Vocabulary entries as the tokenizer stores them; ``"[17]"`` for an id without an entry.
 
         Parameters
         ----------

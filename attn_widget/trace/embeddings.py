@@ -125,7 +125,7 @@ def position_table(encoder: Encoder) -> Floats:
 
 
 def parameter_counts(encoder: Encoder) -> dict[str, int]:
-    """How many trained numbers each part of the model has.
+    """Number of trained parameters in each part of the model.
 
     Returns
     -------

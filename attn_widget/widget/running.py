@@ -122,7 +122,7 @@ class RunningWidget(BatchedTraitsWidget):
         self._finish(job, *self._compute(job, work))
 
     def cancel(self) -> None:
-        """End a run that the page has started; what is shown stays."""
+        """Cancel a run that the page has started; the current picture stays."""
         with self._changing:
             if self._job is None:
                 return
@@ -145,7 +145,7 @@ class RunningWidget(BatchedTraitsWidget):
 
     @command
     def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
-        """Start what the page asks for; see `attn_widget.widget.actions`."""
+        """Start an action that the page requests; see `attn_widget.widget.actions`."""
         return actions.reply(lambda: self._act(request))
 
     def _act(self, request: object) -> None:

@@ -32,7 +32,7 @@ def to_html(
     assets: Assets = "inside",
     max_bytes: int | None = None,
 ) -> Path:
-    """Write one page with one or several widgets in it, alive without a kernel and a network.
+    """Write a page with one or several widgets, interactive without a kernel or a network.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def about_two_runs(request: object) -> bool:
 
 
 def close_all() -> None:
-    """Close every open widget, freeing what their runs hold in the kernel and in the page."""
+    """Close every open widget and free the memory of their runs in the kernel and in the page."""
     for widget in list(_open):
         widget.close()
 
@@ -85,7 +85,7 @@ def tell_of_many() -> None:
 
 
 class AttentionWidget(SourceWidget, RunningWidget):
-    """Everything that a model did with one text, linked and alive.
+    """An interactive view of a model's run on one text.
 
     Made by `attn_widget.show`; `analysis` holds the figures.
 

@@ -134,9 +134,9 @@ def test_half_precision_scores_without_a_warning() -> None:
         ([0.5], [[0.5, 0.5]], "whole numbers 0 to 1"),
         ([2], [[0.5, 0.5]], "labels go from 2 to 2"),
         ([-1, 1], [[0.5, 0.5]] * 2, "labels go from -1 to 1"),
-        ([0, 1], [[0.5, 0.5], [2.0, -1.0]], "Row 1 is no distribution"),
+        ([0, 1], [[0.5, 0.5], [2.0, -1.0]], "Row 1 is not a distribution"),
         ([0], [[3.0, 1.0]], "take the softmax of logits"),
-        ([0], [[float("nan"), 1.0]], "Row 0 is no distribution"),
+        ([0], [[float("nan"), 1.0]], "Row 0 is not a distribution"),
     ],
 )
 def test_what_cannot_be_scored_is_said(labels: object, rows: object, message: str) -> None:

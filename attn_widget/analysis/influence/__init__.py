@@ -217,7 +217,7 @@ class InfluenceFigures(AttentionFigures):
         *,
         progress: Progress | None = None,
     ) -> Contributions:
-        """Contribution of every token to one number that the model gave.
+        """Contribution of every token to one number in the model's output.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class InfluenceFigures(AttentionFigures):
         return computed if computed.target == target else replace(computed, target=target)
 
     def logit_lens(self, target: Target) -> LogitLens:
-        """A word piece's logit, probability and rank as each layer's hidden state would have it.
+        """A word piece's logit, probability and rank according to each layer's hidden state.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ def index(
     truncation: bool = False,
     progress: bool = True,
 ) -> WordIndex:
-    """Store the hidden state of every token of many texts, to search for words that are read alike.
+    """Store the hidden state of every token of many texts, to search for words that the model reads alike.
 
     Special tokens are left out. From 50,000 tokens on an approximate index is added (IVF-PQ; what it finds is
     ordered by the whole vectors).

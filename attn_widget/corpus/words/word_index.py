@@ -121,7 +121,7 @@ class WordIndex:
 
     @classmethod
     def open(cls, path: str | Path, *, model: Any = None) -> WordIndex:
-        """Open an index that is there.
+        """Open an existing index.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class WordIndex:
         return cls(database, encoder, settings)
 
     def close(self) -> None:
-        """Widgets show it no longer."""
+        """Stop showing the index in widgets."""
         if _open.get(self._encoder.network) is self:
             del _open[self._encoder.network]
 
@@ -252,7 +252,7 @@ class WordIndex:
         ]
 
     def recall(self, k: int = 10, queries: int = 100, seed: int = 0) -> float:
-        """Share of the ``k`` nearest that the approximate index finds, over tokens of the index drawn alike.
+        """Share of the ``k`` nearest that the approximate index finds, over a uniform sample of its tokens.
 
         Parameters
         ----------

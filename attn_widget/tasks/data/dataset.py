@@ -60,7 +60,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A classification task: no text, and no review, stands in two of its splits.
+    """A classification task: no text or review is in more than one of its splits.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def read_csv(
     seed: int = 0,
     encoding: str = "utf-8-sig",
 ) -> Dataset:
-    r"""A CSV file (or, named ``.tsv``, one with tabs) with a header, as three splits.
+    r"""A CSV file with a header (tab-separated if named ``.tsv``), as three splits.
 
     Split as in `from_dataset`.
 

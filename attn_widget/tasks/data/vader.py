@@ -61,7 +61,7 @@ def lexicon(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 class LexiconBaseline:
-    """Classes from the compound score alone, by multinomial logistic regression.
+    """Classes from only the compound score, by multinomial logistic regression.
 
     The features of a text with the compound score c are c, its square (so that middle classes can be
     likely around 0) and whether it is exactly 0 (no word was in the lexicon). Their weights are fitted

@@ -35,7 +35,7 @@ class PageExports(Shown):
         assets: Assets = "inside",
         max_bytes: int | None = None,
     ) -> Path:
-        """Save a page that stays alive without a kernel and without a network.
+        """Save a page that stays interactive without a kernel or a network.
 
         One file with everything in it; whatever needs another pass of the model says so there.
         `attn_widget.to_html` puts several widgets into one page.
@@ -109,7 +109,7 @@ class PageExports(Shown):
         return save(path, [(self.source, self.selection)], kept, max_bytes)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
-        """The page of `to_html` in a frame, as HTML: for pages that are put together elsewhere.
+        """The page of `to_html` in a frame, as HTML to put into other pages.
 
         The frame is sandboxed: its script runs and offers downloads, and reaches nothing around it.
         In a notebook, ``IPython.display.HTML(w.as_html())`` shows it, and every export keeps it.

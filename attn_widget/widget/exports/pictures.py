@@ -61,7 +61,7 @@ class PictureExports(Shown):
     def save_svg(
         self, path: str | os.PathLike[str], view: str | None = None, *, width: int = 1000
     ) -> None:
-        """Save the drawing of a view with its caption as SVG, where the view is drawn in lines.
+        """Save the drawing of a view with its caption as SVG, if the view is a line drawing.
 
         Parameters
         ----------
