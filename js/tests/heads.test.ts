@@ -82,10 +82,10 @@ describe("cards", () => {
     const detail = (): string | null | undefined =>
       card("focus_entropy").querySelector(".aw-card-sub")?.textContent;
     const keysOf = (head: number): number => Math.fround(figureAt(1, head, "effective_keys"));
-    expect(detail()).toContain(` of max, ${formatNumber(keysOf(2))} keys per query`);
+    expect(detail()).toContain(` of max, ${formatNumber(keysOf(2))} keys a query`);
     state.set({ head: "mean" });
     const mean = [0, 1, 2, 3].reduce((total, head) => total + keysOf(head), 0) / HEADS;
-    expect(detail()).toContain(` of max, ${formatNumber(mean)} keys per query`);
+    expect(detail()).toContain(` of max, ${formatNumber(mean)} keys a query`);
   });
 
   it("give the mean of the layer's heads for the mean head, and say that", () => {

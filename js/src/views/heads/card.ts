@@ -231,5 +231,5 @@ export function createCard(
 /** Stands under the entropy, whose raw sum grows with n: its share of the maximum, and effective keys. */
 export function entropyDetail(value: number, largest: number, keys: number): string {
   const normalized = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-  return `${normalized} of max, ${formatNumber(keys)} keys per query`;
+  return `${normalized} of max, ${formatNumber(keys)} keys a query`;
 }

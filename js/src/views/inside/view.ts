@@ -37,7 +37,7 @@ const LATE_MS = 120;
 const FIRST: StageId = "token";
 const TAP = "A tap opens a stage.";
 const HINT =
-  "A click or Enter opens a stage. Keys: ← → move along the pipeline, ↑ ↓ or [ ] change the layer, n and p step the token forward and back.";
+  "A click or Enter opens a stage. Keys: ← → move along the pipeline, ↑ ↓ or [ ] change the layer, n and p take the token to the next or previous stage.";
 
 /** The open stage, restored after another view or another text. */
 const OPENED = new WeakMap<State, { id: StageId; shared: Shared }>();
