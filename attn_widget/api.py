@@ -47,9 +47,9 @@ def show(
     Parameters
     ----------
     text : str, Profile or Comparison
-        As in `analyze`; or what `profile` returned: its heads over many texts (options: layer, head,
-        metric, theme, height, chrome); or what `compare` returned, alone: both runs and their
-        difference (a `ComparisonWidget`).
+        A text as in `analyze`; or the result of `profile`, to show its heads over many texts (options: layer,
+        head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
+        runs and their difference (a `ComparisonWidget`).
     text_pair, model, tagger, truncation, windows, masked, beside, progress
         As in `analyze`.
     layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
@@ -65,8 +65,8 @@ def show(
     Raises
     ------
     InputTypeError
-        An unknown keyword; the message names the nearest real one. An `Analysis`, which
-        ``AttentionWidget(analysis)`` shows.
+        An unknown keyword; the message names the nearest known one. Also an `Analysis`; use
+        ``AttentionWidget(analysis)`` to show it.
     traitlets.TraitError
         A trait outside its range.
 

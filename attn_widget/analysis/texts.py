@@ -41,19 +41,19 @@ def analyze(
         None (the embedded model), a hub name, a folder, a ``(model, tokenizer)`` pair of
         `transformers`, or an `Encoder`.
     tagger : "auto", None, spaCy pipeline or callable
-        Who tags parts of speech and entities; asked only when a figure needs it.
+        Tagger of parts of speech and entities; used only if a figure needs it.
     truncation : bool
-        Cut a text that is longer than the model allows instead of raising.
+        Truncate a text that is longer than the model allows instead of raising.
     windows : bool or (int, int)
-        Read a text of any length in overlapping windows; True: as long as the model allows, neighbors sharing a
-        quarter; or size and overlap in tokens. A row of attention, a hidden state and a prediction are those of the
-        window in which the token is most central; keys of no common window are N/A, as is what joins
-        windows (rollout, flow, contributions).
+        Read a text of any length in overlapping windows. With True, windows are as long as the model allows and
+        neighbors share a quarter; otherwise give size and overlap in tokens. A row of attention, a hidden state and
+        a prediction are those of the window in which the token is most central. Keys outside that window are N/A,
+        and so are figures that join windows (rollout, flow, contributions).
     masked : iterable of int
         Tokens that the model reads as the mask token; see `Analysis.mask`.
     beside : iterable of str or (str, str), optional
-        Other texts (or pairs) for a text classifier, to stand beside this one in the Task view: a
-        text of each class, say. At most 50.
+        Other texts (or pairs) for a text classifier, to compare with this one in the Task view: for
+        example, a text of each class. At most 50.
     progress : bool
         Show a progress bar while weights load.
 
@@ -64,8 +64,8 @@ def analyze(
     Raises
     ------
     InputError, InputTypeError
-        The text is empty, not a str, or holds lone surrogates; ``truncation`` is no bool; windows that the
-        model cannot read, or windows of a pair of texts.
+        The text is empty, not a str, or holds lone surrogates; ``truncation`` is not a bool; the model cannot
+        read the windows, or windows are given for a pair of texts.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError

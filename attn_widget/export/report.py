@@ -61,28 +61,28 @@ def report(
 ) -> Path:
     """Write many texts, analyses and comparisons to one page, interactive without a kernel or a network.
 
-    The page has a list to pick from; a run is decompressed when it is picked. Texts are run by a model,
-    and one is in memory at a time. A comparison is one entry of the list: both runs and their difference.
-    All share the room that one text would have for the tensors of the view Inside, and very many get a
-    coarser code of their attention (the page states the error).
+    The page has a list to pick from; a run is decompressed when it is picked. The model runs the texts one
+    by one, with one in memory at a time. A comparison is one entry of the list: both runs and their difference.
+    All entries share the room that one text would have for the tensors of the view Inside. With very many, their
+    attention is encoded more coarsely (the page states the error).
 
     Parameters
     ----------
     texts : iterable of str, (text, text_pair), Analysis or Comparison
         In any mixture.
     path : str or path
-        Replaced in one step.
+        Replaced atomically.
     layers, heads, views, title
         As in `to_html`.
     progress : bool
         Show a progress bar.
     engine : bool or "light"
-        Include the model, one for all texts, to run what is typed; see `AttentionWidget.to_html`.
+        Include the model, once for all texts, to run any text typed into the page; see `AttentionWidget.to_html`.
     assets : "inside", "beside", or a folder
-        Where the weights of the engine are; see `AttentionWidget.to_html`.
+        Place of the engine's weights; see `AttentionWidget.to_html`.
     **options
-        ``model``, ``tagger`` and ``truncation`` as in `analyze`; ``layer``, ``head``, ``view`` and the
-        other traits of the widget for what is selected at first, but for places in one text
+        ``model``, ``tagger`` and ``truncation`` as in `analyze`; ``layer``, ``head``, ``view`` and other
+        traits of the widget for the initial selection, except positions in one text
         (``token``, ``pair``, ``group``).
 
     Returns
@@ -92,10 +92,10 @@ def report(
     Raises
     ------
     InputTypeError
-        ``texts`` is not several, an option is unknown, or a title is no str.
+        ``texts`` is not a sequence, an option is unknown, or the title is not a str.
     InputError
-        No text; one that cannot be used, named by its place; an option that `show` refuses; or more
-        than a page can hold. All of them are read before the first is run, and nothing is written.
+        There is no text; a text cannot be used (the message gives its position); `show` refuses an option; or
+        there are more texts than a page can hold. All texts are checked before the first is run, and nothing is written.
     NotAvailableError
         A model that the engine cannot run.
 

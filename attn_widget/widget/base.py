@@ -32,11 +32,11 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
     """Selected head, 0-based, or ``"mean"``: the mean of the layer's heads."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
-    """``"auto"`` follows the host; or ``"light"``, ``"dark"``."""
+    """``"auto"`` (follows the host), ``"light"`` or ``"dark"``."""
     height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
-    """Height of the chosen view in px, 1 to 100,000; None (default) fits the content."""
+    """Height of the open view in px, 1 to 100,000; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
-    """False: the chosen view and its caption alone, for slides and tutorials. Default True."""
+    """False shows only the open view and its caption, for slides and tutorials. Default True."""
     error = t.Dict().tag(sync=True)
     """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
     first_paint = t.Bytes(b"").tag(sync=True)

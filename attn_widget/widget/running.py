@@ -45,9 +45,9 @@ class RunningWidget(BatchedTraitsWidget):
     """
 
     text = t.Unicode("").tag(sync=True)
-    """The text that is shown. Read it; `run` shows another one."""
+    """The text shown. Read-only; `run` shows another one."""
     text_pair = t.Unicode(None, allow_none=True).tag(sync=True)
-    """The second segment, or None; read it, as ``text``."""
+    """The second segment, or None. Read-only, like ``text``."""
     status = t.Enum(STATUSES, "ready").tag(sync=True)
     """Activity of the kernel for this widget: one of `STATUSES`."""
     error = t.Dict().tag(sync=True)

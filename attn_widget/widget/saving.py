@@ -37,24 +37,24 @@ def to_html(
     Parameters
     ----------
     widgets : widget that `show` returned, iterable of them, or Comparison
-        Shown one below the other; the two runs of a comparison by a switch.
+        Shown one below the other; a switch selects a run of a comparison.
     path : str or path
-        Replaced in one step: a page that cannot be finished leaves the old one.
+        Replaced atomically: if the page cannot be finished, the old one stays.
     layers, heads : sequence of int, optional
         0-based; by default all.
     views : sequence of str, optional
         Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
     title : str, optional
-        Of the page.
+        Title of the page.
     why : sequence of Target, optional
-        What the view Why of every widget explains; see `AttentionWidget.to_html`.
+        Targets that the view Why of every widget explains; see `AttentionWidget.to_html`.
     engine : bool or "light"
-        Include the model to run what is typed; several widgets of one model share it. See
+        Include the model, to run any text typed into the page; widgets with the same model share it. See
         `AttentionWidget.to_html`.
     assets : "inside", "beside", or a folder
-        Where the weights of the engine are; see `AttentionWidget.to_html`.
+        Place of the engine's weights; see `AttentionWidget.to_html`.
     max_bytes : int, optional
-        Size of the page at most; several widgets share it. See `AttentionWidget.to_html`.
+        Maximum size of the page, shared by its widgets. See `AttentionWidget.to_html`.
 
     Returns
     -------
@@ -63,11 +63,11 @@ def to_html(
     Raises
     ------
     InputTypeError
-        No widget, a title that is no str, or layers, heads or views that are not several.
+        An object that is not a widget, a title that is not a str, or layers, heads or views that are not sequences.
     InputError
         Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a
-        page can hold, or fewer ``max_bytes`` than they take; widgets of several models with an engine; a file that cannot be written, of which nothing is left
-        half-written.
+        page can hold, or fewer ``max_bytes`` than they take; widgets of several models with an engine; a file
+        that cannot be written (no partial file is left).
     NotAvailableError
         A model that the engine cannot run.
 

@@ -107,13 +107,13 @@ class AttentionWidget(SourceWidget, RunningWidget):
     INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
 
     layer = t.Int(0).tag(sync=True)
-    """Selected layer, 0-based. By default that of the head with most to tell on the text."""
+    """Selected layer, 0-based. By default that of the most informative head on the text."""
     head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
-    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. By default the one with most to tell
-    on the text: the largest mean weight, beyond 1/n, between different words more than two words apart, less
-    the mean of its layer's other heads."""
+    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. By default the most informative one
+    on the text: it has the largest mean weight, beyond 1/n, between different words more than two words
+    apart, minus the mean of its layer's other heads."""
     token = t.Int(None, allow_none=True).tag(sync=True)
-    """Focus token (a query row), or None. By default, where the head was not given, the query of its
+    """Focus token (a query row), or None. By default, if no head was given, the query of the head's
     strongest link between words."""
     pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
     """Pinned ``[query, key]``, or None. Default None."""
@@ -121,10 +121,10 @@ class AttentionWidget(SourceWidget, RunningWidget):
     """Shading of the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
     specialization or a pattern."""
     view = t.Enum(VIEWS, "attention").tag(sync=True)
-    """The chosen view: the name of a tab, in lower case. Default ``"attention"``."""
+    """The open view: the name of a tab, in lower case. Default ``"attention"``."""
     quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
-    """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; what attention carries:
-    ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollout of these, ``"alti_rollout"`` ..."""
+    """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; for what attention carries,
+    ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollouts of these, such as ``"alti_rollout"``."""
     group = t.List(t.Int()).tag(sync=True)
     """Tokens gathered for a sum. Default none."""
     top_k = t.Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
@@ -140,15 +140,15 @@ class AttentionWidget(SourceWidget, RunningWidget):
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
     target: Any = t.Instance(dict, allow_none=True).tag(sync=True)
-    """Number that the view Why explains: None (default; the text's own proposal), or what `attn_widget.target` gives.
-    It is kept as a dict of its fields by ids, of which ``target(**w.target)`` makes a target again."""
+    """Number that the view Why explains: None (default; derived from the text) or a target from `attn_widget.target`.
+    It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
     method = t.Enum(METHODS, "decomposition").tag(sync=True)
-    """Method of the contributions that paint the text in Why; see `Analysis.contributions`."""
+    """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
     _compared = t.Int(0).tag(sync=True)
     saved = t.Enum(SAVED, "page")
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"engine"`` (also a link to a page with an engine, which is
-    written into the folder ``attn-widget-pages``, its 49 MB of weights once for all cells), ``"picture"`` or ``"none"``.
+    written to the folder ``attn-widget-pages``, with its 49 MB of weights once for all cells), ``"picture"`` or ``"none"``.
     Not synced; read when the widget is displayed."""
 
     def __init__(
