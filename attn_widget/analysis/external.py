@@ -42,15 +42,15 @@ def from_attentions(
     ----------
     attentions : array, tensor, or list or tuple of one for each layer
         ``[L, H, n, n]``, or by layer ``[H, n, n]`` or ``[1, H, n, n]`` (a batch of one), from numpy,
-        torch, JAX, TensorFlow or nested lists: such as ``model(...).attentions`` of transformers.
+        torch, JAX, TensorFlow or nested lists, such as ``model(...).attentions`` of transformers.
         Rows are queries and sum to 1.
     tokens : sequence of str or Token, [n]
-        Padding (``[PAD]``, ``<pad>``) is cropped, from the weights too. Of strings, the
+        Padding (``[PAD]``, ``<pad>``) is cropped, also from the weights. In strings, the
         tokenizer's special tokens are recognized by their common names.
     text, text_pair : str, optional
-        What was tokenized; by default what the tokens spell.
+        The text that was tokenized; by default the text that the tokens spell.
     queries, keys : like `attentions`, [L, H, n, head_dim], optional
-        Their scaled product must give the weights; then scores are known too.
+        Their scaled product must give the weights; scores are then known as well.
     allowed : bool [n, n] or [L, n, n], optional
         False where the model's mask made a weight impossible (causal, windowed).
     tagger : optional
@@ -59,13 +59,13 @@ def from_attentions(
     Returns
     -------
     Analysis
-        ``attn_widget.AttentionWidget(analysis)`` shows it. Without a model: predictions and the like
+        ``attn_widget.AttentionWidget(analysis)`` shows it. Predictions and other figures that need a model
         are N/A.
 
     Raises
     ------
     InputTypeError
-        Something that holds no attention; complex numbers; a text that is no str.
+        An object that holds no attention; complex numbers; a text that is not a str.
     InputError
         More than one text in the batch, cross-attention, a shape that does not fit, NaN or infinite or
         negative weights, rows that do not sum to 1; a token or text with a lone surrogate.

@@ -41,44 +41,44 @@ def profile(
 ) -> Profile:
     """The figures of every head over many texts: mean, spread and 95% interval of each.
 
-    Texts of one length are read together. The figures of each are those of `analyze` up to rounding (2e-6
-    of a figure up to 1). Neither the order in which work is done nor the engine changes a bit of the result
+    Texts of equal length are read together. The figures of each are those of `analyze` up to rounding (2e-6
+    of a figure up to 1). Neither the order of the work nor the engine changes a bit of the result
     (docs/corpora.md).
 
     Parameters
     ----------
     texts : iterable of str, str, path or datasets.Dataset
         At least one text. A str or path names files (a glob may match several): ``.parquet``,
-        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text a line, in UTF-8. An address
+        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text per line, in UTF-8. An address
         (``s3://bucket/*.parquet``) is opened by pyarrow.
     column : str, optional
-        Which column of such files or of a dataset has the texts: "text" unless given.
+        Column of such files or of a dataset that holds the texts. Default "text".
     model : optional
         As for `analyze`.
     engine : {"local", "ray"}
         Where the work is done: in this process, or by the workers of Ray Data (``attn-widget[ray]``), which
         keeps sums and examples, not the figures of each text.
     seed : int
-        Of the bootstrap and of the roles.
+        Seed of the bootstrap and of the roles.
     tagger : {"auto"}, None, spacy.language.Language or callable
         As for `analyze`.
     truncation : bool
-        Cut texts that are longer than the model allows instead of refusing them.
+        Truncate texts that are longer than the model allows instead of refusing them.
     progress : bool
         Show a progress bar (in tokens).
     folder : str or path, optional
-        Where finished chunks of texts are kept and taken from: the same call goes on where it was
+        Folder in which finished chunks of texts are stored, so that repeating the call continues where it was
         interrupted. It holds the texts. Needs pyarrow. With ``address`` all machines must reach it.
     failures : {"raise", "list"}, optional
-        What a text without figures does: stop the profile, or be listed in `Profile.failed`. "raise" for
+        Whether a text without figures stops the profile or is listed in `Profile.failed`. Default "raise" for
         the local engine, "list" for Ray.
     address : str, optional
-        Of a Ray cluster (``"auto"``, ``"ray://host:10001"``). Without it Ray runs on this machine, for the
-        time of the call.
+        Address of a Ray cluster (``"auto"``, ``"ray://host:10001"``). Without it Ray runs on this machine during
+        the call.
     workers : int, optional
-        Models that read at once with Ray; by default what the processors of the cluster allow.
+        Number of models that read in parallel with Ray; by default as many as the cluster's processors allow.
     threads : int
-        Of each worker.
+        Threads of each worker.
     resume : str or path, optional
         The earlier name of ``folder``.
 
@@ -95,11 +95,11 @@ def profile(
     TooLongError
         A text with too many tokens, without ``truncation``.
     ProfileError
-        A text that failed on the way (an `InputError`, with the profile of what was done).
+        A text that failed during the run (an `InputError`, with the profile of the finished texts).
     InputTypeError
-        No list of str; an option of another type.
+        ``texts`` is not a list of str, or an option has the wrong type.
     NotAvailableError
-        Ray or pyarrow is needed, and not installed.
+        Ray or pyarrow is needed but not installed.
 
     Examples
     --------

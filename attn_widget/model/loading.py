@@ -50,14 +50,14 @@ def load(
     ----------
     model : None, str, path, (model, tokenizer) or Encoder
         None is the embedded model, which needs no network. A str is a folder that
-        `save_pretrained` wrote or a name on the hub. A pair is taken as it is and left as it is; so is
-        what has both as attributes: a `FittedClassifier`, a pipeline of `transformers`.
+        `save_pretrained` wrote or a name on the hub. A pair is used unchanged and not modified; so is
+        an object with both as attributes, such as a `FittedClassifier` or a pipeline of `transformers`.
     tokenizer : str, path or tokenizer, optional
-        Instead of the one next to the weights.
+        Replaces the one next to the weights.
     device : str or torch.device, optional
-        The CPU unless given.
+        Default: the CPU.
     dtype : str or torch.dtype, optional
-        float32 unless given, whatever the checkpoint stores.
+        Default: float32, whatever the checkpoint stores.
     revision : str, optional
         Branch, tag or commit on the hub.
     progress : bool
@@ -72,9 +72,9 @@ def load(
     Raises
     ------
     ModelLoadError
-        Nothing there, no network, no fast tokenizer, or not an encoder.
+        No model at that place, no network, no fast tokenizer, or not an encoder.
     InputTypeError, InputError
-        Arguments of the wrong type, or that do not go together.
+        Arguments of the wrong type, or arguments that cannot be combined.
 
     Examples
     --------

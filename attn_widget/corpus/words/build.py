@@ -48,8 +48,8 @@ def index(
 ) -> WordIndex:
     """Store the hidden state of every token of many texts, to search for words that the model reads alike.
 
-    Special tokens are left out. From 50,000 tokens on an approximate index is added (IVF-PQ; what it finds is
-    ordered by the whole vectors).
+    Special tokens are left out. From 50,000 tokens on, an approximate index is added (IVF-PQ; its results are
+    ranked by the full vectors).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def index(
     path : str or path
         A folder that is new or empty; or an address of an object store. It holds the texts.
     layer : int
-        Whose output is stored, 0-based.
+        Layer whose output is stored, 0-based.
     column, model, tagger, truncation, progress
         As for `profile`.
 

@@ -37,35 +37,35 @@ class PageExports(Shown):
     ) -> Path:
         """Save a page that stays interactive without a kernel or a network.
 
-        One file with everything in it; whatever needs another pass of the model says so there.
+        The file contains everything; parts that need another pass of the model say so.
         `attn_widget.to_html` puts several widgets into one page.
 
         Parameters
         ----------
         path : str or path
-            Replaced in one step: a page that cannot be finished leaves the old one.
+            Replaced atomically: if the page cannot be finished, the old one stays.
         layers, heads : sequence of int, optional
-            Whose weights are included, 0-based; by default all. Not of a profile, which has none.
+            Layers and heads whose weights are included, 0-based; by default all. Not for a profile, which has none.
         views : sequence of str, optional
             Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
         title : str, optional
-            Of the page.
+            Title of the page.
         why : sequence of Target, optional
-            What the view Why explains, by all methods, with their tests and the effects of heads. By default
-            the chosen target; without one, what the text proposes, by the quick methods.
+            Targets that the view Why explains, by all methods, with their tests and the effects of heads. By default
+            the chosen target or, without one, the text's proposal by the quick methods.
         engine : bool or "light"
-            Include the model (50 MB for the embedded one), which runs in the page: every text that is typed there,
-            masks, heads switched off. For BERT, with or without a masked-LM head or a classifier of texts, in all
-            views but why; weights of more than float16 are rounded, and the page says what that moves.
-            ``"light"`` halves the size by matrices of 8 bits, and the page says how far its figures are off.
+            Include the model (50 MB for the embedded one), so that the page runs any text typed into it, also with words
+            masked or heads switched off. For BERT, with or without a masked-LM head or a text classifier, in all
+            views except why. Weights wider than float16 are rounded, and the page states the effect.
+            ``"light"`` halves the size with 8-bit matrices, and the page states how far its figures are off.
         assets : "inside", "beside", or a folder
-            Where the weights of an engine are: in the page, or in a script that the page loads when it is first
-            typed into, from the folder of the page or another one. Pages of one model share it. Move the page and the
+            Place of the engine's weights: in the page, or in a script in the page's folder or another one, which the page
+            loads when you first type. Pages of the same model share it. Move the page and the
             script together.
         max_bytes : int, optional
-            Size of the page at most, its code (0.5 MB) included. The selected head goes first, then its layer, then the
-            layers around it, in codes as fine as there is room for; figures and thumbnails of all heads always
-            go along. A warning, and the page, say what was left out.
+            Maximum size of the page, including its code (0.5 MB). The selected head comes first, then its layer, then the
+            layers around it, in the finest encoding that fits; figures and thumbnails of all heads are always
+            included. A warning and the page state what was left out.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class PageExports(Shown):
         InputError
             A closed widget; a layer, head or view that does not exist; fewer bytes than the smallest page takes, or
             ``max_bytes`` of a page with an engine; a missing folder, or a file
-            that cannot be written, of which nothing is left half-written.
+            that cannot be written (no partial file is left).
         NotAvailableError
             A model that the engine cannot run.
 
