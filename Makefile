@@ -66,7 +66,7 @@ types: setup  ## tsc and pyright
 	@echo "[test] pyright" && $(BIN)/pyright
 
 units: lint  ## vitest, once the linters pass
-	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=2
+	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=100%
 
 python-tests: checks
 	@echo "[test] pytest" && $(PY) -m pytest -n $(WORKERS) --dist loadfile
