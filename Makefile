@@ -82,7 +82,7 @@ site: setup  ## The documentation, the tutorials and a playground as pages for a
 	@$(PY) -m scripts.site
 
 bench: setup  ## Every benchmark, one after the other
-	@for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); \
+	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v peers_); do name=$$(basename $$file .py); \
 	  echo "[bench] $$name"; $(PY) -m benchmarks.$$name || exit 1; done
 
 clean:  ## Forget what was built; .venv and node_modules stay (remove those by hand)

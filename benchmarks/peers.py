@@ -212,8 +212,13 @@ def main() -> None:
                 print(rows[-1], flush=True)
                 path.unlink(missing_ok=True)
     server.shutdown()
-    results = [dict(zip(HEADER, row, strict=True)) for row in rows]
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    measured_now = [dict(zip(HEADER, row, strict=True)) for row in rows]
+    replaced = {(row["peer"], row["tokens"]) for row in measured_now}
+    before = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    kept = [row for row in before if (row["peer"], row["tokens"]) not in replaced]
+    results = sorted([*kept, *measured_now], key=lambda row: int(row["tokens"]))
+    written = json.dumps(results, indent=1, ensure_ascii=False)
+    RESULTS.write_text(written + "\n", encoding="utf-8")
     print(table(HEADER, rows))
 
 

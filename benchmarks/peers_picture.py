@@ -104,16 +104,8 @@ def panel_svg(panel: Panel, results: list[dict[str, str]], left: float, right: f
                 at.append((place, y(value / panel.per_unit)))
             else:
                 crosses[place] = crosses.get(place, -1) + 1
-                parts.append(
-                    text(
-                        place,
-                        CROSSES + 4 + 13 * crosses[place],
-                        "middle",
-                        "×",
-                        color,
-                        ' font-size="16"',
-                    )
-                )
+                row_y = CROSSES + 4 + 13 * crosses[place]
+                parts.append(text(place, row_y, "middle", "×", color, ' font-size="16"'))
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in at)
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{3 if ours else 1.6}"/>'

@@ -1,6 +1,6 @@
 /** Parts of the page that are drawn in another way over a long text; their code comes with the lazy views. */
 
-import { markAxes, markRibbon } from "./draw/long/overlaps";
+import { barsOf, markAxes, markRibbon } from "./draw/long/overlaps";
 import { windowOf } from "./figures/long/windows";
 import { fillingLine } from "./frame/long/filling";
 import { longFocus } from "./frame/long/focus";
@@ -16,4 +16,9 @@ export const long: LongParts = {
   views: { attention: longAttention, tree: longTree },
 };
 
-export const windows: WindowParts = { name: windowOf, axes: markAxes, ribbon: markRibbon };
+export const windows: WindowParts = {
+  name: windowOf,
+  axes: markAxes,
+  bars: barsOf,
+  ribbon: markRibbon,
+};

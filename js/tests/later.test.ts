@@ -49,7 +49,7 @@ beforeEach(async () => {
       filling: () => () => undefined,
       views: {},
     },
-    windows: { name: () => null, axes: () => undefined, ribbon: () => undefined },
+    windows: { name: () => null, axes: () => undefined, bars: () => null, ribbon: () => undefined },
     attentionVector,
     vectorStrips,
     carriedSum,

@@ -8,11 +8,19 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, expect
 
+import attn_widget as aw
 from scripts.lab import Lab, Notebook, OpenNotebook, jupyterlab
 from scripts.widget_parts import STEP_MS
+from tests.e2e.compared import A, B
 
 # All of these wait for a machine that may be busy with other tests.
 expect.set_options(timeout=STEP_MS)
+
+
+@pytest.fixture(scope="session")
+def keys_and_key() -> aw.Comparison:
+    """The comparison of A and B, for what only reads it."""
+    return aw.compare(A, B, progress=False)
 
 
 @pytest.fixture(scope="session")

@@ -138,3 +138,17 @@ def test_a_frame_that_forbids_downloads_is_noticed(page: Page, runs: Chosen) -> 
     page.locator('[data-aw-part="save"]').click()
     page.locator('[data-aw-save="csv"]').click()
     expect(page.locator('[data-aw-part="error"]')).to_contain_text("does not allow downloads")
+
+
+def test_the_note_of_a_saved_file_takes_no_clicks_from_the_tabs_below_it(
+    page: Page, runs: Chosen, tmp_path: Path
+) -> None:
+    page.set_viewport_size({"width": 700, "height": 900})
+    show(page, runs("attention"))
+    save(page, "csv", tmp_path)
+    note = page.locator('[data-aw-part="save-note"]').bounding_box()
+    tab = page.get_by_role("tab", name="Why").bounding_box()
+    assert note is not None and tab is not None
+    assert note["x"] < tab["x"] + tab["width"]
+    page.get_by_role("tab", name="Why").click(timeout=2000)
+    expect(page.locator('[data-aw-part="view"] > [data-view="why"]')).to_be_visible()

@@ -133,6 +133,7 @@ def test_an_svg_of_a_text_in_windows_marks_where_they_overlap(page: Page, tmp_pa
     titles = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
     marked = [title for title in titles if title.startswith("read in two windows")]
     assert len(marked) == bars.count() > 2
+    assert "Bars along the axes: read in two windows" in " ".join(root.itertext())
     widget.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import attn_widget as aw
+from attn_widget.page import compress
 from attn_widget.page.encodings.codec import (
     WORST_SCORE,
     decode_scores,
@@ -355,3 +357,19 @@ def test_codes_are_whole_numbers_that_three_bytes_hold() -> None:
     for coded in both:
         assert coded.queries.dtype == coded.keys.dtype == np.int32
         assert max(np.abs(coded.queries).max(), np.abs(coded.keys).max()) < 2**23
+
+
+def test_chunks_are_packed_about_as_small_as_the_better_way_makes_them() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.rint(255 * np.sqrt(rng.dirichlet(np.full(300, 0.3), 300))).astype(np.uint8)
+    text = b"the cat sat on the mat, " * 9000
+    chunks = [weights.tobytes(), text, rng.bytes(100_000), b"", b"a"]
+    for data in chunks:
+        assert zlib.decompress(compress.packed(data), -zlib.MAX_WBITS) == data
+    shares = [len(compress.packed(data)) / len(zlib.compress(data)[2:-4]) for data in chunks]
+    assert shares[0] < 0.95  # by pieces
+    assert shares[1] == 1  # as a whole: repetitions reach over pieces
+    assert shares[2] < 1 + 16 / compress.PIECE  # noise: no more than the ends of its pieces
+    many = chunks * 3  # shared by the cores
+    assert [*compress.deflate_all(many)] == [compress.deflate(data) for data in many]
+    assert sum(map(len, many)) > compress.SHARED_FROM

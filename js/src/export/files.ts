@@ -100,8 +100,8 @@ export async function fileOf(
           legend: pictureLegend(stage, open),
         });
       case "svg": {
-        await askCode(stage.source, stage.signal);
-        const drawing = open.drawn?.svg?.() ?? null;
+        const draw = () => open.drawn?.svg?.() ?? null;
+        const drawing = draw() ?? (await askCode(stage.source, stage.signal).then(draw));
         if (drawing === null) {
           throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
         }

@@ -181,6 +181,8 @@ export interface WindowParts {
     meta: Meta,
     units: readonly { readonly token: number }[],
   ) => void;
+  /** Names the marks along the axes of a picture; null without any. */
+  readonly bars: (meta: Meta) => string | null;
   /** Marks them in the ribbon. */
   readonly ribbon: (ribbon: HTMLElement, meta: Meta, signal: AbortSignal) => void;
 }

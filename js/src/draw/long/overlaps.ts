@@ -45,6 +45,10 @@ function inSight(ranges: readonly Range[], track: Track, edge: number, side: num
 export const overlapNote = (meta: Meta): string =>
   `read in ${mostReads(meta) > 2 ? "several" : "two"} windows; a row is from the one in which its token is most central`;
 
+/** The same in a caption; null of a text that was read at once. */
+export const barsOf = (meta: Meta): string | null =>
+  overlapsOf(meta).length === 0 ? null : `Bars along the axes: ${overlapNote(meta)}.`;
+
 function legend(meta: Meta): HTMLElement {
   return h(
     "p",

@@ -381,7 +381,11 @@ export function attention(element: HTMLElement, stage: ViewContext): ViewHandle 
       element.replaceChildren();
     },
     table: () => (matrix === null ? null : attentionTable(stage, matrix)),
-    part: () => (map.geometry === null ? null : windowOf(map.geometry)),
+    part(of) {
+      const shown = map.geometry === null ? null : windowOf(map.geometry);
+      const bars = of === "svg" ? laterParts()?.windows.bars(source.meta) : null;
+      return [shown, bars].filter(Boolean).join(" ") || null;
+    },
     svg() {
       const geometry = map.geometry;
       if (matrix === null || cells === null || geometry === null || matrix.size === 0) return null;
