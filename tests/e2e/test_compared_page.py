@@ -27,8 +27,10 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def its_page(keys_and_key: aw.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return aw.to_html(keys_and_key, tmp_path_factory.mktemp("compared") / "page.html")
+def its_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of A and B with the grids that are recorded when none was asked for before."""
+    c = aw.compare(A, B, progress=False)
+    return aw.to_html(c, tmp_path_factory.mktemp("compared") / "page.html")
 
 
 def show(page: Page, comparison: aw.Comparison, folder: Path) -> list[str]:
