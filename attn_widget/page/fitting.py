@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attn_widget.protocol.source import Source
 
 LEAST_BYTES, LARGEST_BYTES = 1_000, 400_000_000
+IN_BYTES = "It limits the size of the page in bytes: max_bytes=5_000_000 means 5 MB."
 TEXT = 5 / 4  # characters of a byte: compress.py
 FIGURES = 0.25  # of the room: thumbnails, metrics, predictions, at first guess
 TENSORS_FROM = 3_000_000  # bytes of a page that has room for tensors of the view Inside
@@ -58,7 +59,7 @@ def fitted_run(
     InputError
         Too few bytes for the selected head; the message says how many it takes.
     """
-    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, "Bytes.")
+    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, IN_BYTES)
     if source.analysis is None:
         return checked(saved_run(source, selection, kept), most, shell), ""
     kept = check_options_of(source, kept)
@@ -105,7 +106,7 @@ def fitted_runs(
     if len(shown) == 1:
         run, lacks = fitted_run(*shown[0], kept, most, shell)
         return [run], lacks
-    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, "Bytes.")
+    most = check_count(most, "max_bytes", LEAST_BYTES, LARGEST_BYTES, IN_BYTES)
     runs: dict[int, SavedRun] = {}
     lacking: dict[int, str] = {}
     room, count = most - shell, len(shown)
