@@ -1,4 +1,4 @@
-"""show(): a text or a profile in, a widget out."""
+"""show(): a text or a result in, a widget out."""
 
 from __future__ import annotations
 
@@ -34,20 +34,25 @@ def show(text: Comparison) -> ComparisonWidget: ...
 
 
 @overload
+def show(text: Analysis, **options: Any) -> AttentionWidget: ...
+
+
+@overload
 def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget: ...
 
 
 def show(
-    text: str | Profile | Comparison, text_pair: str | None = None, **options: Any
+    text: str | Analysis | Profile | Comparison, text_pair: str | None = None, **options: Any
 ) -> AttentionWidget | ProfileWidget:
-    """Run a model on ``text`` and show the whole run; or show the heads of a profile.
+    """Run a model on ``text`` and show the whole run; or show an analysis, a profile or a comparison.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
 
     Parameters
     ----------
-    text : str, Profile or Comparison
-        A text as in `analyze`; or the result of `profile`, to show its heads over many texts (options: layer,
+    text : str, Analysis, Profile or Comparison
+        A text as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
+        alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
         runs and their difference (a `ComparisonWidget`).
     text_pair, model, tagger, truncation, windows, masked, beside, progress
@@ -65,8 +70,8 @@ def show(
     Raises
     ------
     InputTypeError
-        An unknown keyword; the message names the nearest known one. Also an `Analysis`; use
-        ``AttentionWidget(analysis)`` to show it.
+        An unknown keyword; the message names the nearest known one. Also an option of `analyze` with an
+        `Analysis`, which has been run already.
     traitlets.TraitError
         A trait outside its range.
 
@@ -93,32 +98,30 @@ def show(
         from attn_widget.widget.profile import show_profile
 
         return show_profile(text, options)
-    if isinstance(text, Analysis):
-        raise InputTypeError(
-            "text is an Analysis, expected a str.",
-            "attn_widget.AttentionWidget(analysis) shows it.",
-        )
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
+    if isinstance(text, Analysis):
+        check_not_run(text_pair, options)
 
     from attn_widget.model.loading import is_loaded
 
-    cold = not is_loaded(options.get("model"))
+    cold = not isinstance(text, Analysis) and not is_loaded(options.get("model"))
     with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
-        analysis = analyze(text, text_pair, **options)
+        analysis = text if isinstance(text, Analysis) else analyze(text, text_pair, **options)
+        another = None if analysis.run is None else runner(analysis, options)
         from attn_widget.widget import AttentionWidget
 
         if "view" not in traits and analysis.classification is not None:
             traits["view"] = "task"
-        widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
+        widget = AttentionWidget(analysis, analyze=another, **traits)
         widget.display()
     return widget
 
 
 def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
     """Runs another text as ``analysis`` was run, with its model, whatever was loaded since."""
-    assert analysis.run is not None  # analyze() gave it
+    assert analysis.run is not None  # the caller looked
     encoder = analysis.run.encoder
     usual = options.get("truncation", False)
     tagger, windows = options.get("tagger", "auto"), options.get("windows", False)
@@ -143,3 +146,15 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
 def check_options(options: dict[str, Any]) -> None:
     """Refuse keywords that `show` does not know, naming the nearest one."""
     check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS), "show()")
+
+
+def check_not_run(text_pair: str | None, options: dict[str, Any]) -> None:
+    """Refuse what only a run takes, for an `Analysis`, which has been run."""
+    given = [name for name in options if name != "progress"]
+    if text_pair is not None:
+        given.insert(0, "text_pair")
+    if given:
+        raise InputTypeError(
+            f"show() of an Analysis takes no {given[0]}: it has been run already.",
+            f"Give {given[0]} to analyze(), or show the text itself.",
+        )

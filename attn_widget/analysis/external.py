@@ -59,7 +59,7 @@ def from_attentions(
     Returns
     -------
     Analysis
-        ``attn_widget.AttentionWidget(analysis)`` shows it. Predictions and other figures that need a model
+        ``attn_widget.show(analysis)`` shows it. Predictions and other figures that need a model
         are N/A.
 
     Raises

@@ -121,7 +121,7 @@ def check_widget(widget: object) -> Exports:
 def not_a_widget(given: object) -> InputTypeError:
     return InputTypeError(
         f"to_html() saves widgets, got {type(given).__name__}.",
-        "Give what show() returns: of an Analysis, AttentionWidget(analysis).",
+        "Give what show() returns: of an Analysis, show(analysis).",
     )
 
 
