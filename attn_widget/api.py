@@ -93,7 +93,7 @@ def show(
             )
         from attn_widget.widget.compared import show_compared
 
-        return show_compared(text, None if text.a.run is None else runner(text.a, {}))
+        return show_compared(text, runner(text.a, {}))
     if isinstance(text, Profile):
         from attn_widget.widget.profile import show_profile
 
@@ -109,19 +109,19 @@ def show(
     cold = not isinstance(text, Analysis) and not is_loaded(options.get("model"))
     with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
         analysis = text if isinstance(text, Analysis) else analyze(text, text_pair, **options)
-        another = None if analysis.run is None else runner(analysis, options)
         from attn_widget.widget import AttentionWidget
 
         if "view" not in traits and analysis.classification is not None:
             traits["view"] = "task"
-        widget = AttentionWidget(analysis, analyze=another, **traits)
+        widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
         widget.display()
     return widget
 
 
-def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze:
-    """Runs another text as ``analysis`` was run, with its model, whatever was loaded since."""
-    assert analysis.run is not None  # the caller looked
+def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
+    """Runs another text as ``analysis`` was run, with its model, whatever was loaded since; None without a model."""
+    if analysis.run is None:
+        return None
     encoder = analysis.run.encoder
     usual = options.get("truncation", False)
     tagger, windows = options.get("tagger", "auto"), options.get("windows", False)
