@@ -124,7 +124,9 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
         return None
     encoder = analysis.run.encoder
     usual = options.get("truncation", False)
-    tagger, windows = options.get("tagger", "auto"), options.get("windows", False)
+    read_in = analysis.trace.windows
+    before = (read_in.size, read_in.overlap) if read_in else False
+    tagger, windows = options.get("tagger", "auto"), options.get("windows", before)
 
     def run_another(
         text: str,

@@ -319,6 +319,17 @@ def test_an_analysis_is_shown_without_another_run() -> None:
     outside.close()
 
 
+def test_a_text_typed_over_an_analysis_in_windows_is_read_in_windows_of_that_size() -> None:
+    shown = aw.show(aw.analyze("a cat sat. " * 9, windows=(20, 5), tagger=None, progress=False))
+    first = shown.analysis.trace.windows
+    shown.run("the dog ran. " * 200)
+    then = shown.analysis.trace.windows
+    assert first is not None and then is not None
+    assert (first.size, first.overlap) == (then.size, then.overlap) == (20, 5)
+    assert len(then.spans) > len(first.spans)
+    shown.close()
+
+
 @pytest.mark.parametrize("option", [{"text_pair": "b"}, {"model": None}, {"windows": True}])
 def test_an_analysis_takes_no_option_of_a_run(option: dict[str, Any]) -> None:
     analysis = aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"])
