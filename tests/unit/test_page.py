@@ -163,7 +163,7 @@ def test_an_analysis_is_no_widget_and_the_way_to_one_is_named(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:
     for one in (widget.analysis, [widget.analysis]):
-        with pytest.raises(InputTypeError, match=r"got Analysis\. .*AttentionWidget\(analysis\)"):
+        with pytest.raises(InputTypeError, match=r"got Analysis\. .*show\(analysis\)"):
             aw.to_html(one, tmp_path / "cat.html")  # pyright: ignore[reportArgumentType]
 
 
