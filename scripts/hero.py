@@ -22,7 +22,7 @@ TESTED = re.compile("beats? random|trust none")
 
 def draw_hero(browser: Browser, theme: str) -> None:
     """A sentence, its heads, and one pair of words with its arithmetic."""
-    widget = aw.show(TEXT, layer=2, head=3, token=11, pair=[11, 14], theme=theme, progress=False)
+    widget = aw.show(TEXT, layer=3, head=1, token=11, pair=[11, 2], theme=theme, progress=False)
     page = browser.new_page(viewport={"width": 1160, "height": 900}, device_scale_factor=1.5)
     mount(page, widget, width=1160)
     page.wait_for_load_state("networkidle")

@@ -270,6 +270,23 @@ def weakness_section(figures: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def relation_lines(patterns: dict[str, Any]) -> list[str]:
+    """Each syntactic relation with its best head, also below the 60% from which a head is listed."""
+    lines = ["", "| relation (words only) | best head | accuracy | chance | best offset |"]
+    lines.append("|---|---|---|---|---|")
+    for name, row in patterns.items():
+        if row["offset"] is not None:
+            cells = [
+                (value, i, j)
+                for i, own in enumerate(row["accuracy"])
+                for j, value in enumerate(own)
+            ]
+            best, layer, head = max(cells)
+            levels = _levels({**row, "accuracy": best})
+            lines.append(f"| {name} | L{layer} H{head} | {levels} |")
+    return lines
+
+
 def heads_section(figures: dict[str, Any]) -> str:
     """The table of heads that do a known pattern."""
     heads = figures["heads"]
@@ -308,6 +325,7 @@ def heads_section(figures: dict[str, Any]) -> str:
             lines.append(
                 f"| L{head['layer']} H{head['head']} | {head['pattern']} | {_levels(head)} |"
             )
+    lines += relation_lines(words["patterns"])
     lines += [
         "",
         "| resting heads | accuracy |",

@@ -270,6 +270,9 @@ def test_two_hundred_steps_from_text_to_a_model_that_shows(tmp_path: Path, data:
     assert figures["kinds"]["short"]["alone"] and not figures["kinds"]["validation"]["alone"]
     assert "| short, a sentence at a time |" in card
     assert f"{figures['heads']['resting']} of 6 heads give more than half" in card
+    relations = figures["heads"]["words_only"]["patterns"]
+    best = max(value for own in relations["object to verb"]["accuracy"] for value in own)
+    assert re.search(rf"\| object to verb \| L\d H\d \| {best:.1%} \|", card)
     assert figures["everyday"]["n"] == 120 and "| proverbs from elsewhere | 5 |" in card
     assert "tatoeba.org" in card and "Project Gutenberg" not in card
     guide = (ROOT / "training" / "README.md").read_text(encoding="utf-8")
