@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,13 +86,20 @@ class Mixture:
 
     @classmethod
     def open(cls, folder: Path, settings: dict[str, dict[str, float]]) -> Mixture:
-        """The splits that ``settings["running"]``, ``["alone"]`` and ``["named"]`` give a share."""
+        """The splits in ``folder`` that ``settings["running"]``, ``["alone"]`` and ``["named"]`` give a share."""
+        return cls.from_settings(settings, lambda split: Corpus.open(folder, split))
+
+    @classmethod
+    def from_settings(
+        cls, settings: dict[str, dict[str, float]], corpus: Callable[[str], Corpus]
+    ) -> Mixture:
+        """The splits that ``settings`` give a share, each as ``corpus`` opens it."""
         shares = {
             name: {split: share for split, share in settings[name].items() if share > 0}
             for name in ("running", "alone", "named")
         }
         splits = dict.fromkeys(split for own in shares.values() for split in own)
-        return cls({split: Corpus.open(folder, split) for split in splits}, shares)
+        return cls({split: corpus(split) for split in splits}, shares)
 
     @classmethod
     def of(cls, corpus: Corpus) -> Mixture:

@@ -42,7 +42,7 @@ class Batch:
 Sequence = tuple[list[np.ndarray], int]  # the segments, and the next-sentence label
 
 
-def _running(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
+def draw_running(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
     return [corpus.running(int(rng.integers(corpus.n_sentences)), length - 2)], IGNORED
 
 
@@ -53,7 +53,7 @@ def _neighbor(corpus: Corpus, rng: np.random.Generator, after: int) -> tuple[int
     return int(rng.integers(corpus.n_sentences)), 1
 
 
-def _pair(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
+def draw_pair(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
     """Whole sentences up to a random cut, then text to fill ``length``."""
     room = length - 3
     first = int(rng.integers(corpus.n_sentences - 1))
@@ -68,7 +68,7 @@ def _pair(corpus: Corpus, rng: np.random.Generator, length: int) -> Sequence:
     return [a, corpus.running(second, room - len(a))], label
 
 
-def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
+def draw_short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
     while True:
         first = int(rng.integers(corpus.n_sentences - 1))
         a = corpus.sentence(first)
@@ -85,11 +85,11 @@ def _short(corpus: Corpus, rng: np.random.Generator, paired: bool) -> Sequence:
 def _shorts(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
     paired = rng.random() < SHORT_PAIRED
     source = "running" if paired else "alone"  # in a list of sentences neighbors say nothing
-    drawn = [_short(text.draw(source, rng), rng, paired) for _ in range(DRAWN)]
+    drawn = [draw_short(text.draw(source, rng), rng, paired) for _ in range(DRAWN)]
     return _alike(drawn, rng, tokens)
 
 
-def _name(corpus: Corpus, rng: np.random.Generator) -> Sequence:
+def draw_name(corpus: Corpus, rng: np.random.Generator) -> Sequence:
     named, defined = corpus.naming
     if not len(named):
         raise ValueError(
@@ -102,7 +102,7 @@ def _name(corpus: Corpus, rng: np.random.Generator) -> Sequence:
 
 
 def _names(text: Mixture, rng: np.random.Generator, tokens: int) -> list[Sequence]:
-    return _alike([_name(text.draw("named", rng), rng) for _ in range(DRAWN)], rng, tokens)
+    return _alike([draw_name(text.draw("named", rng), rng) for _ in range(DRAWN)], rng, tokens)
 
 
 def without_full_stop(segment: np.ndarray) -> np.ndarray:
@@ -285,7 +285,7 @@ def build_batch(
     if alone:
         sequences = (_shorts if kind == "short" else _names)(text, rng, tokens)
     else:
-        build = _pair if kind == "pair" else _running
+        build = draw_pair if kind == "pair" else draw_running
         count = max(1, tokens // length)
         sequences = [build(text.draw("running", rng), rng, length) for _ in range(count)]
     if bare or curly:

@@ -9,13 +9,15 @@ an optimizer's steps would be large for them, so training goes on at the scale t
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import BertForPreTraining
 
 from training.corpus import Corpus
 from training.masked import masked_sequences
+
+if TYPE_CHECKING:
+    from transformers import BertForPreTraining
 
 SHIPPED, TRAINED = 1.0, 0.075  # standard deviation of the last hidden state
 SEQUENCES = 16  # to measure it on
@@ -44,8 +46,14 @@ def level(model: BertForPreTraining, input_ids: torch.Tensor, deviation: float) 
     readers: list[Any] = [model.cls.predictions.transform.dense]
     if model.bert.pooler is not None:
         readers.append(model.bert.pooler.dense)
+    rescale(norm, readers, factor)
+    return factor
+
+
+@torch.no_grad()
+def rescale(norm: Any, readers: list[Any], factor: float) -> None:
+    """Multiply what ``norm`` gives out by ``factor``, and divide the weights of its ``readers`` by it."""
     norm.weight.mul_(factor)
     norm.bias.mul_(factor)
     for reader in readers:
         reader.weight.div_(factor)
-    return factor

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from transformers import BertForPreTraining
 
 from training.data import CLS, IGNORED, SEP, Batch
+
+if TYPE_CHECKING:
+    from transformers import BertForPreTraining
 
 TOLERATED = 0.02  # a probability that costs nothing
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import BertForPreTraining
 
 from training.corpus import Corpus
 from training.data import (
@@ -20,6 +20,9 @@ from training.data import (
     mask_tokens,
 )
 from training.loss import compute
+
+if TYPE_CHECKING:
+    from transformers import BertForPreTraining
 
 SEED = 20_231
 LENGTH = 128  # tokens of a sequence, the two special ones included

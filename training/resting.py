@@ -6,13 +6,15 @@ picture of it shows a stripe. A small penalty lets the heads of the inner layers
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from transformers import BertForPreTraining
 
 from training.data import CLS, PAD, SEP
+
+if TYPE_CHECKING:
+    from transformers import BertForPreTraining
 
 FREE = 0.4  # share of its weight that a head may rest at no cost
 
