@@ -166,10 +166,11 @@ class Run:
         content = serialize(state, {"step": str(self.step), "tokens": str(self.tokens)})
         parts = range(0, len(content), PART_BYTES)
         files = [out / f"{WEIGHTS}.{number}" for number in range(len(parts))]
-        for file, start in zip(files, parts, strict=True):
-            file.with_suffix(".tmp").write_bytes(content[start : start + PART_BYTES])
-        for file in files:
-            file.with_suffix(".tmp").replace(file)
+        beside = [file.with_name(f"{file.name}.tmp") for file in files]
+        for file, start in zip(beside, parts, strict=True):
+            file.write_bytes(content[start : start + PART_BYTES])
+        for file, own in zip(beside, files, strict=True):
+            file.replace(own)
 
 
 def choose_attention(run: Run, arrays: list[torch.Tensor]) -> dict[str, Any]:
@@ -248,7 +249,7 @@ def train(arguments: Any, settings: Settings) -> None:
     told: dict[str, Any] = choose_attention(run, next(feeder))
     print(told, flush=True)
     cost("model and attention")
-    before = evaluate(run.model, held, arguments.rows, None)
+    before = evaluate(run.model, held, arguments.rows, arguments.limit)
     cost("evaluation before")
     if resumed:
         run.load(checkpoint)
@@ -267,6 +268,7 @@ def train(arguments: Any, settings: Settings) -> None:
         torch.cuda.synchronize()
     cost("compile")
     clock = Clock(time.monotonic(), BEGUN + arguments.seconds - arguments.reserve, run.done)
+    quick_tokens = min(QUICK_TOKENS, arguments.limit or QUICK_TOKENS)
     saved = logged = time.monotonic()
     waited = logged_tokens = 0.0
     figures: dict[str, torch.Tensor] = {}
@@ -294,7 +296,7 @@ def train(arguments: Any, settings: Settings) -> None:
             begun = time.monotonic()
             run.save(checkpoint)
             run.export(out)
-            quick = evaluate(run.model, held, arguments.rows, QUICK_TOKENS)
+            quick = evaluate(run.model, held, arguments.rows, quick_tokens)
             top1 = {name: row["top1"] for name, row in quick.items()}
             loss = quick["wikipedia"]["loss"]
             log(
@@ -307,7 +309,7 @@ def train(arguments: Any, settings: Settings) -> None:
     run.save(checkpoint)
     run.export(out)
     cost("last checkpoint")
-    after = evaluate(run.model, held, arguments.rows, None)
+    after = evaluate(run.model, held, arguments.rows, arguments.limit)
     cost("evaluation after")
     result = {"before": before, "after": after}
     (out / "evaluation.json").write_text(json.dumps(result, indent=1))
@@ -329,6 +331,7 @@ def main() -> None:
         "--reserve", type=float, default=15.0, help="s kept for the last evaluation"
     )
     parser.add_argument("--every", type=float, default=60.0, help="s between checkpoints")
+    parser.add_argument("--limit", type=int, help="tokens of each held-out text; all if left out")
     parser.add_argument("--rows", type=int, default=128, help="of 512 tokens, in a step")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--log-steps", type=int, default=100)
