@@ -106,9 +106,10 @@ def curve_table(facts: dict[str, Any]) -> str:
     """The validation records as a Markdown table."""
     rows = ["| tokens | loss | top-1 | fit | next sentence |", "|---|---|---|---|---|"]
     for record in facts["validation"]:
+        follows = f"{record['validation_next']:.1%}" if "validation_next" in record else ""
         rows.append(
             f"| {record['tokens'] / 1e6:.1f} M | {record['validation_loss']:.3f} | "
-            f"{record['validation_top1']:.1%} | {_fit_cell(record['tokens'])} | {record['validation_next']:.1%} |"
+            f"{record['validation_top1']:.1%} | {_fit_cell(record['tokens'])} | {follows} |"
         )
     return "\n".join(rows)
 

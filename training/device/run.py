@@ -24,6 +24,7 @@ from training.device import BEGUN
 from training.device.evaluate import evaluate
 from training.device.feeder import Feeder
 from training.device.flat import Attend, Flat, attend_flat, attend_rows, exported_name, mask
+from training.device.packed import ROW
 from training.device.parts import WEIGHTS, held_of, mixture_of, unpack
 from training.level import TRAINED
 from training.muon import Muon
@@ -33,8 +34,12 @@ PART_BYTES = 15 << 20
 WARMUP = 0.03  # of the time: the rate rises
 FINAL = 0.1  # of the time, at the end: the mask rate that is measured
 MOST_CHOSEN, MOST_PAIRS = 0.29, 1 / 64  # of the tokens of a step; more are left out of the loss
+VALIDATION = "wikipedia"  # the held-out text of the curve
 QUICK_TOKENS = 40_000  # of each held-out text, every minute
-OPTIONS = [  # ten times the tokens of all stretches before, eight times the tokens a step
+OPTIONS = [
+    *("batch.step_tokens=65_536", "train.schedule=linear", "train.average_tokens=0"),
+    "train.final_dropout=0.0",
+    # ten times the tokens of all stretches before, eight times the tokens a step
     *("train.muon_lr=2.5e-3", "train.peak_lr=1.0e-3", "train.weight_decay=0.05"),
     # less of the texts that would be read more than thirty times
     *("running.wikipedia=0.66", "running.books=0.21", "running.dialogues=0.13"),
@@ -187,15 +192,14 @@ def choose_attention(run: Run, arrays: list[torch.Tensor]) -> dict[str, Any]:
     ways: dict[str, Attend] = {"rows": attend_rows, "flat": attend_flat}
     for name, attend in ways.items():
         try:
-            for repeat in range(4):
-                if repeat == 1:
-                    torch.cuda.synchronize()
-                    begun = time.monotonic()
-                out = attend(q, k, v, step)
-                out.backward(torch.ones_like(out))
+            attend(q, k, v, step).sum().backward()
+            torch.cuda.synchronize()
+            begun = time.monotonic()
+            for _ in range(3):
+                attend(q, k, v, step).sum().backward()
             torch.cuda.synchronize()
             seconds[name] = (time.monotonic() - begun) / 3
-            outcomes[name] = out.detach().float()
+            outcomes[name] = attend(q, k, v, step).detach().float()
         except Exception as error:  # an older torch has no such kernel: the other one will do
             seconds[name] = repr(error)
     if "flat" in outcomes:
@@ -269,6 +273,15 @@ def train(arguments: Any, settings: Settings) -> None:
     cost("compile")
     clock = Clock(time.monotonic(), BEGUN + arguments.seconds - arguments.reserve, run.done)
     quick_tokens = min(QUICK_TOKENS, arguments.limit or QUICK_TOKENS)
+
+    def log_validation() -> None:
+        quick = evaluate(run.model, held, arguments.rows, quick_tokens)
+        record = {"step": run.step, "tokens": run.tokens, "done": round(run.done, 4)}
+        record |= {f"validation_{name}": quick[VALIDATION][name] for name in ("loss", "top1")}
+        log(out, record | {"held_top1": {name: row["top1"] for name, row in quick.items()}})
+
+    if not resumed:
+        log_validation()
     saved = logged = time.monotonic()
     waited = logged_tokens = 0.0
     figures: dict[str, torch.Tensor] = {}
@@ -288,20 +301,19 @@ def train(arguments: Any, settings: Settings) -> None:
                 )
             now = time.monotonic()
             record = {"step": run.step, "tokens": run.tokens, "done": round(done, 4), "loss": loss}
+            record["lr"] = share_of_rate(done) * settings["train"]["peak_lr"]
             record |= {"copied": shown["copied_sum"] / shown["n_chosen"], "next": shown["next"]}
-            record |= {"resting": shown["resting"], "rate": logged_tokens / (now - logged)}
+            record |= {
+                "resting": shown["resting"],
+                "tokens_per_second": logged_tokens / (now - logged),
+            }
             log(out, record | {"waited": waited / (now - logged)})
             logged, waited, logged_tokens = now, 0.0, 0
         if time.monotonic() - saved > arguments.every:
             begun = time.monotonic()
             run.save(checkpoint)
             run.export(out)
-            quick = evaluate(run.model, held, arguments.rows, quick_tokens)
-            top1 = {name: row["top1"] for name, row in quick.items()}
-            loss = quick["wikipedia"]["loss"]
-            log(
-                out, {"step": run.step, "tokens": run.tokens, "validation_loss": loss, "top1": top1}
-            )
+            log_validation()
             saved = time.monotonic()
             costs["checkpoints"] = round(costs.get("checkpoints", 0) + saved - begun, 2)
     cost("training")
@@ -314,6 +326,8 @@ def train(arguments: Any, settings: Settings) -> None:
     result = {"before": before, "after": after}
     (out / "evaluation.json").write_text(json.dumps(result, indent=1))
     name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor()
+    settings["train"]["total_tokens"] = run.tokens
+    settings["train"]["final_tokens"] = int(FINAL * run.tokens)
     facts = {"step": run.step, "tokens": run.tokens, "device": name, "torch": torch.__version__}
     facts |= {"seconds": costs, **told, "settings": settings}
     (out / "run.json").write_text(json.dumps(facts, indent=1))
@@ -332,13 +346,14 @@ def main() -> None:
     )
     parser.add_argument("--every", type=float, default=60.0, help="s between checkpoints")
     parser.add_argument("--limit", type=int, help="tokens of each held-out text; all if left out")
-    parser.add_argument("--rows", type=int, default=128, help="of 512 tokens, in a step")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--log-steps", type=int, default=100)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     arguments = parser.parse_args()
-    train(arguments, read_settings(arguments.config, [*OPTIONS, *arguments.set]))
+    settings = read_settings(arguments.config, [*OPTIONS, *arguments.set])
+    arguments.rows = settings["batch"]["step_tokens"] // ROW
+    train(arguments, settings)
 
 
 if __name__ == "__main__":
