@@ -259,7 +259,7 @@ def weakness_section(figures: dict[str, Any]) -> str:
         "## Known weaknesses",
         f"- Weakest cloze group: {name} ({row['top1']:.0%} top-1); weakest minimal pairs: {pair_name} "
         f"({pair_row['accuracy']:.0%}).",
-        "- It has read millions of words, not billions: it knows few facts, and what it says about people "
+        "- It has read some fifty million words, over and over: it knows few facts, and what it says about people "
         "or places is no evidence of anything. Biases of Wikipedia and of the base are in it.",
         "- English only, lower case only, at most 512 word pieces; few long sequences were seen.",
     ]
