@@ -215,12 +215,11 @@ def fit_classifier(
     tokenizer = tokenizer_for(loaded)
     store = None
     if folder is not None:
-        from attn_widget.corpus.identity import fingerprint
+        from attn_widget.corpus.identity import identity_of
         from attn_widget.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {
-            "encoder": loaded.name,
-            "weights": fingerprint(loaded.model),
+            **{key: value for key, value in identity_of(loaded).items() if key != "attn_widget"},
             "classes": list(names),
             "train": _digest(train),
             "validation": None if checked is None else _digest(checked),
