@@ -105,8 +105,9 @@ def _chunk(
     if folder is None:
         return read_chunk(encoder, chunk, tagger, truncation)
     name = folder.name_of(number, first, chunk)
-    if folder.has(name):
-        return folder.read(name), []
+    kept = folder.find(name)
+    if kept is not None:
+        return kept, []
     rows, bad = read_chunk(encoder, chunk, tagger, truncation)
     if not bad:
         folder.write(name, replace(rows, texts=[chunk[k] for k in rows.index]))

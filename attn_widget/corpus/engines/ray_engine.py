@@ -225,7 +225,7 @@ class Worker:
         if not texts or self.problem:
             return result
         name = self.folder.name_of(source, first, texts)
-        if self.folder.has(name):
+        if self.folder.find(name) is not None:
             return result | {"name": name, "rows": len(texts)}
         options = self.options
         rows, bad = read_chunk(
