@@ -136,7 +136,7 @@ class Encoder(NotPickled):
         if checkpoint.full is None:
             check_vocabulary(tokenizer, self.n_embeddings, self.name)
         self.max_length = _max_length(self.network, tokenizer)
-        self.takes_segments = _takes_segments(self.network)
+        self.takes_segments = _takes_segments(self.network, tokenizer)
         labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
@@ -393,8 +393,12 @@ def _max_length(model: Any, tokenizer: Any) -> int:
     return next(sane, LENGTH_WITHOUT_LIMIT)
 
 
-def _takes_segments(model: Any) -> bool:
-    """Whether the forward pass takes ``token_type_ids`` and the model has more than one segment."""
+def _takes_segments(model: Any, tokenizer: Any) -> bool:
+    """Whether the forward pass takes ``token_type_ids``, of more than one segment, and the tokenizer gives them.
+
+    A model whose tokenizer gives none was trained with none: segments that we added would change its answers.
+    """
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
-    return "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
+    several = "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
+    return several and "token_type_ids" in tokenizer.model_input_names
