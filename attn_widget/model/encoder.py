@@ -394,10 +394,7 @@ def _max_length(model: Any, tokenizer: Any) -> int:
 
 
 def _takes_segments(model: Any, tokenizer: Any) -> bool:
-    """Whether the forward pass takes ``token_type_ids``, of more than one segment, and the tokenizer gives them.
-
-    A model whose tokenizer gives none was trained with none: segments that we added would change its answers.
-    """
+    """Whether the model has several segments and its tokenizer gives them (else it was trained without)."""
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
     several = "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1

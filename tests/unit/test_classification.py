@@ -153,7 +153,8 @@ def test_a_pair_has_segments_only_where_the_tokenizer_gives_them(family: str) ->
 def test_xlm_reads_segments_as_words_only_where_the_tokenizer_gives_them(names: list[str]) -> None:
     """XLM adds the embedding of the word whose id is the segment."""
     torch.manual_seed(0)
-    config = XLMConfig(vocab_size=512, emb_dim=32, n_layers=2, n_heads=4, max_position_embeddings=128, num_labels=3, init_std=0.3, embed_init_std=0.3)  # fmt: skip
+    config = XLMConfig(vocab_size=512, emb_dim=32, n_layers=2, n_heads=4, max_position_embeddings=128, init_std=0.3, embed_init_std=0.3)  # fmt: skip
+    config.num_labels = 3
     model = XLMForSequenceClassification(config).eval()
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=tiny_models.tokenizer("wordpiece").backend_tokenizer, unk_token="[UNK]",
