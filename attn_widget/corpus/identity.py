@@ -19,19 +19,16 @@ import numpy as np
 
 from attn_widget._version import __version__
 from attn_widget.errors import InputError
+from attn_widget.host.fingerprint import DIGITS, fingerprint, tensor_digest
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
 
-DIGITS = 32  # hexadecimal, of a digest
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes, range)
 # Parts of a class that say nothing about what it does.
 UNTOLD = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__firstlineno__"}
 
-# Digests of a model's tensors with the storage and the version that they were computed from.
-_known: weakref.WeakKeyDictionary[Any, dict[str, tuple[object, bytes]]] = (
-    weakref.WeakKeyDictionary()
-)
+# Hashes of tokenizers, for calls that may take the last one.
 _known_tokenizers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
@@ -80,45 +77,6 @@ def same_model(encoder: Encoder, kept: Mapping[str, Any], *, cached: bool = Fals
     """
     now = identity_of(encoder, cached=cached)
     return all(now.get(key) == kept.get(key) for key in ("weights", "tokenizer", "changed"))
-
-
-def fingerprint(model: Any, *, cached: bool = False) -> str:
-    """A hash of every parameter and stored buffer of a model: name, shape, type and all values.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-    cached : bool
-        Take the hash of a tensor from the last call while its storage and its version are the same. A change through
-        ``.data`` raises no version: for what is kept on disk, everything is read.
-    """
-    stored = model.state_dict().keys()
-    known = _known.setdefault(model, {})
-    digest = hashlib.sha256()
-    tensors = [*model.named_parameters()]
-    tensors += [(name, buffer) for name, buffer in model.named_buffers() if name in stored]
-    for name, tensor in tensors:
-        state = _state(tensor)
-        if not (cached and state is not None and name in known and known[name][0] == state):
-            known[name] = (state, _tensor_digest(tensor))
-        digest.update(name.encode() + b"\0" + known[name][1])
-    return digest.hexdigest()[:DIGITS]
-
-
-def _state(tensor: Any) -> object:
-    """Storage, view and version of a tensor; None where torch counts no versions."""
-    if tensor.is_inference():
-        return None
-    return tensor.data_ptr(), tensor._version, tensor.dtype, tensor.shape, tensor.stride()
-
-
-def _tensor_digest(tensor: Any) -> bytes:
-    import torch
-
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
-    digest = hashlib.sha256(f"{tensor.dtype} {[*tensor.shape]}".encode())
-    digest.update(flat.view(torch.uint8).numpy().data)
-    return digest.digest()
 
 
 def tokenizer_digest(tokenizer: Any, *, cached: bool = False) -> str:
@@ -247,7 +205,7 @@ class _Digest:
         elif hasattr(value, "network") and hasattr(value, "reader"):
             self.each("encoder", [identity_of(value)])
         elif cls.__module__.split(".")[0] == "torch" and hasattr(value, "stride"):
-            self.write("tensor", _tensor_digest(value))
+            self.write("tensor", tensor_digest(value))
         elif hasattr(value, "pattern") and hasattr(value, "flags"):
             self.each("pattern", [value.pattern, int(value.flags)])
         elif hasattr(value, "__fspath__"):

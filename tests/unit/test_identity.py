@@ -16,8 +16,9 @@ import torch
 
 import attn_widget as aw
 from attn_widget import tasks
-from attn_widget.corpus.identity import fingerprint, identity_of, value_digest
+from attn_widget.corpus.identity import identity_of, value_digest
 from attn_widget.errors import InputError
+from attn_widget.host.fingerprint import fingerprint
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
 
