@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from attn_widget import tasks
-from attn_widget.corpus.run import fingerprint
+from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.loading import load
 from attn_widget.tasks import trainer
 

@@ -6,7 +6,7 @@ says of a value goes through `shown`: a value may be huge, nested without end, o
 
 from __future__ import annotations
 
-from attn_widget.checks.places import index_in, indices_in, is_mean, slice_in
+from attn_widget.checks.places import check_heads, index_in, indices_in, is_mean, slice_in
 from attn_widget.checks.several import as_array, check_several, is_half, is_iterable, listed
 from attn_widget.checks.texts import check_characters, check_name, check_path, check_title
 from attn_widget.checks.values import (
@@ -43,6 +43,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_flag",
+    "check_heads",
     "check_keywords",
     "check_kind",
     "check_name",

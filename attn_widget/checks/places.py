@@ -81,3 +81,31 @@ def indices_in(values: Any, size: int, name: str) -> list[int]:
     """
     checked = check_several(values, name, "int")
     return [index_in(value, size, f"an entry of {name}") for value in checked]
+
+
+def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
+    """``heads`` as (layer, head), in order.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Anything but pairs, a head that does not exist or is given twice, or all heads.
+    """
+    pairs: list[tuple[int, int]] = []
+    for pair in check_several(heads, "heads", "(layer, head)"):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputTypeError(
+                f"An entry of heads is {shown(pair)}, expected a layer and a head.",
+                "heads=[(3, 5), (4, 0)] switches two heads off.",
+            )
+        layer, head = pair
+        pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
+    twice = [one for one in pairs if pairs.count(one) > 1]
+    if twice:
+        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} occurs twice in heads.")
+    if len(pairs) == n_layers * n_heads:
+        raise InputError(
+            f"heads names all {len(pairs)} heads, and then no token would hear of another.",
+            "Leave one of them on.",
+        )
+    return tuple(sorted(pairs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -79,7 +80,17 @@ def listed(values: Any, name: str) -> list[Any]:
     Raises
     ------
     InputError
+        More entries than a list may have.
+    InputTypeError
+        A mapping or a table, whose entries would be the names of its keys or columns.
     """
+    if isinstance(values, Mapping) or (hasattr(values, "columns") and hasattr(values, "shape")):
+        raise InputTypeError(
+            f"{name} is a {type(values).__name__}, expected a list.",
+            "Give its values: list(d.values())."
+            if isinstance(values, Mapping)
+            else "Give one of its columns as a list: df['text'].tolist().",
+        )
     items = list(islice(values, LARGEST_COUNT + 1))
     if len(items) > LARGEST_COUNT:
         raise InputError(f"{name} holds more than {LARGEST_COUNT:,} entries.", "Give fewer.")

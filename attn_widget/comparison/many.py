@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget._version import __version__
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_text
 from attn_widget.checks import (
@@ -25,7 +23,7 @@ from attn_widget.checks import (
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
 from attn_widget.corpus import statistics
-from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.identity import identity_of, value_digest
 from attn_widget.corpus.resumable import resumable
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
@@ -210,13 +208,10 @@ def compare_many(
     meta = {
         "keys": list(KEYS),
         "work": "compare_many",
-        "model": encoder.name,
-        "revision": encoder.revision,
-        "weights": fingerprint(encoder.network),
+        **identity_of(encoder),
         "truncation": truncation,
         "n_texts": len(texts),
-        "texts": _digest(texts),
-        "attn_widget": __version__,
+        "texts": value_digest(texts, "pairs"),
     }
 
     def row(_k: int, pair: TextPair) -> tuple[int, NDArray[np.float32]]:
@@ -245,9 +240,3 @@ def _pair(pair: Any, k: int) -> TextPair:
     if isinstance(texts[0], Analysis) or isinstance(texts[1], Analysis):
         raise InputTypeError(f"Pair {k} holds an Analysis, expected two texts.", EXAMPLE)
     return texts[0], texts[1]
-
-
-def _digest(texts: list[Any]) -> str:
-    import hashlib
-
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

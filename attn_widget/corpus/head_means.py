@@ -9,6 +9,7 @@ import numpy as np
 
 from attn_widget.checks import check_flag, check_several
 from attn_widget.errors import InputError
+from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.encoder import HeadMeans
 from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import inference_mode, on_device
@@ -41,7 +42,7 @@ def head_means(
     Raises
     ------
     InputError
-        No text, or one that the model cannot read.
+        No text, one that the model cannot read, or outputs that are not finite.
     InputTypeError
         Anything but str.
     NotAvailableError
@@ -80,4 +81,12 @@ def head_means(
         with inference_mode(encoder), changing_heads(encoder, add):
             encoder.network.base_model(**on_device(encoder, encoding.inputs))
         tokens += len(encoding.tokens)
-    return HeadMeans((sums / tokens).astype(np.float32), len(checked), tokens)
+    values = (sums / tokens).astype(np.float32)
+    if not np.isfinite(values).all():
+        layer, head = np.argwhere(~np.isfinite(values))[0][:2]
+        raise InputError(
+            f"The outputs of layer {layer}, head {head} of {encoder.name} are not finite numbers.",
+            "Check the weights: a mean of them is none.",
+        )
+    weights = fingerprint(encoder.network)
+    return HeadMeans(values, len(checked), tokens, encoder.name, weights)

@@ -28,7 +28,7 @@ from attn_widget.corpus.examples import (
     with_text,
 )
 from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
-from attn_widget.corpus.identity import digest_of, fingerprint
+from attn_widget.corpus.identity import digest_of, same_model
 from attn_widget.corpus.profile_figures import ProfileFigures
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.corpus.totals import Totals
@@ -323,7 +323,7 @@ class Profile(ProfileFigures):
         if model is None and self._read is not None:
             return self._read.encoder
         encoder = load(model, progress=False)
-        if fingerprint(encoder.network) != self.meta["weights"]:
+        if not same_model(encoder, self.meta):
             raise InputError(
                 f"model is {encoder.name}, and the profile was made with {self.model} or other weights.",
                 "Pass the same model.",

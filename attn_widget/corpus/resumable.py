@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.corpus.storage import Parts, Rows
+from attn_widget.host.locked_folder import locked
 
 KEEP_EVERY = 20.0  # seconds of work that a crash may cost
 Item = TypeVar("Item")
@@ -44,9 +45,22 @@ def resumable(
     Raises
     ------
     InputError
-        As in `Parts`.
+        As in `Parts`; another call works in the folder, or it cannot be made.
     """
-    parts = None if folder is None else Parts(folder, identity)
+    if folder is None:
+        return _done(items, figures, identity, None, label, progress)
+    with locked(folder, "resume"):
+        return _done(items, figures, identity, Parts(folder, identity), label, progress)
+
+
+def _done(
+    items: Sequence[Item],
+    figures: Callable[[int, Item], tuple[int, NDArray[np.float32]] | None],
+    identity: dict[str, Any],
+    parts: Parts | None,
+    label: str,
+    progress: bool,
+) -> list[Rows]:
     done: list[Rows] = [] if parts is None else list(parts.done)
     finished = {int(k) for rows in done for k in rows.index}
     fresh: list[tuple[int, int, NDArray[np.float32]]] = []

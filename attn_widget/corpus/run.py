@@ -47,12 +47,12 @@ def profile(
 
     Parameters
     ----------
-    texts : iterable of str, str, path or datasets.Dataset
+    texts : iterable of str, str, path, datasets.Dataset or DataFrame
         At least one text. A str or path names files (a glob may match several): ``.parquet``,
-        ``.jsonl`` (or ``.ndjson``), ``.csv``; every other file has one text per line, in UTF-8. An address
-        (``s3://bucket/*.parquet``) is opened by pyarrow.
+        ``.jsonl`` (or ``.ndjson``), ``.json``, ``.csv``, ``.tsv``; a file of another name is read by its content, as a rule
+        one text per line, in UTF-8. An address (``s3://bucket/*.parquet``) is opened by pyarrow.
     column : str, optional
-        Column of such files or of a dataset that holds the texts. Default "text".
+        Column of such files, of a dataset or of a DataFrame that holds the texts. Default "text".
     model : optional
         As for `analyze`.
     engine : {"local", "ray"}

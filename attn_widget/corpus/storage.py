@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.corpus.reading.observed import Observed
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError
+from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
+from attn_widget.host.parquet_file import need_pyarrow, pack, unpack
 
 _METADATA = b"attn_widget"
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -55,21 +54,6 @@ class Rows:
         return Rows(np.zeros(0, np.int64), np.zeros(0, np.int64), figures)
 
 
-def need_pyarrow() -> None:
-    """Raise in words when Parquet cannot be written or read.
-
-    Raises
-    ------
-    NotAvailableError
-        pyarrow is not installed.
-    """
-    if find_spec("pyarrow") is None:
-        raise NotAvailableError(
-            "Saving, loading and resuming a profile need pyarrow, which is not installed.",
-            "Install it with: pip install 'attn-widget[pandas]'",
-        )
-
-
 def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     """Write rows atomically: an existing file is always complete.
 
@@ -92,7 +76,6 @@ def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
     """The file that `write` writes."""
     need_pyarrow()
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     shapes: dict[str, list[int]] = {}
     n_layers, n_heads = rows.figures.shape[2:]
@@ -114,26 +97,18 @@ def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
         columns["text"] = rows.texts
     if rows.tokens is not None:
         columns["tokens"] = pa.array(rows.tokens, pa.list_(pa.string()))
-    table = pa.table(columns).replace_schema_metadata(
-        {
-            _METADATA: json.dumps(
-                {**meta, "format": FORMAT, "shape": [n_layers, n_heads], "observed": shapes}
-            )
-        }
-    )
-    file = pa.BufferOutputStream()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue().to_pybytes()
+    described = {**meta, "shape": [n_layers, n_heads], "observed": shapes}
+    return pack(pa.table(columns), _METADATA, described)
 
 
-def read(path: Path, file: Any = None) -> tuple[Rows, dict[str, Any]]:
+def read(path: Path, data: bytes | None = None) -> tuple[Rows, dict[str, Any]]:
     """Read what `write` wrote.
 
     Parameters
     ----------
     path : Path
-    file : optional
-        What is read, open; ``path`` is then its name in messages.
+    data : bytes, optional
+        The file's content, where it has been read; ``path`` is then its name in messages.
 
     Returns
     -------
@@ -143,25 +118,10 @@ def read(path: Path, file: Any = None) -> tuple[Rows, dict[str, Any]]:
     ------
     InputError
         There is no such file, or it is not a profile.
+    DamagedError
+        It has changed since it was written.
     """
-    need_pyarrow()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    hint = "Give a file that Profile.save() wrote."
-    try:
-        table = pq.read_table(path if file is None else file)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", hint) from error
-    packed = (table.schema.metadata or {}).get(_METADATA)
-    if packed is None:
-        raise InputError(f"{str(path)!r} is Parquet, but not a profile.", hint)
-    meta = json.loads(packed)
-    if meta["format"] != FORMAT:
-        raise InputError(
-            f"{str(path)!r} has format {meta['format']}; this version reads {FORMAT}.",
-            "Read it with the version of attn_widget that wrote it.",
-        )
+    table, meta = unpack(path, _METADATA, data)
     shape = (table.num_rows, *meta["shape"])
     figures = [
         table[key].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(shape)
@@ -207,19 +167,20 @@ def join(parts: Sequence[Rows]) -> Rows:
 
 
 class Parts:
-    """A folder of finished work, one Parquet file for each stretch of it.
+    """A folder of finished work, one Parquet file for each stretch of it. The caller holds its lock (`locked`).
+
+    A damaged part is named in a warning and removed, so that its work is done again.
 
     Parameters
     ----------
     folder : Path
-        Created if missing.
     identity : dict
         What the work depends on; work of another identity is refused, never mixed in.
 
     Raises
     ------
     InputError
-        The folder cannot be made, or holds the work of another model, other texts or other options.
+        The folder holds the work of another model, other texts or other options.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
@@ -227,17 +188,13 @@ class Parts:
         self.folder = folder
         self.identity = identity
         self.done: list[Rows] = []
-        try:
-            if folder.exists() and not folder.is_dir():
-                raise InputError(f"resume={str(folder)!r} is a file.", "Give a folder of its own.")
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"resume={str(folder)!r} cannot be made: {error.strerror or error}.",
-                "Give a folder that you may write to.",
-            ) from error
         for path in sorted(folder.glob("part-*.parquet")):
-            rows, meta = read(path)
+            try:
+                rows, meta = read(path)
+            except InputError as error:
+                warn_caller(f"{error.message} Its work is done again.")
+                path.unlink()
+                continue
             other = [key for key, value in identity.items() if meta.get(key) != value]
             if other:
                 was = ", ".join(f"{key} {meta.get(key)!r} (now {identity[key]!r})" for key in other)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attn_widget.corpus.heaps import Heaps, Kept
-from attn_widget.corpus.storage import need_pyarrow
 from attn_widget.corpus.totals import Totals
-from attn_widget.errors import InputError
 from attn_widget.host.files import write_parts
+from attn_widget.host.parquet_file import has_key, need_pyarrow, pack, unpack
 
 _METADATA = b"attn_widget_totals"
-FORMAT = 1
 
 
 def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
@@ -30,7 +27,6 @@ def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
     """
     need_pyarrow()
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     arrays = dict(totals.arrays)
     texts: dict[int, Kept] = {}
@@ -51,22 +47,13 @@ def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
             "shape": [list(values.shape) for values in arrays.values()],
             "data": [values.tobytes() for values in arrays.values()],
         }
-    ).replace_schema_metadata({_METADATA: json.dumps({**meta, "sums": shape, "format": FORMAT})})
-    file = pa.BufferOutputStream()
-    pq.write_table(table, file, compression="zstd", use_dictionary=False)
-    write_parts(path, [file.getvalue().to_pybytes()])
+    )
+    write_parts(path, [pack(table, _METADATA, {**meta, "sums": shape}, use_dictionary=False)])
 
 
 def is_totals(path: Path) -> bool:
     """Whether `write_totals` wrote this file."""
-    need_pyarrow()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return _METADATA in (pq.read_schema(path).metadata or {})
-    except (OSError, pa.ArrowException):
-        return False
+    return has_key(path, _METADATA)
 
 
 def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
@@ -75,24 +62,9 @@ def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
     Raises
     ------
     InputError
-        It is damaged, or of another version.
+        It is damaged (`DamagedError`), or of another version.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read as Parquet ({error}).",
-            "Give a file that Profile.save() wrote.",
-        ) from error
-    meta = json.loads(table.schema.metadata[_METADATA])
-    if meta.pop("format") != FORMAT:
-        raise InputError(
-            f"{str(path)!r} was written by another version of attn_widget.",
-            "Read it with the version that wrote it.",
-        )
+    table, meta = unpack(path, _METADATA)
     arrays = {
         row["name"]: np.frombuffer(row["data"], row["dtype"]).reshape(row["shape"]).copy()
         for row in table.to_pylist()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget._version import __version__
 from attn_widget.analysis.texts import run_text
 from attn_widget.checks import (
     check_choice,
@@ -23,7 +20,7 @@ from attn_widget.checks import (
     check_several,
     shown,
 )
-from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.identity import digest_of, identity_of, value_digest
 from attn_widget.corpus.resumable import resumable
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
@@ -35,7 +32,6 @@ from attn_widget.model.tokenizing import check_text
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
-    from attn_widget.model.encoder import Encoder
 
 Figures = NDArray[np.float32]
 Chooser = Callable[["Analysis"], Target]
@@ -212,8 +208,17 @@ def _many(
     from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
-    identity = {**meta, **_identity(encoder, checked, target)}
+    identity = {
+        **meta,
+        **identity_of(encoder),
+        "n_texts": len(checked),
+        "texts": digest_of(checked),
+    }
     identity["tagger"] = None if tag_with is None else tag_with.name
+    if folder is not None:
+        own = target if isinstance(target, Target) or callable(target) else list(_iterated(target))
+        identity["target"] = value_digest(own, "target")
+        identity["tagger_content"] = value_digest(tag_with and tag_with.content, "tagger")
     failed: list[dict[str, Any]] = []
 
     def row(k: int, text: str) -> tuple[int, Figures] | None:
@@ -255,25 +260,6 @@ def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
             "Give one for each text.",
         )
     return lambda _analysis, k: targets[k]
-
-
-def _identity(encoder: Encoder, texts: list[str], target: object) -> dict[str, Any]:
-    """Everything that the work depends on; a function is known by its name alone."""
-    if isinstance(target, Target):
-        named = str(target)
-    elif callable(target):
-        named = getattr(target, "__qualname__", type(target).__name__)
-    else:
-        named = "; ".join(map(str, _iterated(target)))
-    return {
-        "model": encoder.name,
-        "revision": encoder.revision,
-        "weights": fingerprint(encoder.network),
-        "n_texts": len(texts),
-        "texts": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
-        "target": hashlib.sha256(named.encode()).hexdigest(),
-        "attn_widget": __version__,
-    }
 
 
 def _iterated(target: object) -> Iterator[object]:

@@ -12,6 +12,7 @@ from attn_widget.errors import InputError
 from attn_widget.language.align import Part, align
 from attn_widget.language.identify import in_script, speaks
 from attn_widget.language.language import Language, Sentence, Word
+from attn_widget.language.lines import unit_starts
 from attn_widget.language.segment import has_nupunkt, sentence_starts, tile
 from attn_widget.language.taggers import Tagger, TaggerLike, Tagging, resolve, run
 from attn_widget.language.words import trim
@@ -185,7 +186,9 @@ def _starts(text: str, tagging: Tagging, segmenter: Segmenter) -> tuple[list[int
     """Where sentences begin, and who says so."""
     starts = tagging.sentence_starts
     if starts is not None and (segmenter == "tagger" or not has_nupunkt()):
-        return starts, "tagger"
+        # The tagger alone divides sentences where it is asked to; elsewhere line breaks do, too.
+        lines = [] if segmenter == "tagger" else unit_starts(text)
+        return sorted({*starts, *lines}), "tagger"
     return sentence_starts(text), "nupunkt" if has_nupunkt() else "full stops"
 
 

@@ -8,10 +8,14 @@ from itertools import pairwise
 
 import regex
 
+from attn_widget.language.lines import MARKER, unit_starts
+
 # Sentence ends that a Punkt model trained on English does not know; closing brackets and quotation
 # marks stay with the sentence that they close.
 _OTHER_ENDS = regex.compile(r"[。！？｡؟۔।॥։።]+[\p{Pe}\p{Pf}\"']*")
 
+
+_MARKER = regex.compile(MARKER)
 
 # Where nupunkt is not: a full stop, white space, and what looks like a beginning.
 _PLAIN_ENDS = regex.compile(
@@ -25,9 +29,10 @@ def has_nupunkt() -> bool:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Where nupunkt's sentences begin, and those that follow an end mark of another script.
+    """Where nupunkt's sentences begin, those that follow an end mark of another script, and those on a new line.
 
-    Without nupunkt, a full stop before a capital letter ends a sentence.
+    Without nupunkt, a full stop before a capital letter ends a sentence. `unit_starts` gives the rule for line breaks. The
+    number or letter of a list item belongs to the sentence after it.
 
     Parameters
     ----------
@@ -49,14 +54,37 @@ def sentence_starts(text: str) -> list[int]:
     >>> sentence_starts("我喜欢猫。你呢？")
     [0, 5]
     """
+    starts: list[int] = []
+    for begin, end in pairwise([*unit_starts(text), len(text)]):
+        starts += [begin + start for start in _starts_of(text[begin:end])]
+    return sorted(starts)
+
+
+def _starts_of(unit: str) -> list[int]:
+    """Where sentences begin in a text whose line breaks end none."""
     if has_nupunkt():
         from nupunkt import sent_spans
 
-        starts = {start for start, _ in sent_spans(text)}
+        starts = {0, *(start for start, _ in sent_spans(unit))}
     else:
-        starts = {0, *(end.end() for end in _PLAIN_ENDS.finditer(text))}
-    starts.update(end.end() for end in _OTHER_ENDS.finditer(text) if end.end() < len(text))
-    return sorted(starts)
+        starts = {0, *(end.end() for end in _PLAIN_ENDS.finditer(unit))}
+    starts.update(
+        end.end()
+        for end in _OTHER_ENDS.finditer(unit)
+        if end.end() < len(unit) and not _quotation_goes_on(end.group(), unit[end.end()])
+    )
+    cuts = sorted(starts)
+    numbers = {after for before, after in pairwise(cuts) if _is_marker(unit[before:after])}
+    return [cut for cut in cuts if cut not in numbers]
+
+
+def _is_marker(part: str) -> bool:
+    return _MARKER.fullmatch(part.strip()) is not None
+
+
+def _quotation_goes_on(end: str, after: str) -> bool:
+    """Whether the sentence around a quotation continues, as before と in Japanese."""
+    return end[-1] not in "。！？｡؟۔।॥։።" and after in "と、，,"
 
 
 def tile(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:

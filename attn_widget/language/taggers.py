@@ -79,6 +79,11 @@ class Tagger(Protocol):
     language: str | None
     lexicon: Set[str]
 
+    @property
+    def content(self) -> object:
+        """Value that differs where another tagger of this name may give other tags."""
+        ...
+
     def tag(self, text: str) -> Tagging: ...
 
 
@@ -116,7 +121,13 @@ class SpacyTagger:
         self.lexicon: Set[str]
         self.lexicon, self._lock = _kept(nlp)
         self._nlp = nlp
+        self._own = own
         self._zone = nlp.memory_zone if own and hasattr(nlp, "memory_zone") else nullcontext
+
+    @property
+    def content(self) -> object:
+        # A vocabulary takes in what it reads, so it differs from one moment to the next.
+        return self.name if self._own else (self.name, self._nlp.to_bytes(exclude=["vocab"]))
 
     def tag(self, text: str) -> Tagging:
         with self._lock, self._zone():
@@ -160,6 +171,10 @@ class FunctionTagger:
         self.language: str | None = None
         self.lexicon: Set[str] = frozenset()
         self._function = function
+
+    @property
+    def content(self) -> object:
+        return self._function
 
     def tag(self, text: str) -> Tagging:
         returned: Any = self._function(text)

@@ -39,6 +39,7 @@ class FastTokenizer:
     """
 
     is_fast = True
+    model_input_names = ("input_ids", "token_type_ids", "attention_mask")
 
     def __init__(self, folder: Path) -> None:
         from tokenizers import Tokenizer

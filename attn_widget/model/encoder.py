@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from attn_widget.checks import (
     check_choice,
     check_count,
+    check_heads,
     check_kind,
     check_several,
-    index_in,
-    shown,
 )
-from attn_widget.errors import InputError, InputTypeError, NotPickled
+from attn_widget.errors import InputError, NotPickled
+from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.checkpoint import (
     DISCRIMINATORS,
     Checkpoint,
@@ -49,11 +49,17 @@ class HeadMeans:
         Means of ``A v`` over all positions of all texts, special tokens included.
     texts, tokens : int
         How many there were.
+    model : str
+        Name of the model.
+    weights : str or None
+        Its fingerprint; None for values of the caller's own, which any model of this shape takes.
     """
 
     values: NDArray[np.float32]
     texts: int
     tokens: int
+    model: str = ""
+    weights: str | None = None
 
     @cached_property
     def tensor(self) -> torch.Tensor:
@@ -136,7 +142,7 @@ class Encoder(NotPickled):
         if checkpoint.full is None:
             check_vocabulary(tokenizer, self.n_embeddings, self.name)
         self.max_length = _max_length(self.network, tokenizer)
-        self.takes_segments = _takes_segments(self.network)
+        self.takes_segments = _takes_segments(self.network, tokenizer)
         labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
@@ -265,11 +271,20 @@ class Encoder(NotPickled):
             check_choice(ablation, "ablation", ("zero", "mean"))
             return
         wanted = (self.n_layers, self.n_heads, self.head_dim)
+        remedy = "head_means(texts, model=...) of this model gives them."
         if ablation.values.shape != wanted:
             raise InputError(
                 f"ablation holds means [layers, heads, head_dim] of {list(ablation.values.shape)}, and "
                 f"{self.name} has {list(wanted)}.",
-                "head_means(texts, model=...) of this model gives them.",
+                remedy,
+            )
+        if not np.isfinite(ablation.values).all():
+            raise InputError("ablation holds means that are not finite numbers.", remedy)
+        if ablation.weights not in (None, fingerprint(self.network, cached=True)):
+            raise InputError(
+                f"ablation holds means of {ablation.model}, and {self.name} is another model or has other "
+                "weights now.",
+                remedy,
             )
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
@@ -296,34 +311,6 @@ class Encoder(NotPickled):
             f"<Encoder {self.name!r}, {self.family.name}, {self.n_layers} layers of "
             f"{self.n_heads} heads, {self.hidden_size} wide>"
         )
-
-
-def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
-    """``heads`` as (layer, head), in order.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Anything but pairs, a head that does not exist or is given twice, or all heads.
-    """
-    pairs: list[tuple[int, int]] = []
-    for pair in check_several(heads, "heads", "(layer, head)"):
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputTypeError(
-                f"An entry of heads is {shown(pair)}, expected a layer and a head.",
-                "heads=[(3, 5), (4, 0)] switches two heads off.",
-            )
-        layer, head = pair
-        pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
-    twice = [one for one in pairs if pairs.count(one) > 1]
-    if twice:
-        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} occurs twice in heads.")
-    if len(pairs) == n_layers * n_heads:
-        raise InputError(
-            f"heads names all {len(pairs)} heads, and then no token would hear of another.",
-            "Leave one of them on.",
-        )
-    return tuple(sorted(pairs))
 
 
 LOADING = threading.RLock()
@@ -393,8 +380,9 @@ def _max_length(model: Any, tokenizer: Any) -> int:
     return next(sane, LENGTH_WITHOUT_LIMIT)
 
 
-def _takes_segments(model: Any) -> bool:
-    """Whether the forward pass takes ``token_type_ids`` and the model has more than one segment."""
+def _takes_segments(model: Any, tokenizer: Any) -> bool:
+    """Whether the model has several segments and its tokenizer gives them (else it was trained without)."""
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
-    return "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
+    several = "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
+    return several and "token_type_ids" in tokenizer.model_input_names

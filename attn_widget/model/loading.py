@@ -23,12 +23,13 @@ from attn_widget.model.checkpoint import (
 )
 from attn_widget.model.config import check_config
 from attn_widget.model.encoder import LOADING, Encoder
-from attn_widget.model.places import locate
+from attn_widget.model.places import locate, stamp_of
 
 if TYPE_CHECKING:
     import torch
 
-_LOADED: dict[tuple[Any, ...], Encoder] = {}
+# With the stamp of the folder that it was read from.
+_LOADED: dict[tuple[Any, ...], tuple[Encoder, tuple[Any, ...]]] = {}
 
 
 # Encoders of models that the caller loaded live as long as they are in use.
@@ -44,7 +45,7 @@ def load(
     revision: str | None = None,
     progress: bool = True,
 ) -> Encoder:
-    """Load a model once; the same arguments give the same encoder again.
+    """Load a model once; the same arguments give the same encoder again, until the files of its folder change.
 
     Parameters
     ----------
@@ -113,10 +114,11 @@ def is_loaded(model: Any) -> bool:
     if model is not None and not isinstance(model, (str, Path)):
         return True
     try:
-        name = locate(model).name
+        wanted = locate(model)
     except ModelLoadError:
         return True  # `load` says what is wrong
-    return any(place.name == name for place, *_ in _LOADED)
+    known = [stamp for (place, *_), (_, stamp) in _LOADED.items() if place.name == wanted.name]
+    return any(stamp[0] == stamp_of(wanted.path) for stamp in known)
 
 
 def _loaded(
@@ -137,8 +139,9 @@ def _loaded(
     named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)
     key = (place, str(named), where, kind)
     with LOADING:
-        encoder = _LOADED.get(key)
-        if encoder is None:
+        stamp = (stamp_of(place.path), stamp_of(named) if isinstance(named, (str, Path)) else ())
+        encoder, read_at = _LOADED.get(key, (None, None))
+        if encoder is None or stamp != read_at:
             tell(f"Loading {place.name}")
             if model is None and tokenizer is None and kind == torch.float32:
                 checkpoint = embedded_checkpoint(place)
@@ -146,7 +149,8 @@ def _loaded(
                 checkpoint = load_checkpoint(place, tokenizer, kind, progress)
             if where != torch.device("cpu"):
                 checkpoint.model.to(where)
-            encoder = _LOADED[key] = Encoder(checkpoint)
+            encoder = Encoder(checkpoint)
+            _LOADED[key] = encoder, stamp
         return encoder
 
 
@@ -173,7 +177,7 @@ def unload(encoder: Encoder | None = None) -> None:
             "unload(load(name)) forgets the model of that name.",
         )
     with LOADING:
-        for key, value in list(_LOADED.items()):
+        for key, (value, _) in list(_LOADED.items()):
             if encoder is None or value is encoder:
                 del _LOADED[key]
 
@@ -199,7 +203,8 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         )
     with LOADING:
         encoder = _PAIRED.get((id(model), id(tokenizer)))
-        if encoder is None:
+        # An encoder keeps only the part of a model that it runs: another one may have got the whole one's id.
+        if encoder is None or encoder.network not in (model, model.base_model):
             path = str(getattr(model, "name_or_path", "") or "")
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             check_config(model.config, name)

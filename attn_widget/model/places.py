@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attn_widget.checks import stands_at
 from attn_widget.errors import ModelLoadError
@@ -70,6 +72,16 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
             OFFLINE_HINT,
         )
     return Place(text, text, False, revision)
+
+
+def stamp_of(folder: str | Path) -> tuple[Any, ...]:
+    """Name, size, time and inode of each file: equal as long as none is written again. Empty where there is no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
+    except (OSError, ValueError):
+        return ()  # a hub name; where a folder cannot be read, loading it names the failure
+    return tuple(sorted((name, at.st_size, at.st_mtime_ns, at.st_ino) for name, at in files))
 
 
 def is_hub_name(text: str) -> bool:

@@ -188,7 +188,7 @@ def _tokenize(encoder: Reads, text: str, text_pair: str | None, limit: int | Non
             padding=False,
             truncation="longest_first" if limit is not None else False,
             max_length=limit,
-            return_token_type_ids=True,
+            return_token_type_ids=encoder.takes_segments,
             return_offsets_mapping=True,
             verbose=False,
         )

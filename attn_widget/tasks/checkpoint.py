@@ -7,6 +7,7 @@ folder that `transformers` loads.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import secrets
@@ -20,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.host.locked_folder import LOCK
 from attn_widget.model.checkpoint import quiet
 from attn_widget.tasks.state import State
 
@@ -30,6 +32,7 @@ FORMAT = 3  # 1: rates that fell by steps; 2: without the state of `Trainer`
 IDENTITY = "checkpoint.json"
 STATE = "state.json"
 TENSORS = "state.safetensors"
+SUMS = "sha256.json"  # of every other file in the folder
 TRAINER = "trainer_state.json"  # by which `Trainer` finds its place
 RECORD = "fit.json"  # of a saved classifier
 TOKENIZER = "tokenizer.json"  # every fast tokenizer writes it
@@ -38,12 +41,11 @@ OURS = re.compile(r"epoch-\d+-batch-\d+|best-\d+|\.[0-9a-f]+\.part")
 
 
 class Store:
-    """A checkpoint folder of one training.
+    """A checkpoint folder of one training. The caller holds its lock (`locked`).
 
     Parameters
     ----------
     folder : Path
-        Created if missing.
     identity : dict
         What the training depends on, as JSON; a checkpoint of another identity is refused.
     tokenizer : transformers.PreTrainedTokenizerBase
@@ -64,11 +66,9 @@ class Store:
     ) -> None:
         self.folder = folder
         self.tokenizer = tokenizer
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"checkpoint={str(folder)!r} is a file.", "Give a folder of its own.")
         file = folder / IDENTITY
         if not file.is_file():
-            if folder.is_dir() and any(folder.iterdir()):
+            if any(path.name != LOCK for path in folder.iterdir()):
                 raise InputError(
                     f"The folder {str(folder)!r} is not empty and holds no checkpoint of "
                     "fit_classifier.",
@@ -80,7 +80,6 @@ class Store:
             _remove(folder, keep=())
             file.unlink()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             write_json(file, {**identity, "format": FORMAT})
         except OSError as error:
             raise InputError(
@@ -92,6 +91,7 @@ class Store:
             for name in (STATE, TENSORS, "config.json", "model.safetensors"):
                 _need(self.found, name)
             need_tokenizer(self.found)
+            _check_sums(self.found)
 
     def restore(self, model: Any, optimizer: torch.optim.Optimizer) -> State | None:
         """Load the newest checkpoint into both; None when there is none."""
@@ -125,7 +125,9 @@ class Store:
 
     def restore_best(self, model: Any, epoch: int) -> None:
         """Load the weights that `save_best` kept."""
-        _load_weights(model, self.folder / f"best-{epoch}")
+        best = self.folder / f"best-{epoch}"
+        _check_sums(best)
+        _load_weights(model, best)
 
     def save_best(self, model: Any, epoch: int) -> None:
         """Keep the weights of the best epoch so far; the ones before it go with the next `save`."""
@@ -164,6 +166,7 @@ class Store:
         try:
             part.mkdir()
             write(part)
+            write_json(part / SUMS, _sums(part))
             target = self.folder / name
             if target.exists():  # a training that was killed after it had written this
                 target.rename(self.folder / f".{secrets.token_hex(4)}.part")
@@ -276,6 +279,32 @@ def _need(folder: Path, name: str) -> None:
             f"The checkpoint {str(folder)!r} has no {name}.",
             "Pass resume=False to begin again in this folder.",
         )
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.name != SUMS
+    }
+
+
+def _check_sums(folder: Path) -> None:
+    """Refuse a checkpoint with a file that has changed since it was written. Earlier versions wrote no sums.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    if not (folder / SUMS).is_file():
+        return
+    now = _sums(folder)
+    for name, written in read_json(folder / SUMS).items():
+        if now.get(name) != written:
+            raise ModelLoadError(
+                f"The checkpoint {str(folder)!r} is damaged: {name} is not what was written.",
+                "Pass resume=False to begin again in this folder.",
+            )
 
 
 def read_json(path: Path) -> dict[str, Any]:

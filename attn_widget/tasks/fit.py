@@ -213,21 +213,23 @@ def fit_classifier(
         torch.manual_seed(seed)
         model, fresh = build(loaded, head, names, pooling, share)
     tokenizer = tokenizer_for(loaded)
-    store = None
-    if folder is not None:
-        from attn_widget.corpus.identity import fingerprint
+    if folder is None:
+        state = fine_tune(model, fresh, train, checked, settings, None, progress=progress)
+    else:
+        from attn_widget.corpus.identity import identity_of
+        from attn_widget.host.locked_folder import locked
         from attn_widget.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {
-            "encoder": loaded.name,
-            "weights": fingerprint(loaded.model),
+            **{key: value for key, value in identity_of(loaded).items() if key != "attn_widget"},
             "classes": list(names),
             "train": _digest(train),
             "validation": None if checked is None else _digest(checked),
             **asdict(settings),
         }
-        store = Store(folder, identity, tokenizer, resume=resume)
-    state = fine_tune(model, fresh, train, checked, settings, store, progress=progress)
+        with locked(folder, "checkpoint"):
+            store = Store(folder, identity, tokenizer, resume=resume)
+            state = fine_tune(model, fresh, train, checked, settings, store, progress=progress)
 
     from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.moved import heads_moved, line_of

@@ -267,8 +267,10 @@ def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress
         finally:
             _active.recorder = None
     n = encoding.n_tokens
-    layers = [layer for layer in recorder.layers if layer.query.shape[1] == layer.key.shape[1] == n]
-    if not layers or len({layer.query.shape for layer in layers}) != 1:
+    layers = recorder.layers
+    whole = all(layer.query.shape[1] == layer.key.shape[1] == n for layer in layers)
+    # A layer without a matrix of its own would leave a gap: those after it would get its number.
+    if not whole or len(layers) != encoder.n_layers or len({x.query.shape for x in layers}) != 1:
         raise unseen(encoder)
     check_scores(encoder, encoding.tokens, layers)
     _normalized(layers)

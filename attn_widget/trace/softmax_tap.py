@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 
 class _SoftmaxTap(TorchFunctionMode):
-    """Keeps input and output of every softmax over [1, H, n, n]."""
+    """Keeps input and output of every softmax over [1, H, n, n], and counts those of other sizes."""
 
-    def __init__(self, n_tokens: int, n_layers: int, progress: Progress | None) -> None:
+    def __init__(
+        self, n_tokens: int, n_layers: int, n_heads: int, progress: Progress | None
+    ) -> None:
         super().__init__()
         self.n_tokens = n_tokens
-        self.n_layers = n_layers
+        self.n_layers, self.n_heads = n_layers, n_heads
         self.progress = progress
         self.seen: list[tuple[Any, Any]] = []
+        self.others = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -41,6 +44,8 @@ class _SoftmaxTap(TorchFunctionMode):
                 if self.progress is not None:
                     self.progress(min(len(self.seen), self.n_layers), self.n_layers)
                 self.seen.append((scores[0], result[0]))
+            elif scores.dim() == 4 and scores.shape[:2] == (1, self.n_heads):
+                self.others += 1
         return result
 
 
@@ -49,10 +54,12 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
         raise NotAvailableError(
             f"{encoder.name} mixes its heads after the softmax: no head has weights of its own."
         )
-    tap = _SoftmaxTap(encoding.n_tokens, encoder.n_layers, progress)
+    tap = _SoftmaxTap(encoding.n_tokens, encoder.n_layers, encoder.n_heads, progress)
     with inference_mode(encoder, "eager"), _projections(encoder) as parts, tap:
         outputs = forward(encoder, encoding)
-    if len({scores.shape for scores, _ in tap.seen}) != 1 or len(tap.seen) != encoder.n_layers:
+    # A layer that pools its tokens (Funnel) leaves a gap: those after it would get its number.
+    whole = len({scores.shape for scores, _ in tap.seen}) == 1 and not tap.others
+    if not whole or len(tap.seen) != encoder.n_layers:
         raise unseen(encoder)
     pairs = [(scores.float().cpu().numpy(), w.float().cpu().numpy()) for scores, w in tap.seen]
     return WeightsTrace(

@@ -9,3 +9,6 @@ import pytest
 needs_spacy = pytest.mark.skipif(
     find_spec("spacy") is None, reason="the extra `linguistics` is not installed"
 )
+needs_lancedb = pytest.mark.skipif(
+    find_spec("lancedb") is None, reason="the extra `index` is not installed"
+)

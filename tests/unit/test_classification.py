@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import TextClassificationPipeline
+from transformers import (
+    PreTrainedTokenizerFast,
+    TextClassificationPipeline,
+    XLMConfig,
+    XLMForSequenceClassification,
+)
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
@@ -39,9 +45,9 @@ def analysis_of(model: tuple[Any, Any], *texts: str, **options: Any) -> Analysis
 def plain(model: tuple[Any, Any], *texts: str) -> Any:
     """What the model itself says, with its own tokenizer and default attention."""
     network, tokenizer = model
-    encoder = aw.load(model)
-    segments = encoder.takes_segments
-    inputs = tokenizer(*(texts or (TEXT,)), return_tensors="pt", return_token_type_ids=segments)
+    inputs = tokenizer(*(texts or (TEXT,)), return_tensors="pt")
+    if "token_type_ids" not in signature(network.forward).parameters:
+        inputs.pop("token_type_ids", None)
     with torch.no_grad():
         return network(**inputs)
 
@@ -111,6 +117,54 @@ def test_outputs_are_read_as_the_pipeline_of_transformers_reads_them(
     for label, value in zip(found.labels, values, strict=True):
         assert value == pytest.approx(said[label], abs=ERROR)
     assert np.isnan(found.probabilities).all() == (activation == "identity")
+
+
+@pytest.mark.parametrize("family", ["bert", "electra", "mobilebert"])
+def test_a_pair_has_segments_only_where_the_tokenizer_gives_them(family: str) -> None:
+    model, given = sequence(family)
+    backend = given.backend_tokenizer
+    bare = PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        pad_token="[PAD]", mask_token="[MASK]", model_input_names=["input_ids", "attention_mask"],
+    )  # fmt: skip
+    logits = []
+    for tokenizer in (given, bare):
+        a = analysis_of((model, tokenizer), TEXT, PAIR)
+        pipeline: Any = TextClassificationPipeline(model=model, tokenizer=tokenizer)
+        pair = {"text": TEXT, "text_pair": PAIR}
+        said = {
+            one["label"]: one["score"]
+            for one in pipeline(pair, top_k=None, function_to_apply="none")
+        }
+        assert a.classification is not None
+        assert {*a.run.encoding.inputs} == {*tokenizer(TEXT, PAIR)}  # pyright: ignore[reportOptionalMemberAccess]
+        with torch.no_grad():
+            plain_logits = model(**tokenizer(TEXT, PAIR, return_tensors="pt")).logits[0].numpy()
+        np.testing.assert_array_equal(a.classification.logits, plain_logits)
+        assert [said[label] for label in a.classification.labels] == plain_logits.tolist()
+        assert {token.segment for token in a.tokens} == {0, 1}  # shown in both
+        logits.append(plain_logits)
+    assert np.abs(logits[0] - logits[1]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "names", [["input_ids", "token_type_ids", "attention_mask"], ["input_ids", "attention_mask"]]
+)
+def test_xlm_reads_segments_as_words_only_where_the_tokenizer_gives_them(names: list[str]) -> None:
+    """XLM adds the embedding of the word whose id is the segment."""
+    torch.manual_seed(0)
+    config = XLMConfig(vocab_size=512, emb_dim=32, n_layers=2, n_heads=4, max_position_embeddings=128, init_std=0.3, embed_init_std=0.3)  # fmt: skip
+    config.num_labels = 3
+    model = XLMForSequenceClassification(config).eval()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=tiny_models.tokenizer("wordpiece").backend_tokenizer, unk_token="[UNK]",
+        cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", model_input_names=names,
+    )  # fmt: skip
+    found = analysis_of((model, tokenizer), TEXT, PAIR).classification
+    with torch.no_grad():
+        logits = model(**tokenizer(TEXT, PAIR, return_tensors="pt")).logits[0]
+    assert found is not None
+    np.testing.assert_array_equal(found.logits, logits)
 
 
 def test_a_single_output_that_may_be_a_value_is_said_to_be_open() -> None:

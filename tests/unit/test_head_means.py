@@ -98,3 +98,51 @@ def test_what_means_cannot_be_taken_of_is_said() -> None:
         a.ablate(HEADS, other)
     with pytest.raises(InputError, match="of this model gives them"):
         a.head_effects(aw.target(position=3, token=17), other)
+
+
+def test_means_of_another_model_of_this_shape_are_refused() -> None:
+    a: Any
+    a, b = (
+        aw.analyze(
+            TEXTS[0], model=tiny_models.build("bert", seed=seed), tagger=None, progress=False
+        )
+        for seed in (0, 1)
+    )
+    target = aw.target(position=3, token=17, masked=True)
+    for call in (
+        lambda: a.ablate(HEADS, means_of(b)),
+        lambda: a.head_effects(target, means_of(b)),
+        lambda: a.run.encoder.without(HEADS, means_of(b)),
+    ):
+        with pytest.raises(
+            InputError, match=r"means of BertForMaskedLM, and .* another model or has other weights"
+        ):
+            call()
+    own = HeadMeans(means_of(b).values, 1, 1)  # the caller's own values
+    assert a.ablate(HEADS, own).heads_off == tuple(HEADS)
+
+
+def test_means_of_a_model_that_was_trained_since_are_refused() -> None:
+    model, tokenizer = tiny_models.build("bert", seed=2)
+    a = aw.analyze(TEXTS[0], model=(model, tokenizer), tagger=None, progress=False)
+    means = means_of(a)
+    assert a.ablate(HEADS, means).heads_off == tuple(HEADS)
+    with torch.no_grad():
+        model.bert.encoder.layer[0].output.dense.weight[5] *= 2
+    with pytest.raises(InputError, match="other weights now"):
+        a.ablate([(0, 2)], means)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_means_that_are_no_numbers_are_refused(bad: float) -> None:
+    a = analysis("bert")
+    means = means_of(a)
+    values = means.values.copy()
+    values[2, 3, 1] = bad
+    with pytest.raises(InputError, match="not finite"):
+        a.ablate(HEADS, HeadMeans(values, 1, 1))
+    model, tokenizer = tiny_models.build("bert", seed=3)
+    with torch.no_grad():
+        model.bert.encoder.layer[1].attention.self.value.bias[9] = bad
+    with pytest.raises(InputError, match="not finite"):
+        aw.head_means(TEXTS, model=(model, tokenizer), progress=False)

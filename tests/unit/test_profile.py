@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from attn_widget.analysis.texts import analyze
-from attn_widget.corpus import Profile, ProfileError, profile, storage
+from attn_widget.corpus import Profile, ProfileError, profile
 from attn_widget.corpus.engines import local
 from attn_widget.corpus.engines.folder import Folder
 from attn_widget.corpus.reading import chunks
 from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.host import parquet_file
 from attn_widget.model.loading import load
 from tests.unit.needs import needs_spacy
 
@@ -135,7 +136,8 @@ def test_a_part_that_is_damaged_is_read_again(done: Profile, tmp_path: Path) -> 
     profile(TEXTS, progress=False, folder=tmp_path)
     (part,) = tmp_path.glob("part-*.parquet")
     part.write_bytes(part.read_bytes()[:100])
-    found = profile(TEXTS, progress=False, folder=tmp_path)
+    with pytest.warns(UserWarning, match="Its texts are read again"):
+        found = profile(TEXTS, progress=False, folder=tmp_path)
     assert np.array_equal(found.figures, done.figures, equal_nan=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == [part.name, "settings.json"]
 
@@ -231,6 +233,6 @@ def test_without_pyarrow_the_reason_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = Rows(np.array([0]), np.array([4]), np.zeros((1, len(KEYS), 1, 2), np.float32))
-    monkeypatch.setattr(storage, "find_spec", lambda name: None)
+    monkeypatch.setattr(parquet_file, "find_spec", lambda name: None)
     with pytest.raises(NotAvailableError, match="need pyarrow"):
         Profile(rows, {"keys": list(KEYS), "model": "m"}).save(tmp_path / "p.parquet")

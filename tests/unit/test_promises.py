@@ -71,7 +71,7 @@ def test_scores_beyond_float32_are_named_though_queries_and_keys_are_finite() ->
 def test_numbers_that_heads_switched_off_make_are_blamed_on_these() -> None:
     model, tokenizer = build("bert")
     analysis = aw.analyze(TEXT, model=(model, tokenizer), progress=False)
-    means = HeadMeans(np.full((3, 4, 8), np.nan, dtype=np.float32), 1, analysis.n_tokens)
+    means = HeadMeans(np.full((3, 4, 8), 1e30, dtype=np.float32), 1, analysis.n_tokens)
     with pytest.raises(NotFiniteError) as told:
         analysis.ablate([(1, 0)], means)
     assert told.value.hint.endswith("the heads that are off are to blame: switch them on again.")

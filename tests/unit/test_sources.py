@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import attn_widget as aw
 from attn_widget import profile
 from attn_widget.corpus import Profile
 from attn_widget.corpus.reading.sources import read_texts
@@ -45,7 +48,11 @@ def written(folder: Path, kind: str) -> Path:
 def test_each_kind_of_file_gives_its_texts(kind: str, tmp_path: Path) -> None:
     path = written(tmp_path, kind)
     assert read_texts(path, None) == (TEXTS, [])
-    assert read_texts(str(tmp_path / "*"), "text") == (TEXTS, [])
+    if kind == "txt":
+        with pytest.raises(InputError, match="has no columns"):
+            read_texts(str(tmp_path / "*"), "text")
+    else:
+        assert read_texts(str(tmp_path / "*"), "text") == (TEXTS, [])
 
 
 def test_a_profile_of_a_file_is_that_of_its_texts(tmp_path: Path) -> None:
@@ -146,3 +153,132 @@ def test_a_file_without_hashes_still_loads(tmp_path: Path) -> None:
     found = Profile.load(tmp_path / "before.parquet")
     assert "digest" not in pq.read_schema(tmp_path / "before.parquet").names
     assert np.array_equal(found.interval["self"][0], before.interval["self"][0], equal_nan=True)
+
+
+# GLUE's files: quotes that nothing closes, and labels beside the sentences.
+GLUE = """sentence\tlabel
+it 's a "charming journey\t1
+"unflinchingly bleak\t0
+"a quoted one"\t1
+"""
+SENTENCES = ["it 's a \"charming journey", '"unflinchingly bleak', '"a quoted one"']
+ROWS = [{"text": text, "n": k} for k, text in enumerate(TEXTS)]
+
+
+def csv_of(delimiter: str) -> str:
+    quoted = ['"' + text.replace('"', '""') + '"' for text in TEXTS]
+    return "\n".join(
+        [f"n{delimiter}text", *(f"{k}{delimiter}{text}" for k, text in enumerate(quoted))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "texts"),
+    [
+        ("sst2.tsv", GLUE, "sentence", SENTENCES),
+        ("sst2.txt", GLUE, "sentence", SENTENCES),
+        ("sst2.csv", GLUE, "sentence", SENTENCES),
+        ("a.tab", GLUE, "label", ["1", "0", "1"]),
+        ("a.csv", csv_of(","), None, TEXTS),
+        ("a.csv", csv_of(";"), None, TEXTS),
+        ("a.csv", csv_of("|"), "text", TEXTS),
+        ("a.csv", "\ufeff" + csv_of(","), "n", ["0", "1", "2"]),
+        ("a.dat", csv_of(","), "text", TEXTS),
+        ("a.json", json.dumps(TEXTS), None, TEXTS),
+        ("a.json", json.dumps(TEXTS, indent=1), None, TEXTS),
+        ("a.json", json.dumps(ROWS), None, TEXTS),
+        ("a.json", json.dumps(ROWS, indent=2), "text", TEXTS),
+        ("a.json", json.dumps({"text": TEXTS, "n": [1, 2, 3]}), None, TEXTS),
+        ("a.json", json.dumps({"title": TEXTS}, indent=2), "title", TEXTS),
+        ("a.json", json.dumps({"text": TEXTS[1]}), None, TEXTS[1:2]),
+        ("a.json", "\n".join(map(json.dumps, ROWS)), None, TEXTS),
+        ("a.txt", "\n".join(map(json.dumps, ROWS)), None, TEXTS),
+        ("a.txt", json.dumps(TEXTS), None, TEXTS),
+        ("a", json.dumps(ROWS, indent=2), "text", TEXTS),
+        ("a.txt", "[CLS] a text\n[SEP] another", None, ["[CLS] a text", "[SEP] another"]),
+        ("a.txt", "{a} text\n5", None, ["{a} text", "5"]),
+        ("a.txt", csv_of(","), None, csv_of(",").splitlines()),
+    ],
+)
+def test_a_file_is_read_by_its_content(
+    name: str, content: str, column: str | None, texts: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    assert read_texts(path, column) == (texts, [])
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt", ".csv", ".json"])
+def test_parquet_of_any_name_is_parquet(suffix: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "parquet").rename(tmp_path / f"renamed{suffix}")
+    assert read_texts(path, None) == (TEXTS, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "match"),
+    [
+        ("a.txt", b"one\ntwo", "text", r"a\.txt' has no columns, and column is 'text'"),
+        ("a.tsv", GLUE.encode(), None, r"no column 'text' \(it has 'sentence', 'label'\)"),
+        ("a.csv", b"text,n,text\na,1,b", None, "more than one column 'text'"),
+        ("a.json", b"[1, 2", None, "is no JSON"),
+        ("a.json", b"5", None, "holds one JSON int"),
+        ("a.json", b'{"title": "a"}', None, "holds one JSON dict with 'title'"),
+        ("a.json", json.dumps(ROWS).encode(), "body", "no column 'body'"),
+        ("a.json", json.dumps(TEXTS).encode(), "body", "no column 'body'"),
+        ("a.txt.gz", gzip.compress(b"one"), None, "is gzip, .* gunzip"),
+        ("a.txt", b"%PDF-1.7", None, "is PDF"),
+        ("a.xlsx", b"PK\x03\x04", None, "is a zip archive"),
+        ("a.txt", "Über".encode("utf-16"), None, "is UTF-16"),
+        ("a.txt", b"a\0b", None, "is a binary file"),
+        ("a.parquet", b"no parquet", None, "cannot be read as Parquet"),
+    ],
+)
+def test_what_has_no_such_texts_is_refused_by_name(
+    name: str, content: bytes, column: str | None, match: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=match):
+        profile(path, column=column, tagger=None, progress=False)
+
+
+def test_rows_that_do_not_fit_the_header_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('text,n\nfirst,1\nsecond, with a comma,2\nthird\nlast,4\n"open,5\nlost,6\n')
+    texts, failed = read_texts(path, None)
+    assert texts == ["first", "last"]
+    assert [one["source"] for one in failed] == [f"{path}, {at}" for at in ("line 3", "line 4", "lines 6 to 7")]  # fmt: skip
+    assert failed[0]["reason"] == "3 fields, and the header has 2"
+
+
+def test_a_column_of_a_table_in_memory(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": [*TEXTS, None, 5], "label": [1, 0, 1, 0, 1]}, index=[*"abcde"])
+    for table in (frame, pa.table({"text": [*TEXTS, None], "n": [1, 2, 3, 4]})):
+        assert read_texts(table, None)[0] == TEXTS
+    texts, failed = read_texts(frame, "text")
+    assert [one["source"] for one in failed] == ["the DataFrame, row 3", "the DataFrame, row 4"]
+    wanted = profile(TEXTS, tagger=None, progress=False)
+    found = profile(frame, column="text", tagger=None, progress=False)
+    assert texts == TEXTS and np.array_equal(found.figures, wanted.figures, equal_nan=True)
+    with pytest.raises(InputError, match=r"no column 'body' \(it has 'text', 'label'\)"):
+        profile(frame, column="body", progress=False)
+    twice = pd.DataFrame([["a", "b"]], columns=["text", "text"])
+    with pytest.raises(InputError, match="more than one column 'text'"):
+        profile(twice, progress=False)
+
+
+@pytest.mark.parametrize("names", [pd.DataFrame({"text": TEXTS}), {"text": TEXTS}])
+def test_names_of_columns_and_keys_are_no_texts(names: Any) -> None:
+    where = aw.target(position=1, token="cat")
+    kind = type(names).__name__
+    if kind == "dict":
+        with pytest.raises(InputTypeError, match="texts is a dict"):
+            profile(names, progress=False)
+    for call in (
+        lambda: aw.head_means(names, progress=False),
+        lambda: aw.agreement(names, target=where, progress=False),
+        lambda: aw.report(names, "a.html"),
+        lambda: aw.compare_many(names, progress=False),
+    ):
+        with pytest.raises(InputTypeError, match=f"is a {kind}, expected a list"):
+            call()

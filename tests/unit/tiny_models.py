@@ -56,6 +56,7 @@ def _wordpiece() -> Any:
     return tf.PreTrainedTokenizerFast(
         tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
         sep_token="[SEP]", mask_token="[MASK]", model_max_length=128,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],  # as BERT's
     )  # fmt: skip
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from attn_widget.corpus.storage import Rows, need_pyarrow, packed, read
+from attn_widget.corpus.storage import Rows, packed, read
 from attn_widget.errors import InputError
+from attn_widget.host.caller_warning import warn_caller
+from attn_widget.host.parquet_file import need_pyarrow
 
 SETTINGS = "settings.json"
 CHANGES = ("first", "texts")  # of a part, not of the run
@@ -60,12 +62,10 @@ class Folder:
             if info.is_file:
                 raise InputError(f"folder={shown} is a file.", "Give a folder of its own.")
             system.create_dir(folder, recursive=True)
-            known = system.get_file_info(f"{folder}/{SETTINGS}").is_file
-            if not known:
+            before = self._settings()
+            if before is None:
                 self._write(SETTINGS, self._mark.encode())
                 return
-            with system.open_input_stream(f"{folder}/{SETTINGS}") as file:
-                before = json.loads(file.read())
         except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(
                 f"folder={shown} cannot be made: {_reason(error)}.",
@@ -81,6 +81,22 @@ class Folder:
                 "Give another folder, or the same model, texts and options.",
             )
 
+    def _settings(self) -> dict[str, Any] | None:
+        """The settings that were written; None where there are none, or none that can be read.
+
+        They are written again then: the names of parts depend on the settings, so those of another run stay apart.
+        """
+        if not self._is_file(SETTINGS):
+            return None
+        try:
+            before = json.loads(self._content(SETTINGS))
+        except ValueError:
+            before = None
+        if isinstance(before, dict):
+            return before
+        warn_caller(f"{SETTINGS} in {self.place!r} is damaged. It is written again.")
+        return None
+
     def name_of(self, source: int, first: int, texts: Sequence[Any]) -> str:
         """Name of the part of a chunk: ``source`` and ``first`` are the file and the place in it."""
         digest = hashlib.sha256(self._mark.encode())
@@ -90,20 +106,27 @@ class Folder:
             digest.update(len(encoded).to_bytes(8, "little") + encoded)
         return f"part-{digest.hexdigest()[:24]}.parquet"
 
-    def has(self, name: str) -> bool:
-        """Whether this part is there, whole."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def find(self, name: str) -> Rows | None:
+        """A finished part; None where there is none, or where it is damaged, which a warning says.
 
-        system, folder = self._found()
-        path = f"{folder}/{name}"
+        What is damaged is made again and replaced.
+        """
+        import pyarrow as pa
+
         try:
-            if not system.get_file_info(path).is_file:
-                return False
-            pq.read_metadata(path, filesystem=system)
-        except (OSError, pa.ArrowException):
-            return False  # read again, and written anew
-        return True
+            if not self._is_file(name):
+                return None
+            return self.read(name)
+        except (OSError, pa.ArrowException, InputError) as error:
+            reason = error.message if isinstance(error, InputError) else _reason(error)
+            warn_caller(
+                f"A part in {self.place!r} cannot be used: {reason} Its texts are read again."
+            )
+            return None
+
+    def _is_file(self, name: str) -> bool:
+        system, folder = self._found()
+        return system.get_file_info(f"{folder}/{name}").is_file
 
     def write(self, name: str, rows: Rows) -> None:
         """Keep a part.
@@ -143,10 +166,13 @@ class Folder:
         InputError
             It is damaged.
         """
-        system, folder = self._found()
-        with system.open_input_file(f"{folder}/{name}") as file:
-            rows, _ = read(Path(self.place) / name, file)
+        rows, _ = read(Path(self.place) / name, self._content(name))
         return rows
+
+    def _content(self, name: str) -> bytes:
+        system, folder = self._found()
+        with system.open_input_stream(f"{folder}/{name}") as file:
+            return file.read()
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import listed
 from attn_widget.corpus.engines.folder import Folder
-from attn_widget.corpus.engines.settings import Options, failure_record, profile_meta
+from attn_widget.corpus.engines.settings import Options, failure_record, kept_identity, profile_meta
 from attn_widget.corpus.examples import ReadTexts
 from attn_widget.corpus.identity import digest_of
 from attn_widget.corpus.profile import Profile
@@ -53,7 +53,7 @@ def profile_here(texts: Any, options: Options) -> Profile:
     strict = options.strict
     lengths = _lengths(encoder, texts_read, truncation) if strict else None
     meta = profile_meta(encoder, tagger, truncation)
-    folder = None if place is None else Folder(place, dict(meta))
+    folder = None if place is None else Folder(place, kept_identity(meta, tagger))
     if folder is not None:
         folder.open()
     meta |= {"n_texts": len(texts_read), "texts": digest_of([str(text) for text in texts_read])}
@@ -105,8 +105,9 @@ def _chunk(
     if folder is None:
         return read_chunk(encoder, chunk, tagger, truncation)
     name = folder.name_of(number, first, chunk)
-    if folder.has(name):
-        return folder.read(name), []
+    kept = folder.find(name)
+    if kept is not None:
+        return kept, []
     rows, bad = read_chunk(encoder, chunk, tagger, truncation)
     if not bad:
         folder.write(name, replace(rows, texts=[chunk[k] for k in rows.index]))

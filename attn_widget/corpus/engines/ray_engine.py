@@ -25,10 +25,10 @@ import numpy as np
 from attn_widget.checks import listed
 from attn_widget.corpus.engines.cluster import connected
 from attn_widget.corpus.engines.folder import Folder
-from attn_widget.corpus.engines.settings import Options, failure_record, profile_meta
+from attn_widget.corpus.engines.settings import Options, failure_record, kept_identity, profile_meta
 from attn_widget.corpus.examples import ReadTexts
 from attn_widget.corpus.heaps import Heaps, example_names
-from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.identity import same_model
 from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.reading.chunks import chunks_of, read_chunk
@@ -91,7 +91,8 @@ def profile_with_ray(
     encoder = load(options.model, progress=options.progress)
     meta = profile_meta(encoder, options.tagger, options.truncation)
     with _folder(options.folder) as place:
-        folder = Folder(place, dict(meta))
+        kept = options.folder is not None
+        folder = Folder(place, kept_identity(meta, options.tagger) if kept else dict(meta))
         folder.open()
         with connected(address, threads if workers is None else workers * threads):
             run = _Run(folder, options, encoder, workers, threads)
@@ -198,8 +199,10 @@ class Worker:
         self.folder, self.options, self.threads = folder, options, threads
         self.encoder = load(model, progress=False)
         self.problem = ""
-        if fingerprint(self.encoder.network) != folder.identity["weights"]:
-            self.problem = f"A worker has other weights of {self.encoder.name}."
+        if not same_model(self.encoder, folder.identity):
+            self.problem = (
+                f"A worker has other weights, or another tokenizer, of {self.encoder.name}."
+            )
         elif (
             profile_meta(self.encoder, options.tagger, False)["tagger"] != folder.identity["tagger"]
         ):
@@ -222,7 +225,7 @@ class Worker:
         if not texts or self.problem:
             return result
         name = self.folder.name_of(source, first, texts)
-        if self.folder.has(name):
+        if self.folder.find(name) is not None:
             return result | {"name": name, "rows": len(texts)}
         options = self.options
         rows, bad = read_chunk(

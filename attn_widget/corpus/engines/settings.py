@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attn_widget._version import __version__
-from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.identity import identity_of, value_digest
 from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.reading.chunks import Failure
 from attn_widget.language.taggers import TaggerLike, resolve
@@ -54,10 +53,20 @@ def profile_meta(encoder: Encoder, tagger: TaggerLike, truncation: bool) -> dict
     tag_with, _ = resolve(tagger)
     return {
         "keys": list(KEYS),
-        "model": encoder.name,
-        "revision": encoder.revision,
-        "weights": fingerprint(encoder.network),
+        **identity_of(encoder),
         "tagger": None if tag_with is None else tag_with.name,
         "truncation": truncation,
-        "attn_widget": __version__,
     }
+
+
+def kept_identity(meta: dict[str, Any], tagger: TaggerLike) -> dict[str, Any]:
+    """Settings by which a folder knows its run: those of `profile_meta`, and what the tagger does.
+
+    Raises
+    ------
+    InputError
+        A tagger whose content cannot be read.
+    """
+    tag_with, _ = resolve(tagger)
+    content = None if tag_with is None else value_digest(tag_with.content, "tagger")
+    return {**meta, "tagger_content": content}

@@ -28,7 +28,9 @@ class NotBatchedError(Exception):
 def batchable(encoder: Encoder) -> bool:
     """Whether `visit_batch` can see the attention of this family."""
     known = layer_modules(encoder.family, encoder.network) is not None
-    return known and encoder.family.mechanism == "dispatch"
+    # Heads are switched off, and pieces put in, in the thread that asks; batches run in several.
+    changed = bool(encoder.heads_off) or encoder.patch is not None
+    return known and encoder.family.mechanism == "dispatch" and not changed
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Texts from files and datasets: text, JSON lines, CSV, Parquet."""
+"""Texts from files, tables and datasets: text, JSON, CSV, TSV, Parquet."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attn_widget.corpus.reading.remote import RemoteFile, remote_files
+from attn_widget.corpus.reading.formats import File, fields_of, format_of
+from attn_widget.corpus.reading.remote import remote_files
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 
 COLUMN = "text"
-
-File = Path | RemoteFile
 
 # Unreadable texts are reported with their place and the reason.
 Fail = Callable[[str, str], None]
@@ -26,8 +25,8 @@ def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str
 
     Parameters
     ----------
-    texts : str, path or dataset
-        A dataset has ``column_names`` and gives mappings.
+    texts : str, path, dataset or table
+        A dataset has ``column_names`` and gives mappings; a table is a DataFrame or of Arrow.
     column : str or None
         None = "text".
 
@@ -71,19 +70,42 @@ def check_column(column: Any) -> None:
 
 
 def dataset_texts(texts: Any, column: str | None, fail: Fail) -> Iterator[str]:
-    """The texts of a dataset, one after the other.
+    """The texts of a dataset or a table, one after the other.
 
     Raises
     ------
     InputError
-        It is several, by the names of their splits.
+        It is several, by the names of their splits; a table without the column.
     """
+    if is_table(texts):
+        yield from _table_column(texts, COLUMN if column is None else column, fail)
+        return
     if isinstance(texts.column_names, dict):
         raise InputError(
             f"texts has the splits {', '.join(map(repr, texts.column_names))}, each a dataset.",
             "Give one of them: profile(dataset['train']).",
         )
-    return _records("the dataset", enumerate(texts), COLUMN if column is None else column, fail)
+    yield from _records("the dataset", enumerate(texts), COLUMN if column is None else column, fail)
+
+
+def is_table(texts: Any) -> bool:
+    """Whether it is a DataFrame (of pandas, polars ...) or a table of Arrow: whole columns in memory."""
+    return all(hasattr(texts, name) for name in ("columns", "shape", "__getitem__"))
+
+
+def _table_column(table: Any, column: str, fail: Fail) -> Iterator[str]:
+    kind = type(table).__name__
+    names = list(getattr(table, "column_names", None) or table.columns)
+    if names.count(column) != 1:
+        has = ", ".join(map(repr, names))
+        raise InputError(
+            f"The {kind} has {'no' if column not in names else 'more than one'} column {column!r} (it has {has}).",
+            "Name the column of the texts: profile(..., column=name).",
+        )
+    values = table[column]
+    values = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    rows = ({column: value} for value in values)
+    yield from _records(f"the {kind}", enumerate(rows), column, fail)
 
 
 def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
@@ -95,7 +117,7 @@ def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
         The file cannot be opened, or its column is missing or holds no text.
     """
     try:
-        yield from _read(path, COLUMN if column is None else column, fail)
+        yield from _read(path, column, fail)
     except OSError as error:
         raise InputError(
             f"{str(path)!r} cannot be read: {error.strerror or error}.",
@@ -118,7 +140,7 @@ def check_sources(files: Iterable[File], column: str | None) -> None:
 
 def is_source(texts: Any) -> bool:
     """Whether texts are to be read from files or from a dataset's column."""
-    return isinstance(texts, (str, Path)) or hasattr(texts, "column_names")
+    return isinstance(texts, (str, Path)) or hasattr(texts, "column_names") or is_table(texts)
 
 
 def files_of(pattern: str | Path) -> list[File]:
@@ -147,17 +169,88 @@ def files_of(pattern: str | Path) -> list[File]:
     return [Path(name) for name in names]
 
 
-def _read(path: File, column: str, fail: Fail) -> Iterator[str]:
-    kind = path.suffix.lower()
-    if kind == ".parquet":
-        yield from _parquet(path, column, fail)
-    elif kind in (".jsonl", ".ndjson"):
-        yield from _records(str(path), _json_lines(path, fail), column, fail)
-    elif kind == ".csv":
-        lines = (line for _, line in _lines(path, fail))
-        yield from _records(str(path), enumerate(csv.DictReader(lines)), column, fail)
+def _read(path: File, column: str | None, fail: Fail) -> Iterator[str]:
+    kind, delimiter = format_of(path, column)
+    name = COLUMN if column is None else column
+    if kind == "parquet":
+        yield from _parquet(path, name, fail)
+    elif kind == "json lines":
+        yield from _records(str(path), _json_lines(path, fail), name, fail)
+    elif kind == "json":
+        yield from _json_file(path, column, fail)
+    elif kind == "delimited":
+        yield from _records(str(path), _table(path, delimiter, name, fail), name, fail)
     else:
         yield from (line.strip() for _, line in _lines(path, fail) if line.strip())
+
+
+def _table(path: File, delimiter: str, column: str, fail: Fail) -> Iterator[tuple[int, Any]]:
+    """Rows of a table with a header. Those with more or fewer fields than it, or an open quote, are reported.
+
+    Tab-separated fields are taken as they stand (text/tab-separated-values), others may be quoted as in CSV.
+    """
+    header: list[str] | None = None
+    count = 0
+    for place, row in _rows(path, delimiter, fail):
+        if header is None:
+            header = row
+            if row.count(column) > 1:
+                raise InputError(
+                    f"{str(path)!r} has more than one column {column!r}.", "Rename one of them."
+                )
+        elif len(row) == len(header):
+            yield count, dict(zip(header, row, strict=True))
+            count += 1
+        elif row:
+            fail(f"{path}, {place}", f"{len(row)} fields, and the header has {len(header)}")
+
+
+def _rows(path: File, delimiter: str, fail: Fail) -> Iterator[tuple[str, list[str]]]:
+    """Where a row is, and its fields; blank lines have none."""
+    if delimiter == "\t":
+        for number, line in _lines(path, fail):
+            yield f"line {number}", fields_of(line, delimiter) if line.strip("\r\n") else []
+        return
+    lines = (line for _, line in _lines(path, fail))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        began = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            fail(f"{path}, lines {began} to {reader.line_num}", f"no CSV ({error})")
+            continue
+        yield f"line {began}", row
+
+
+def _json_file(path: File, column: str | None, fail: Fail) -> Iterator[str]:
+    """A JSON array of texts or of mappings, or a mapping of columns."""
+    with path.open("rb") as file:
+        content = file.read()
+    try:
+        data: Any = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{str(path)!r} is no JSON ({error}).",
+            "Give an array of texts or of objects; one object per line in a .jsonl file.",
+        ) from error
+    name = COLUMN if column is None else column
+    if isinstance(data, dict) and isinstance(data.get(name), (list, str)):
+        values = data[name] if isinstance(data[name], list) else [data[name]]
+        data = [{name: value} for value in values]
+    if not isinstance(data, list):
+        has = f" with {', '.join(map(repr, data))}" if isinstance(data, dict) else ""
+        raise InputError(
+            f"{str(path)!r} holds one JSON {type(data).__name__}{has}, expected an array of texts or of objects"
+            f", or a list {name!r}.",
+            "Name the list of the texts: profile(..., column=name).",
+        )
+    if column is None and all(isinstance(one, str) for one in data):
+        yield from data
+    else:
+        yield from _records(str(path), enumerate(data), name, fail)
 
 
 def _lines(path: File, fail: Fail) -> Iterator[tuple[int, str]]:

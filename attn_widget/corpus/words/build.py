@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_widget.checks import check_flag, check_kind, index_in, listed
-from attn_widget.corpus.identity import fingerprint, text_digest
+from attn_widget.corpus.identity import identity_of, text_digest
 from attn_widget.corpus.reading.batch import one_thread
 from attn_widget.corpus.reading.blocks import blocks_of
 from attn_widget.corpus.reading.chunks import Failure, chunks_of
@@ -130,8 +130,7 @@ def index(
         )
     settings = {
         "layer": layer,
-        "model": encoder.name,
-        "weights": fingerprint(encoder.network),
+        **identity_of(encoder),
         "tagger": None if tag_with is None else tag_with.name,
         "n_texts": builder.n_texts,
         "n_tokens": builder.n_tokens,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_count, check_kind, check_path, check_seed, index_in
-from attn_widget.corpus.identity import fingerprint
+from attn_widget.corpus.identity import same_model
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.frames import dataframe
 from attn_widget.model.encoder import Encoder
@@ -148,11 +148,11 @@ class WordIndex:
                 "Make one with: attn_widget.index(texts, path, layer=...)",
             ) from error
         encoder = load(model, progress=False)
-        if fingerprint(encoder.network) != settings["weights"]:
+        if not same_model(encoder, settings):
             raise InputError(
                 f"The index in {str(path)!r} is of {settings['model']}, and model is {encoder.name} or has "
-                "other weights.",
-                "Pass the model that it was made with.",
+                "other weights or another tokenizer.",
+                "Pass the model that it was made with. An index of an earlier version must be made again.",
             )
         return cls(database, encoder, settings)
 
@@ -219,7 +219,7 @@ class WordIndex:
                 "Make another index: attn_widget.index(texts, path, layer=...)",
             )
         run = analysis.run
-        if run is None or fingerprint(run.encoder.network) != self.settings["weights"]:
+        if run is None or not same_model(run.encoder, self.settings, cached=True):
             raise InputError(
                 f"The analysis is not of {self.model}, or of other weights.",
                 "Analyze the text with the model of the index.",

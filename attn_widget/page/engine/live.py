@@ -185,4 +185,8 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
         known = name.startswith(("cls.", "vocab_", inside)) or model is not model.base_model
         full = f"bert.{name.removeprefix(inside)}" if name.startswith(inside) else name
         weights[full if known else f"bert.{name}"] = tensor.detach().float().cpu().numpy()
+    segments = "bert.embeddings.token_type_embeddings.weight"
+    if segments in weights and not encoder.takes_segments:
+        settings["type_vocab_size"] = 1
+        weights[segments] = weights[segments][:1]
     return pack(encoder.name, settings, tokenizer, weights, light=light)
