@@ -73,6 +73,11 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
         return self._reply(request)
 
+    @command
+    def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Answer at once: whatever the page sent before has been heard."""
+        return {"ok": True}, []
+
     @abstractmethod
     def _reply(self, request: object) -> Reply:
         """The answer to a request, also of a closed widget."""

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteCache } from "../src/protocol/cache";
 import { SliceFailure } from "../src/protocol/failure";
-import { type Invoke, joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
+import type { Invoke } from "../src/protocol/invoke";
+import { joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
 import type { SliceRequest } from "../src/protocol/types";
 import { counting, fieldsOf, metaOf } from "./runs";
 
@@ -170,39 +171,6 @@ describe("a question to the kernel", () => {
     ]);
   });
 
-  test("fails in words when the kernel does not answer in time", async () => {
-    const { invoke } = kernel({ held: true });
-    const source = new KernelSource(pack, invoke, { timeoutMs: 20 });
-    await expect(source.slice(weights(0))).rejects.toMatchObject({
-      name: "SliceFailure",
-      message: expect.stringContaining("did not answer"),
-    });
-  });
-
-  test("fails in words when the host refuses to send, as after a restart", async () => {
-    const invoke = vi.fn<Invoke>().mockRejectedValue(new Error("Cannot send"));
-    const source = new KernelSource(pack, invoke);
-    await expect(source.slice(weights(0))).rejects.toMatchObject({
-      name: "SliceFailure",
-      message: expect.stringContaining("kernel is gone"),
-      hint: expect.stringContaining("Run the cell again"),
-    });
-  });
-
-  test("says when the kernel is gone, and when it answers again", async () => {
-    const invoke = vi
-      .fn<Invoke>()
-      .mockRejectedValueOnce(new Error("Cannot send"))
-      .mockResolvedValueOnce([{ ok: false, error: "busy" }, []]);
-    const contact = vi.fn();
-    const source = new KernelSource(pack, invoke, { contact });
-    await expect(source.slice(weights(0))).rejects.toThrow("gone");
-    expect(contact.mock.calls.at(-1)![0]).toMatchObject({ hint: "Run the cell again." });
-    // A refusal is an answer too.
-    await expect(source.slice(weights(0))).rejects.toThrow("busy");
-    expect(contact.mock.calls.at(-1)).toEqual([null]);
-  });
-
   test("that failed is asked anew, not remembered", async () => {
     const invoke = vi
       .fn<Invoke>()
@@ -261,12 +229,6 @@ describe("a kernel that is not ready to answer", () => {
     const source = new KernelSource(pack, invoke);
     expect((await source.slice({ kind: "language" })).data).toEqual({ words: 3 });
     expect(asked()).toBe(4);
-  });
-
-  test("is not asked for ever", async () => {
-    const { invoke } = unready(Number.POSITIVE_INFINITY);
-    const source = new KernelSource(pack, invoke, { timeoutMs: 40 });
-    await expect(source.slice({ kind: "language" })).rejects.toThrow(/still being loaded/);
   });
 
   test("is left alone once nobody waits", async () => {

@@ -2,6 +2,7 @@
 
 import { ByteCache } from "./cache";
 import { SliceFailure } from "./failure";
+import type { Invoke } from "./invoke";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {
@@ -15,40 +16,21 @@ import type {
   Window,
 } from "./types";
 
-/** anywidget's `experimental.invoke`. */
-export type Invoke = (
-  name: string,
-  request: unknown,
-  options: { signal: AbortSignal },
-) => Promise<[unknown, readonly (ArrayBuffer | ArrayBufferView)[]]>;
-
 export interface KernelOptions {
-  /** Without a signal of ours, anywidget gives up after 3 s; a masked prediction takes longer. */
-  readonly timeoutMs?: number;
   readonly cacheBytes?: number;
   /** Replies above this are refused by the kernel. */
   readonly replyBytes?: number;
-  /** Told why the kernel gives no answer, and null when it answers again. */
-  readonly contact?: (failure: SliceFailure | null) => void;
 }
 
+/** How long an answer is listened to that tells nothing, ms. */
+const UNHEARD_MS = 1000;
 /** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
 export const LONG_TOKENS = 1024;
 
 const DEFAULTS = {
-  timeoutMs: 30_000,
   cacheBytes: 96e6,
   replyBytes: 8e6,
-  contact: () => undefined,
 } as const;
-
-const gone = (): SliceFailure =>
-  new SliceFailure("The kernel is gone: what is loaded stays usable.", "Run the cell again.");
-const silent = (): SliceFailure =>
-  new SliceFailure(
-    "The kernel did not answer: it is busy with another cell, or gone. What is loaded stays usable.",
-    "Wait, or run the cell again.",
-  );
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
@@ -254,51 +236,28 @@ export class KernelSource implements Source {
 
   /** Asks again as long as the kernel says that it is about to be able to answer, or at work on it. */
   async #send(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
-    let until = Date.now() + this.#options.timeoutMs;
     let working = false;
     for (;;) {
-      const answer = await this.#invokeChecked("slice", request, signal);
+      const answer = await this.#invoke("slice", request, { signal });
       const wait = laterOf(answer[0]);
-      if (wait?.progress) {
-        until = Date.now() + this.#options.timeoutMs;
+      if (wait === null) return readReply(...answer);
+      if (wait.progress) {
         if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
         working = true;
         notify(...wait.progress);
       }
-      if (wait === null || Date.now() + wait.ms > until) return readReply(...answer);
       await pause(wait.ms, signal);
     }
   }
 
   /** Tell the kernel to leave work whose answer is not awaited. */
   #cancel(request: SliceRequest): void {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const signal = AbortSignal.timeout(UNHEARD_MS);
     this.#invoke("slice", { kind: "drop", of: request }, { signal }).catch(() => undefined);
-  }
-
-  async #invokeChecked(
-    name: string,
-    request: SliceRequest | Action,
-    signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<Invoke>>> {
-    const timeout = AbortSignal.timeout(this.#options.timeoutMs);
-    let answer: Awaited<ReturnType<Invoke>>;
-    try {
-      answer = await this.#invoke(name, request, { signal: AbortSignal.any([signal, timeout]) });
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // After a restart the host refuses to send: "Cannot send" (JupyterLab).
-      const failure = timeout.aborted ? silent() : gone();
-      this.#options.contact(failure);
-      console.debug("attn-widget:", error);
-      throw failure;
-    }
-    this.#options.contact(null);
-    return answer;
   }
 
   /** Start something in the kernel; the answer comes by the widget's traits. */
   async act(action: Action): Promise<void> {
-    readReply(...(await this.#invokeChecked("act", action, new AbortController().signal)));
+    readReply(...(await this.#invoke("act", action, { signal: new AbortController().signal })));
   }
 }
