@@ -3,7 +3,7 @@ import { ByteCache } from "../src/protocol/cache";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Invoke } from "../src/protocol/invoke";
 import { joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
-import type { SliceRequest } from "../src/protocol/types";
+import type { NdArray, SliceRequest } from "../src/protocol/types";
 import { counting, fieldsOf, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "a", "b", "[SEP]"];
@@ -112,6 +112,30 @@ describe("a question to the kernel", () => {
     const source = new KernelSource({ meta, arrays: new Map([["weights", held]]) }, invoke);
     const slice = await source.slice({ kind: "weights", layer: 1, head: "mean" });
     expect(slice.arrays.get("weights")).toBe(held);
+    expect(asked).toHaveLength(0);
+  });
+
+  test("about a head is not asked at all when the first paint holds those of a short text", async () => {
+    const { asked, invoke } = kernel();
+    const [layers, heads, n] = [2, 3, 4];
+    const every = counting([layers, heads + 1, n, n]);
+    // Layer 0 allows every cell, layer 1 all but one.
+    const masks = { data: new Uint8Array(layers * n * n).fill(1), shape: [layers, n, n] };
+    masks.data[n * n + 5] = 0;
+    const meta = metaOf(TEXTS, { selected: null });
+    Object.assign(meta.model, { n_layers: layers, n_heads: heads });
+    const arrays = new Map<string, NdArray>(Object.entries({ heads: every, masks }));
+    const source = new KernelSource({ meta, arrays }, invoke);
+    for (const layer of [0, 1]) {
+      for (const [i, head] of [0, 1, 2, "mean" as const].entries()) {
+        const slice = await source.slice({ kind: "weights", layer, head });
+        const { data, shape } = slice.arrays.get("weights")!;
+        const first = (layer * (heads + 1) + i) * n * n;
+        expect([shape, data]).toEqual([[n, n], every.data.slice(first, first + n * n)]);
+        const allowed = layer === 0 ? undefined : masks.data.slice(n * n);
+        expect(slice.arrays.get("allowed")?.data).toEqual(allowed);
+      }
+    }
     expect(asked).toHaveLength(0);
   });
 

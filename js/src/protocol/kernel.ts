@@ -7,6 +7,7 @@ import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {
   Action,
+  HeadIndex,
   NdArray,
   Slice,
   SliceOptions,
@@ -57,6 +58,36 @@ export function requestKey(request: SliceRequest): string {
 
 const sizeOf = (slice: Slice): number =>
   [...slice.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
+
+/** The heads in the first paint, by the key of the request that asks for them. */
+function* weightsIn({ meta, arrays }: Pack): Generator<[string, Slice]> {
+  const keyOf = (layer: number, head: HeadIndex): string =>
+    requestKey({ kind: "weights", layer, head });
+  const sliceOf = (weights: NdArray, allowed: NdArray | undefined): Slice => ({
+    data: {},
+    arrays: new Map(Object.entries({ weights, ...(allowed && { allowed }) })),
+  });
+  const { selected, model } = meta;
+  const weights = arrays.get("weights");
+  if (selected !== null && weights !== undefined)
+    yield [keyOf(selected.layer, selected.head), sliceOf(weights, arrays.get("allowed"))];
+  const heads = arrays.get("heads");
+  if (heads === undefined) return;
+  const masks = arrays.get("masks");
+  const shape = heads.shape.slice(-2);
+  const part = ({ data }: NdArray, i: number): NdArray => {
+    const size = cells(shape);
+    return { data: data.subarray(i * size, (i + 1) * size), shape };
+  };
+  for (let layer = 0; layer < model.n_layers; layer++) {
+    const mask = masks && part(masks, layer);
+    const allowed = mask?.data.includes(0) ? mask : undefined;
+    for (let i = 0; i <= model.n_heads; i++) {
+      const head = i < model.n_heads ? i : "mean";
+      yield [keyOf(layer, head), sliceOf(part(heads, layer * (model.n_heads + 1) + i), allowed)];
+    }
+  }
+}
 
 /** Read a reply; throws a `SliceFailure` for a refusal or for anything malformed. */
 export function readReply(
@@ -155,15 +186,7 @@ export class KernelSource implements Source {
     const cacheBytes = pack.meta.tokens.text.length > LONG_TOKENS ? 48e6 : DEFAULTS.cacheBytes;
     this.#options = { ...DEFAULTS, cacheBytes, ...options };
     this.#cache = new ByteCache(this.#options.cacheBytes);
-    const { selected } = pack.meta;
-    const weights = pack.arrays.get("weights");
-    if (selected !== null && weights !== undefined) {
-      const arrays = new Map([["weights", weights]]);
-      const allowed = pack.arrays.get("allowed");
-      if (allowed !== undefined) arrays.set("allowed", allowed);
-      const slice = { data: {}, arrays };
-      this.#cache.set(requestKey({ kind: "weights", ...selected }), slice, sizeOf(slice));
-    }
+    for (const [of, slice] of weightsIn(pack)) this.#cache.set(of, slice, sizeOf(slice));
   }
 
   slice(request: SliceRequest, { signal, progress }: SliceOptions = {}): Promise<Slice> {
