@@ -17,7 +17,7 @@ from attn_widget.widget.batched_traits import BatchedTraitsWidget
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.exports import Exports
-from attn_widget.widget.traits import CheckedTraits
+from attn_widget.widget.traits import CheckedTraits, check_settable
 
 
 class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
@@ -94,6 +94,7 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Take changes from the page; one that is not allowed is refused with a message, and undone there."""
         try:
+            check_settable(type(self), sync_data)
             super().set_state(sync_data)
         except t.TraitError as error:
             self.error = {"message": str(error), "hint": "The selection was left as it was."}

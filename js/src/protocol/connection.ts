@@ -17,7 +17,7 @@ export const WAITING: Notice = {
 };
 const LOST = "The answer to this question was lost.";
 
-/** What ipywidgets' models tell of their comm: anywidget hides the widget's own model, but not that of its layout. */
+/** State of a comm, as ipywidgets' models give it. anywidget hides the widget's own model, but not that of its layout. */
 export interface Comm {
   readonly comm_live?: boolean;
   on?(event: "comm_live_update", listener: () => void): void;
