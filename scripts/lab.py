@@ -33,7 +33,7 @@ from scripts.widget_parts import POLL_S, STEP_MS, Widget
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ("127.0.0.1", "localhost", "")  # "" is the host of data: and blob: addresses
-START_S = 180  # seconds until the server answers; idle it takes 5
+START_S = 600  # seconds until the server answers; idle it takes 5
 
 # Chromium 156 loads two pages for the popup of its address bar with each context: 0.6 of 0.95 s of CPU.
 # The last --disable-features counts alone, so those of Playwright (chromiumSwitches) stand here again.
@@ -180,9 +180,10 @@ class Lab:
         width: int = 1280,
         height: int = 1600,
         host: str = "doc/tree",
+        patience_ms: int = STEP_MS,
     ) -> Notebook:
         """Open a notebook of this server in a new window: in JupyterLab, or with host "notebooks" in Notebook 7."""
-        return Notebook(self, browser, name, width, height, host)
+        return Notebook(self, browser, name, width, height, host, patience_ms)
 
     def close(self) -> None:
         """Stop the server and its kernels."""
@@ -209,7 +210,14 @@ class Notebook:
     """
 
     def __init__(
-        self, lab: Lab, browser: Browser, name: str, width: int, height: int, host: str = "doc/tree"
+        self,
+        lab: Lab,
+        browser: Browser,
+        name: str,
+        width: int,
+        height: int,
+        host: str = "doc/tree",
+        patience_ms: int = STEP_MS,
     ) -> None:
         self.lab = lab
         self.errors: list[str] = []
@@ -217,7 +225,7 @@ class Notebook:
         self.context: BrowserContext = browser.new_context(
             viewport={"width": width, "height": height}, reduced_motion="reduce"
         )
-        self.context.set_default_timeout(STEP_MS)
+        self.context.set_default_timeout(patience_ms)
         self.context.route("**/*", self._let_through)
         self.page: Page = self.context.new_page()
         self.page.on("pageerror", self._hear)

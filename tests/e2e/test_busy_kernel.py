@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import attn_widget as aw
-from scripts.busy_kernel import HOSTS, TEXT, busy_until, seconds_to_complete
+from scripts.busy_kernel import HOSTS, TEXT, busy_until, wait_complete
 from scripts.lab import Lab, Notebook, OpenNotebook
 from scripts.widget_parts import STEP_MS, Widget, agree
 from tests.e2e.reference import reference
@@ -63,7 +63,7 @@ class Busy:
     def let_go(self) -> None:
         self.gate.touch()
         self.notebook.finish_all()
-        seconds_to_complete(self.notebook, time.monotonic())
+        wait_complete(self.notebook)
         self.gate.unlink()
 
     def agrees(self, expected: aw.Analysis | None = None) -> None:
@@ -122,7 +122,7 @@ def test_a_run_during_which_the_kernel_gets_busy_is_shown(busy: Busy) -> None:
     masked = aw.analyze(TEXT, progress=False).mask([MASKED])
     busy.agrees(masked)
     busy.widget.tab("predictions").click()
-    seconds_to_complete(busy.notebook, time.monotonic())
+    wait_complete(busy.notebook)
 
 
 def test_a_restart_during_a_long_cell_is_an_error(busy: Busy) -> None:
