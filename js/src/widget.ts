@@ -2,9 +2,9 @@
 
 import { createFrame, type Frame } from "./frame/frame";
 import { isComplete } from "./frame/tabs";
-import { type Comm, connect } from "./protocol/connection";
+import { type Comm, connect } from "./protocol/comm/connection";
+import { type Invoke, invokeWith, type Messages } from "./protocol/comm/invoke";
 import { explain } from "./protocol/failure";
-import { type Invoke, invokeWith, type Messages } from "./protocol/invoke";
 import { KernelSource, readReply } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
 import { arrayOf, required } from "./protocol/required";

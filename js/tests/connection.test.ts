@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Comm, connect, WAITING } from "../src/protocol/connection";
+import { type Comm, connect, WAITING } from "../src/protocol/comm/connection";
+import type { Invoke } from "../src/protocol/comm/invoke";
 import type { Notice } from "../src/protocol/failure";
-import type { Invoke } from "../src/protocol/invoke";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteCache } from "../src/protocol/cache";
+import type { Invoke } from "../src/protocol/comm/invoke";
 import { SliceFailure } from "../src/protocol/failure";
-import type { Invoke } from "../src/protocol/invoke";
 import { joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
 import type { NdArray, SliceRequest } from "../src/protocol/types";
 import { counting, fieldsOf, metaOf } from "./runs";

@@ -1,8 +1,8 @@
 /** Answers out of the kernel: one `slice` command of anywidget, cached, shared and split by rows. */
 
 import { ByteCache } from "./cache";
+import type { Invoke } from "./comm/invoke";
 import { SliceFailure } from "./failure";
-import type { Invoke } from "./invoke";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {

@@ -3,8 +3,8 @@
  * it is there from the beginning.
  */
 
+import type { Invoke } from "../protocol/comm/invoke";
 import { SliceFailure } from "../protocol/failure";
-import type { Invoke } from "../protocol/invoke";
 import type { PastRun, Slice, SliceRequest, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { type DrawView, giveParts, type LaterParts, type StartPrinting } from "./contract";

@@ -3,7 +3,7 @@
  * again if its answer was lost, and fails only if the kernel has ended.
  */
 
-import { type Notice, SliceFailure } from "./failure";
+import { type Notice, SliceFailure } from "../failure";
 import type { Invoke } from "./invoke";
 
 /** After so much silence the page says that it waits, ms. */
