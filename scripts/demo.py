@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,9 @@ from scripts.lab import ROOT, chromium, jupyterlab
 
 TEXT = "the cat sat on the mat"
 OUT = ROOT / "build" / "demo"
+FAILURE = OUT / "failure.txt"
+PATIENCE_MS = 600_000  # for one step in the page; with twenty busy processes a step takes a minute
+MOST_SAID = 200  # characters
 
 
 def print_predictions(text: str) -> None:
@@ -35,9 +39,9 @@ def render_quickstart() -> list[Path]:
     pictures = []
     with chromium() as browser, jupyterlab() as lab:
         name = lab.copy(ROOT / "notebooks" / "quickstart.ipynb")
-        notebook = lab.open(browser, name, height=1400)
+        notebook = lab.open(browser, name, height=1400, patience_ms=PATIENCE_MS)
         notebook.run_all()
-        notebook.widget(0).wait_drawn()
+        notebook.widget(0).wait_drawn(PATIENCE_MS)
         for theme in ("Light", "Dark"):
             notebook.theme(f"JupyterLab {theme}")
             picture = OUT / f"quickstart-{theme.lower()}.png"
@@ -63,6 +67,17 @@ def has_screen() -> bool:
 
 
 def main() -> None:
+    """Run the demo; what fails is said in a sentence, and in full in `FAILURE`."""
+    try:
+        demo()
+    except Exception as error:
+        OUT.mkdir(parents=True, exist_ok=True)
+        FAILURE.write_text(traceback.format_exc(), encoding="utf-8")
+        said = next(iter(str(error).splitlines()), type(error).__name__)[:MOST_SAID]
+        sys.exit(f"[demo] failed: {said} ({FAILURE.relative_to(ROOT)} has the details)")
+
+
+def demo() -> None:
     print_predictions(TEXT)
     print("[demo] running notebooks/quickstart.ipynb in JupyterLab")
     for path in render_quickstart():

@@ -47,9 +47,9 @@ class Widget:
         """Move the pointer away, so that nothing is hovered."""
         self.element.page.mouse.move(0, 0)
 
-    def wait_drawn(self) -> None:
+    def wait_drawn(self, patience_ms: int = STEP_MS) -> None:
         """Wait until a matrix has been drawn: the name of its head is written with it."""
-        expect(self.part("head-name")).to_contain_text("L", timeout=STEP_MS)
+        expect(self.part("head-name")).to_contain_text("L", timeout=patience_ms)
 
 
 def values(found: Locator) -> list[float]:

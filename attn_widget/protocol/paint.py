@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from attn_widget.trace.windows.plan import Windows
 
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
+HEADS_BYTES = 200_000  # weights of all heads of a short text, which then need no slice: 25 tokens with 6 x 12 heads, 17 with 12 x 12
 TOP_K = 5
 MASKED_SECONDS = 0.5  # that masked predictions may take for the view to open on them
 
@@ -50,11 +51,13 @@ def first_paint(
     progress: Progress | None = None,
     *,
     streamed: bool = False,
+    live: bool = False,
 ) -> bytes:
     """Pack the first paint of ``analysis`` with head ``(layer, head)`` selected.
 
     ``progress`` is called with ``(layers done, n_layers)``; what it raises ends the work. ``streamed``: of a
     long text only what is here already, and the selected head; the page asks for the rest (slice ``heads``).
+    ``live``: for a widget, whose kernel may be busy when another head is selected; with all heads of a short text.
     """
     trace = analysis.trace
     n = analysis.n_tokens
@@ -74,6 +77,8 @@ def first_paint(
         allowed = trace.allowed(layer)
         if allowed is not None:
             arrays["allowed"] = allowed.astype(np.uint8)
+    if live and n * n * 4 * analysis.n_layers * (analysis.n_heads + 1) <= HEADS_BYTES:
+        arrays.update(weights_of_all_heads(analysis))
     if any(trace.mask(index) is not None for index in range(analysis.n_layers)):
         arrays["possible"] = np.stack(possible_keys(trace)).astype(np.int32)
     # A long text's predictions take as long as its forward pass: the view asks for them.
@@ -104,6 +109,20 @@ def first_paint(
     if trace.windows is not None:
         meta["windows"] = describe_windows(trace.windows)
     return pack(meta, arrays)
+
+
+def weights_of_all_heads(analysis: Analysis) -> dict[str, NDArray[Any]]:
+    """``heads``, float32 [L, H + 1, n, n], the last one of a layer its mean; ``masks``, uint8 [L, n, n], where a mask forbids cells."""
+    n = analysis.n_tokens
+    heads: list[Head] = [*range(analysis.n_heads), "mean"]
+    layers = range(analysis.n_layers)
+    matrices = [[analysis.attention(layer, head) for head in heads] for layer in layers]
+    masks = [analysis.trace.allowed(layer) for layer in layers]
+    arrays: dict[str, NDArray[Any]] = {"heads": np.array(matrices, dtype=np.float32)}
+    if any(mask is not None for mask in masks):
+        every = np.ones((n, n), dtype=np.uint8)
+        arrays["masks"] = np.array([every if m is None else m for m in masks], dtype=np.uint8)
+    return arrays
 
 
 def opening(

@@ -234,7 +234,7 @@ class ProfileSource(Source):
     def example_paint(self, request: Request) -> Answer:
         layer = integer(request, "layer", 0, self.profile.n_layers)
         head = integer(request, "head", 0, self.profile.n_heads)
-        paint = first_paint(self.opened(request.get("index")), layer, head)
+        paint = first_paint(self.opened(request.get("index")), layer, head, live=True)
         return {}, {"paint": np.frombuffer(paint, np.uint8)}
 
     def roles(self, request: Request) -> Answer:

@@ -17,7 +17,7 @@ from attn_widget.widget.batched_traits import BatchedTraitsWidget
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.exports import Exports
-from attn_widget.widget.traits import CheckedTraits
+from attn_widget.widget.traits import CheckedTraits, check_settable
 
 
 class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
@@ -73,6 +73,11 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
         return self._reply(request)
 
+    @command
+    def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Answer at once: whatever the page sent before has been heard."""
+        return {"ok": True}, []
+
     @abstractmethod
     def _reply(self, request: object) -> Reply:
         """The answer to a request, also of a closed widget."""
@@ -89,6 +94,7 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Take changes from the page; one that is not allowed is refused with a message, and undone there."""
         try:
+            check_settable(type(self), sync_data)
             super().set_state(sync_data)
         except t.TraitError as error:
             self.error = {"message": str(error), "hint": "The selection was left as it was."}

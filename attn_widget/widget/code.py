@@ -8,15 +8,12 @@ them (`later_views`) when its first picture is drawn.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import traitlets as t
 
 from attn_widget.protocol.built import bundle
-
-if TYPE_CHECKING:
-    pass
 
 
 class PageCode(anywidget.AnyWidget):
@@ -24,6 +21,10 @@ class PageCode(anywidget.AnyWidget):
 
     # Declared, because a path on the class would be read when the package is imported.
     _esm = t.Unicode().tag(sync=True)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take nothing from the page, and undo there what it has changed."""
+        self.send_state([name for name in sync_data if self.has_trait(name)])
 
 
 _shared: PageCode | None = None

@@ -92,7 +92,7 @@ class Comparing:
 def _answer_of(c: Comparison, patched: Any = None) -> Answer:
     """First paint of the second run, and what both together tell."""
     _, chosen = selections(c)
-    paint = first_paint(c.b, chosen.layer or 0, chosen.head or 0)
+    paint = first_paint(c.b, chosen.layer or 0, chosen.head or 0, live=True)
     meta, arrays = compared_parts(c, recorded=False)
     meta["patched"] = patched
     buffers = {"paint": paint, "compared": pack(meta, arrays)}

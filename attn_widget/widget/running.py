@@ -221,7 +221,12 @@ class RunningWidget(BatchedTraitsWidget):
             opened = self._open_in(analysis, same, job.step(DRAWING))
             streamed = comes_in_layers(analysis.trace)
             paint = first_paint(
-                analysis, opened.layer, opened.head, job.step(DRAWING), streamed=streamed
+                analysis,
+                opened.layer,
+                opened.head,
+                job.step(DRAWING),
+                streamed=streamed,
+                live=True,
             )
             return analysis, opened, paint
         except BaseException as error:

@@ -15,6 +15,7 @@ LARGEST_INT = 2**53  # what JavaScript counts to
 MOST_ENTRIES = 10_000  # of a list
 DEEPEST = 3  # a list of dicts of str
 OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
+OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
 
 
 class CheckedTraits:
@@ -42,6 +43,19 @@ def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:
         The message names the nearest real one.
     """
     check_keywords([name for name in given if name not in OF_THE_HOST], known, of)
+
+
+def check_settable(widget: type, names: Iterable[str]) -> None:
+    """Refuse a state from the page with names that only Python sets, such as the page's own code.
+
+    Raises
+    ------
+    traitlets.TraitError
+    """
+    settable = {*own_traits(widget), *OF_THE_HOST} - {*OF_THE_KERNEL}
+    refused = [name for name in names if name not in settable]
+    if refused:
+        raise t.TraitError(f"{bounded(', '.join(refused))} cannot be set from the page.")
 
 
 @cache

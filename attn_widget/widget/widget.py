@@ -172,7 +172,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
         opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))
         self._opened = None if {"layer", "head"} & traits.keys() else opened
         streamed = comes_in_layers(analysis.trace)
-        paint = first_paint(analysis, opened.layer, opened.head, streamed=streamed)
+        paint = first_paint(analysis, opened.layer, opened.head, streamed=streamed, live=True)
         self._tell(
             self._set(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
         )

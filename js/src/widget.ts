@@ -2,9 +2,10 @@
 
 import { createFrame, type Frame } from "./frame/frame";
 import { isComplete } from "./frame/tabs";
+import { type Comm, connect } from "./protocol/comm/connection";
+import { type Invoke, invokeWith, type Messages } from "./protocol/comm/invoke";
 import { explain } from "./protocol/failure";
-import { invokeWith, type Messages } from "./protocol/invoke";
-import { type Invoke, KernelSource, readReply } from "./protocol/kernel";
+import { KernelSource, readReply } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
 import { arrayOf, required } from "./protocol/required";
 import type { Action, Meta, Source } from "./protocol/types";
@@ -40,19 +41,24 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   const { state, release } = bindState(model);
   const frame = createFrame(state);
   let example: Frame | null = null;
-  const invoke = invokeWith(model, experimental.invoke);
   el.append(frame.element);
 
   const life = new AbortController();
+  const ask = invokeWith(model, experimental.invoke);
+  const invoke = connect(ask, {
+    contact: frame.contact,
+    comm: model.get("layout") as Comm | undefined,
+    signal: life.signal,
+  });
   let waiting: ReturnType<typeof setTimeout> | undefined;
-  /** Without a message: a busy or lost kernel is reported once the reader asks for something. */
+  /** Outside of the connection, without a message: the reader has not asked for it. */
   const fetchLater = (meta: Meta) => {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
       if (fetching || isComplete(meta)) return;
       fetching = true;
       try {
-        await acceptCode(readReply(...(await invoke("slice", CODE, { signal: life.signal }))));
+        await acceptCode(readReply(...(await ask("slice", CODE, { signal: life.signal }))));
       } catch (error) {
         console.debug("attn-widget:", error);
       } finally {
@@ -65,7 +71,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   /** The comparison of this widget; its code comes with that of the lazy views. */
   const comparisonOf = async (source: Source): Promise<LiveComparison> => {
     await askCode(source);
-    const { element, contact, report } = frame;
+    const { element, report } = frame;
     comparison ??= required(
       lazyComparison(),
       "The code of comparisons",
@@ -75,7 +81,6 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
       source,
       state,
       invoke,
-      contact,
       report,
       history: () => readActivity(model).history,
     });
@@ -101,7 +106,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     try {
       const pack = readPack(bytes);
       state.set(fit(state.get(), pack.meta));
-      const source = new KernelSource(pack, invoke, { contact: frame.contact });
+      const source = new KernelSource(pack, invoke);
       // Tensors from outside have no model to run.
       const runs = pack.meta.model.family !== null && pack.meta.profile === null;
       const compare = (anchor: HTMLElement) => {
@@ -140,9 +145,9 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     example?.element.remove();
     example = createFrame(own);
     el.append(example.element);
-    const ask: Invoke = (name, request, options) =>
+    const ofExample: Invoke = (name, request, options) =>
       invoke(name, { ...(request as object), example: index }, options);
-    example.show(new KernelSource(pack, ask, { contact: frame.contact }), null);
+    example.show(new KernelSource(pack, ofExample), null);
     fetchLater(pack.meta);
     example.element.scrollIntoView({ block: "nearest" });
   };

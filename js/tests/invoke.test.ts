@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { invokeWith, type Messages } from "../src/protocol/invoke";
+import { invokeWith, type Messages } from "../src/protocol/comm/invoke";
 
 type Listener = (...values: unknown[]) => void;
 

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { unitsOf } from "../src/figures/derive/units";
 import { itemAt } from "../src/protocol/required";
 import { metaOf } from "./runs";
@@ -53,7 +53,7 @@ describe("links", () => {
       request.kind === "head_effects" ? stalled(options) : answers(request, options),
     );
     await quiet();
-    await new Promise((done) => setTimeout(done, 150)); // an answer that comes sooner needs no word
+    await vi.waitFor(() => expect(part("why-cancel")).not.toBeNull());
     part("why-cancel").click();
     const again = [...element.querySelectorAll("button")].find((one) =>
       one.textContent?.startsWith("Switch off each head"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -35,7 +36,7 @@ def open_notebook(lab: Lab, browser: Browser) -> Iterator[OpenNotebook]:
     opened: list[Notebook] = []
     with ExitStack() as stack:
 
-        def opener(name: str, **options: int) -> Notebook:
+        def opener(name: str, **options: Any) -> Notebook:
             notebook = lab.open(browser, name, **options)
             stack.callback(notebook.close)
             opened.append(notebook)

@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 import attn_widget as aw
 from scripts.page import mount
 from scripts.probe import sentiment
+from tests.e2e.views import settle
 from tests.golden.make import analysis as masked_analysis
 
 TEXT = 'The unbelievably big trophy, =1+1 "it" fell. -5 </script> It was late.'
-QUIET_MS = 400
 
 Chosen = Callable[..., aw.AttentionWidget]
 
@@ -66,8 +66,7 @@ def show(page: Page, widget: aw.AttentionWidget) -> None:
     mount(page, widget)
     panel = page.locator('[data-aw-part="view"]')
     expect(panel.locator(f'> [data-view="{widget.view}"]')).to_be_visible()
-    page.wait_for_timeout(QUIET_MS)
-    expect(panel.locator('[aria-busy="true"]')).to_have_count(0)
+    settle(page)
 
 
 def save(page: Page, name: str, folder: Path) -> Path:

@@ -26,9 +26,7 @@ def test_the_frame_comes_first_and_nothing_moves_when_tags_arrive(
     cells = ["import attn_widget as aw", f"w = aw.show({TEXTS[name]!r})"]
     notebook = lab.open(browser, lab.write(f"first-{len(name)}.ipynb", cells), width=1200)
     page = notebook.page
-    page.evaluate(
-        "() => { window.ran = window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
-    )
+    notebook.start_all()
     expect(page.locator(".attn-widget-loading")).to_contain_text("Loading")
     notebook.widget(0).wait_drawn()
     expect(page.locator(".attn-widget-loading")).to_have_count(0)

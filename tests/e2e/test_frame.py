@@ -153,7 +153,7 @@ def test_numbers_open_views_except_where_somebody_types(page: Page) -> None:
 def test_a_lost_kernel_is_said_until_it_answers_again(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    widget = shown(page, CAT, layer=3, head=5)
+    widget = shown(page, LONG, layer=3, head=5)
 
     def gone(*_: Any) -> Any:
         raise SliceError("no kernel")

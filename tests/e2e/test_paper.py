@@ -17,7 +17,7 @@ from attn_widget.page.saved_run import saved_run
 from scripts.page import mount
 from tests.e2e.boxes import blank, cut, outside, overlaps
 from tests.e2e.pages import CASES, saved_page
-from tests.e2e.views import READY, choose, part
+from tests.e2e.views import choose, part, settle
 
 PAPER = {"width": 794, "height": 1123}  # A4, px
 WIDTH = 700  # px of a printed widget
@@ -50,11 +50,6 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert failed == []
-
-
-def settle(page: Page) -> None:
-    page.wait_for_timeout(300)  # longer than a part is quiet about waiting
-    page.wait_for_function(READY)
 
 
 def open_page(page: Page, name: str, view: str) -> None:

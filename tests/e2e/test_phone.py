@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, CDPSession, Locator, Page, expect
 
 from tests.e2e.boxes import blank, covered, outside, overlaps, small
 from tests.e2e.pages import CASES, saved_page
-from tests.e2e.views import READY, part
+from tests.e2e.views import READY, part, settle
 
 PHONE = {"width": 390, "height": 844}
 TARGET = 24  # px: WCAG 2.2, success criterion 2.5.8
@@ -42,9 +42,7 @@ def open_page(page: Page, name: str, view: str) -> None:
     page.goto(saved_page(name).as_uri())
     page.locator(f'[role="tab"][data-view="{view}"]').tap()
     expect(page.locator(f'[data-aw-part="view"] > [data-view="{view}"]')).to_be_visible()
-    page.wait_for_function(READY)
-    page.wait_for_timeout(300)  # longer than a part is quiet about waiting
-    page.wait_for_function(READY)
+    settle(page)
 
 
 @pytest.mark.parametrize(("name", "view"), CASES)

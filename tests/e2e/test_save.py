@@ -12,7 +12,8 @@ import attn_widget as aw
 from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.selection import VIEWS
 from scripts.page import mount
-from tests.e2e.saving import QUIET_MS, Chosen, chosen, save, saving_page, show
+from tests.e2e.saving import Chosen, chosen, save, saving_page, show
+from tests.e2e.views import settle
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -76,7 +77,7 @@ def test_tables_of_a_masked_model_agree(
 def test_a_profile_saves_its_heads_alike(page: Page, tmp_path: Path) -> None:
     widget = aw.show(aw.profile(["The cat sat.", "It rains, again."], progress=False), layer=1)
     mount(page, widget)
-    page.wait_for_timeout(QUIET_MS)
+    settle(page)
     assert save(page, "csv", tmp_path).read_bytes().decode("utf-8") == widget.to_csv()
     assert save(page, "json", tmp_path).read_bytes().decode("utf-8") == widget.to_json()
     with pytest.raises(NotAvailableError, match="no view 'tree'"):

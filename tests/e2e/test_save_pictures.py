@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, Page, expect
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.selection import VIEWS
-from tests.e2e.saving import QUIET_MS, Chosen, chosen, save, saving_page, show
+from tests.e2e.saving import Chosen, chosen, save, saving_page, show
+from tests.e2e.views import settle
 
 pytestmark = pytest.mark.timeout(600)
 DRAWN_IN_LINES = ("attention", "heads", "tree", "inside")
@@ -248,7 +249,7 @@ def test_a_zoomed_map_says_which_rows_and_columns_its_picture_has(
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
-    page.wait_for_timeout(QUIET_MS)
+    settle(page)
     n = widget.analysis.n_tokens
     said = rf"A part of the matrix: rows \d+ to \d+ of {n}, columns \d+ to \d+ of {n}\."
     assert re.search(said, save(page, "svg", tmp_path).read_text("utf-8"))

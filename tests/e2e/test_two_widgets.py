@@ -9,7 +9,12 @@ from scripts.lab import Lab, Notebook, OpenNotebook
 from scripts.widget_parts import Widget, agree, values
 from tests.e2e.reference import reference
 
-FIRST, SECOND = "the cat sat on the mat", "Paris is the capital of France."
+# Too long for its heads to come with the first paint.
+FIRST = (
+    "the cat sat on the mat and looked at the birds in the garden, until the dog of the neighbors "
+    "came around the house and chased it away"
+)
+SECOND = "Paris is the capital of France."
 WEIGHT_ERROR = 1e-5
 
 pytestmark = pytest.mark.timeout(900)

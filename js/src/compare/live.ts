@@ -6,8 +6,9 @@ import { createPopover, type Popover } from "../draw/popover";
 import type { Described } from "../figures/targets";
 import { createFrame, type Frame } from "../frame/frame";
 import { historyList } from "../frame/history";
+import type { Invoke } from "../protocol/comm/invoke";
 import { explain } from "../protocol/failure";
-import { type Invoke, KernelSource } from "../protocol/kernel";
+import { KernelSource } from "../protocol/kernel";
 import { readPack } from "../protocol/pack";
 import { arrayOf } from "../protocol/required";
 import type { PastRun, Slice, SliceRequest, Source } from "../protocol/types";
@@ -31,7 +32,7 @@ const ask = (source: Source, request: SliceRequest, signal: AbortSignal): Promis
   source.slice({ ...request, turn: ++turns } as unknown as SliceRequest, { signal });
 
 export function liveComparison(context: LiveContext): LiveComparison {
-  const { host, frame: first, state, invoke, contact } = context;
+  const { host, frame: first, state, invoke } = context;
   const memory: Memory = { patching: false, target: 0, of: "heads" };
   let popover: { readonly host: Element; readonly shown: Popover } | null = null;
   const life = new AbortController();
@@ -81,7 +82,7 @@ export function liveComparison(context: LiveContext): LiveComparison {
     const pack = readPack(bytesOf(slice, "paint"));
     const compared = comparedOf(bytesOf(slice, "compared"));
     drop();
-    const b = new KernelSource(pack, ofB(invoke), { contact });
+    const b = new KernelSource(pack, ofB(invoke));
     shownText = b.meta.text;
     const stateB = createState({
       ...state.get(),

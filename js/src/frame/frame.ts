@@ -27,7 +27,7 @@ import { isLong } from "../figures/long/levels";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { placeName } from "../figures/names";
 import { measureOf } from "../figures/quantities";
-import { explain, type SliceFailure } from "../protocol/failure";
+import { explain, type Notice } from "../protocol/failure";
 import type { Activity, Progress, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { withHeight } from "../state/state";
@@ -61,7 +61,7 @@ export interface Frame {
   /** Actions of the kernel for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
-  contact(failure: SliceFailure | null): void;
+  contact(notice: Notice | null): void;
   report(message: string, hint?: string): void;
   clearReport(): void;
   dispose(): void;
@@ -211,7 +211,6 @@ export function createFrame(state: State): Frame {
     stopRun?.();
     memory.wanted = null;
     current = { source, act };
-    messages.kernel(null);
     const { meta } = source;
     const { chrome } = state.get();
     const profile = meta.profile !== null;

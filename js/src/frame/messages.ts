@@ -1,7 +1,7 @@
 /** Messages: errors, a lost kernel, a closed run. */
 
 import { h } from "../draw/dom";
-import type { SliceFailure } from "../protocol/failure";
+import { type Notice, SliceFailure } from "../protocol/failure";
 import type { Meta } from "../protocol/types";
 
 export interface Messages {
@@ -10,7 +10,7 @@ export interface Messages {
   report(message: string, hint?: string, remedy?: Node | null): void;
   clearReport(): void;
   /** Why the kernel gives no answer; null when it does. */
-  kernel(failure: SliceFailure | null): void;
+  kernel(notice: Notice | null): void;
   closed(is: boolean): void;
 }
 
@@ -46,11 +46,11 @@ export function createMessages(): Messages {
       error.hidden = false;
     },
     clearReport,
-    kernel(failure) {
-      if (failure?.message === lost) return;
-      lost = failure?.message;
-      kernel.hidden = failure === null;
-      const notes = failure === null ? [] : [h("p", {}, `${failure.message} ${failure.hint}`)];
+    kernel(notice) {
+      lost = notice?.message;
+      kernel.hidden = notice === null;
+      kernel.classList.toggle("aw-calm", !(notice instanceof SliceFailure));
+      const notes = notice === null ? [] : [h("p", {}, `${notice.message} ${notice.hint}`)];
       kernel.replaceChildren(...notes);
     },
     closed(is) {

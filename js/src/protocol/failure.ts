@@ -1,7 +1,13 @@
 import type { SliceRequest, Source } from "./types";
 
+/** A message for the reader, with what helps. */
+export interface Notice {
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** Why a question has no answer, in words for the reader. */
-export class SliceFailure extends Error {
+export class SliceFailure extends Error implements Notice {
   override name = "SliceFailure";
   constructor(
     message: string,
@@ -21,7 +27,7 @@ export const isLasting = (error: unknown): boolean =>
   error instanceof SliceFailure && error.lasting;
 
 /** Message and hint of anything that was thrown. */
-export function explain(error: unknown): { message: string; hint: string } {
+export function explain(error: unknown): Notice {
   if (error instanceof SliceFailure) return { message: error.message, hint: error.hint };
   return { message: error instanceof Error ? error.message : String(error), hint: "" };
 }

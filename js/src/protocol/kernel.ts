@@ -1,11 +1,13 @@
 /** Answers out of the kernel: one `slice` command of anywidget, cached, shared and split by rows. */
 
 import { ByteCache } from "./cache";
+import type { Invoke } from "./comm/invoke";
 import { SliceFailure } from "./failure";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {
   Action,
+  HeadIndex,
   NdArray,
   Slice,
   SliceOptions,
@@ -15,40 +17,21 @@ import type {
   Window,
 } from "./types";
 
-/** anywidget's `experimental.invoke`. */
-export type Invoke = (
-  name: string,
-  request: unknown,
-  options: { signal: AbortSignal },
-) => Promise<[unknown, readonly (ArrayBuffer | ArrayBufferView)[]]>;
-
 export interface KernelOptions {
-  /** Without a signal of ours, anywidget gives up after 3 s; a masked prediction takes longer. */
-  readonly timeoutMs?: number;
   readonly cacheBytes?: number;
   /** Replies above this are refused by the kernel. */
   readonly replyBytes?: number;
-  /** Told why the kernel gives no answer, and null when it answers again. */
-  readonly contact?: (failure: SliceFailure | null) => void;
 }
 
+/** How long an answer is listened to that tells nothing, ms. */
+const UNHEARD_MS = 1000;
 /** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
 export const LONG_TOKENS = 1024;
 
 const DEFAULTS = {
-  timeoutMs: 30_000,
   cacheBytes: 96e6,
   replyBytes: 8e6,
-  contact: () => undefined,
 } as const;
-
-const gone = (): SliceFailure =>
-  new SliceFailure("The kernel is gone: what is loaded stays usable.", "Run the cell again.");
-const silent = (): SliceFailure =>
-  new SliceFailure(
-    "The kernel did not answer: it is busy with another cell, or gone. What is loaded stays usable.",
-    "Wait, or run the cell again.",
-  );
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
@@ -75,6 +58,36 @@ export function requestKey(request: SliceRequest): string {
 
 const sizeOf = (slice: Slice): number =>
   [...slice.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
+
+/** The heads in the first paint, by the key of the request that asks for them. */
+function* weightsIn({ meta, arrays }: Pack): Generator<[string, Slice]> {
+  const keyOf = (layer: number, head: HeadIndex): string =>
+    requestKey({ kind: "weights", layer, head });
+  const sliceOf = (weights: NdArray, allowed: NdArray | undefined): Slice => ({
+    data: {},
+    arrays: new Map(Object.entries({ weights, ...(allowed && { allowed }) })),
+  });
+  const { selected, model } = meta;
+  const weights = arrays.get("weights");
+  if (selected !== null && weights !== undefined)
+    yield [keyOf(selected.layer, selected.head), sliceOf(weights, arrays.get("allowed"))];
+  const heads = arrays.get("heads");
+  if (heads === undefined) return;
+  const masks = arrays.get("masks");
+  const shape = heads.shape.slice(-2);
+  const part = ({ data }: NdArray, i: number): NdArray => {
+    const size = cells(shape);
+    return { data: data.subarray(i * size, (i + 1) * size), shape };
+  };
+  for (let layer = 0; layer < model.n_layers; layer++) {
+    const mask = masks && part(masks, layer);
+    const allowed = mask?.data.includes(0) ? mask : undefined;
+    for (let i = 0; i <= model.n_heads; i++) {
+      const head = i < model.n_heads ? i : "mean";
+      yield [keyOf(layer, head), sliceOf(part(heads, layer * (model.n_heads + 1) + i), allowed)];
+    }
+  }
+}
 
 /** Read a reply; throws a `SliceFailure` for a refusal or for anything malformed. */
 export function readReply(
@@ -173,15 +186,7 @@ export class KernelSource implements Source {
     const cacheBytes = pack.meta.tokens.text.length > LONG_TOKENS ? 48e6 : DEFAULTS.cacheBytes;
     this.#options = { ...DEFAULTS, cacheBytes, ...options };
     this.#cache = new ByteCache(this.#options.cacheBytes);
-    const { selected } = pack.meta;
-    const weights = pack.arrays.get("weights");
-    if (selected !== null && weights !== undefined) {
-      const arrays = new Map([["weights", weights]]);
-      const allowed = pack.arrays.get("allowed");
-      if (allowed !== undefined) arrays.set("allowed", allowed);
-      const slice = { data: {}, arrays };
-      this.#cache.set(requestKey({ kind: "weights", ...selected }), slice, sizeOf(slice));
-    }
+    for (const [of, slice] of weightsIn(pack)) this.#cache.set(of, slice, sizeOf(slice));
   }
 
   slice(request: SliceRequest, { signal, progress }: SliceOptions = {}): Promise<Slice> {
@@ -254,51 +259,28 @@ export class KernelSource implements Source {
 
   /** Asks again as long as the kernel says that it is about to be able to answer, or at work on it. */
   async #send(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
-    let until = Date.now() + this.#options.timeoutMs;
     let working = false;
     for (;;) {
-      const answer = await this.#invokeChecked("slice", request, signal);
+      const answer = await this.#invoke("slice", request, { signal });
       const wait = laterOf(answer[0]);
-      if (wait?.progress) {
-        until = Date.now() + this.#options.timeoutMs;
+      if (wait === null) return readReply(...answer);
+      if (wait.progress) {
         if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
         working = true;
         notify(...wait.progress);
       }
-      if (wait === null || Date.now() + wait.ms > until) return readReply(...answer);
       await pause(wait.ms, signal);
     }
   }
 
   /** Tell the kernel to leave work whose answer is not awaited. */
   #cancel(request: SliceRequest): void {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const signal = AbortSignal.timeout(UNHEARD_MS);
     this.#invoke("slice", { kind: "drop", of: request }, { signal }).catch(() => undefined);
-  }
-
-  async #invokeChecked(
-    name: string,
-    request: SliceRequest | Action,
-    signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<Invoke>>> {
-    const timeout = AbortSignal.timeout(this.#options.timeoutMs);
-    let answer: Awaited<ReturnType<Invoke>>;
-    try {
-      answer = await this.#invoke(name, request, { signal: AbortSignal.any([signal, timeout]) });
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // After a restart the host refuses to send: "Cannot send" (JupyterLab).
-      const failure = timeout.aborted ? silent() : gone();
-      this.#options.contact(failure);
-      console.debug("attn-widget:", error);
-      throw failure;
-    }
-    this.#options.contact(null);
-    return answer;
   }
 
   /** Start something in the kernel; the answer comes by the widget's traits. */
   async act(action: Action): Promise<void> {
-    readReply(...(await this.#invokeChecked("act", action, new AbortController().signal)));
+    readReply(...(await this.#invoke("act", action, { signal: new AbortController().signal })));
   }
 }

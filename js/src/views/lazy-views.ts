@@ -3,8 +3,8 @@
  * it is there from the beginning.
  */
 
+import type { Invoke } from "../protocol/comm/invoke";
 import { SliceFailure } from "../protocol/failure";
-import type { Invoke } from "../protocol/kernel";
 import type { PastRun, Slice, SliceRequest, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { type DrawView, giveParts, type LaterParts, type StartPrinting } from "./contract";
@@ -18,7 +18,6 @@ export interface LiveContext {
   readonly source: Source;
   readonly state: State;
   readonly invoke: Invoke;
-  readonly contact: (failure: SliceFailure | null) => void;
   readonly report: (message: string, hint?: string) => void;
   readonly history: () => readonly PastRun[];
 }

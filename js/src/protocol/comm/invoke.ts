@@ -1,6 +1,11 @@
 /** anywidget's commands over plain messages, for hosts that offer no `invoke` of their own (marimo 0.25). */
 
-import type { Invoke } from "./kernel";
+/** anywidget's `experimental.invoke`. */
+export type Invoke = (
+  name: string,
+  request: unknown,
+  options: { signal: AbortSignal },
+) => Promise<[unknown, readonly (ArrayBuffer | ArrayBufferView)[]]>;
 
 /** The part of the host's model that is used here. */
 export interface Messages {
