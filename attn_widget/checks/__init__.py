@@ -7,6 +7,7 @@ says of a value goes through `shown`: a value may be huge, nested without end, o
 from __future__ import annotations
 
 from attn_widget.checks.places import check_heads, index_in, indices_in, is_mean, slice_in
+from attn_widget.checks.plain import is_plain
 from attn_widget.checks.several import as_array, check_several, is_half, is_iterable, listed
 from attn_widget.checks.texts import check_characters, check_name, check_path, check_title
 from attn_widget.checks.values import (
@@ -58,6 +59,7 @@ __all__ = [
     "is_half",
     "is_iterable",
     "is_mean",
+    "is_plain",
     "listed",
     "nearest",
     "shown",

@@ -93,5 +93,5 @@ def attention_flow(
         shape=(size, size),
     )
     source = len(means) * n + token
-    flows = [maximum_flow(graph, source, sink).flow_value / UNIT for sink in sinks]
-    return np.minimum(np.array(flows), 1).astype(np.float32)
+    flows = {sink: maximum_flow(graph, source, sink).flow_value / UNIT for sink in set(sinks)}
+    return np.minimum(np.array([flows[sink] for sink in sinks]), 1).astype(np.float32)

@@ -18,7 +18,7 @@ from attn_widget.errors import AttnWidgetError, SliceError
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import HANDLERS, TAGGED
 from attn_widget.protocol.pack import checked, describe, to_json
-from attn_widget.protocol.request import Request
+from attn_widget.protocol.request import Request, check_request
 
 # They declare what they answer.
 from attn_widget.protocol.slices import (  # noqa: F401
@@ -82,27 +82,34 @@ def respond(
 
     Two threads may ask at once: what is asked keeps its figures under a lock of its own.
     """
-    try:
+
+    def reply() -> Reply:
         if asked is None:
             raise SliceError("This widget is closed.", "Run the cell again to make a new one.")
-        if not isinstance(request, Mapping):
-            raise SliceError(f"A request must be an object, got {type(request).__name__}.")
-        kind = request.get("kind")
+        sound = check_request(request)
+        kind = sound.get("kind")
         handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise SliceError(
-                f"Unknown kind of slice: {str(kind)[:80]!r}.",
-                f"Known: {', '.join(sorted(handlers))}.",
+                f"Unknown kind of slice: {shown(kind)}.", f"Known: {', '.join(sorted(handlers))}."
             )
-        data, arrays = handler(asked, request)
+        data, arrays = handler(asked, sound)
         ready = {name: checked(name, array) for name, array in arrays.items()}
         check_size(ready)
-        reply = {"ok": True, "data": to_json(data), "arrays": describe(ready)}
-        return reply, [array.tobytes() for array in ready.values()]
+        described = {"ok": True, "data": to_json(data), "arrays": describe(ready)}
+        return described, [array.tobytes() for array in ready.values()]
+
+    return replied(reply, request)
+
+
+def replied(reply: Callable[[], Reply], request: object) -> Reply:
+    """The result of ``reply``; an exception becomes a message."""
+    try:
+        return reply()
     except AttnWidgetError as error:
         return {"ok": False, "error": said(error.message), "hint": said(error.hint)}, []
     except Exception as error:
-        log.exception("a slice could not be answered: %s", shown(request))
+        log.exception("a request could not be answered: %s", shown(request))
         return {
             "ok": False,
             "error": said(f"{type(error).__name__}: {error}"),

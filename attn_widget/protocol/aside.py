@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SOON_S = 0.25  # an answer that comes sooner needs no second question
 MOST = 4  # at a time; the oldest is given up for another one
+MOST_THREADS = 2 * MOST  # with those that were given up, which end at their next step
 
 
 class DroppedError(Exception):
@@ -69,6 +70,11 @@ class _Work:
     def drop(self) -> None:
         self._dropped.set()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its thread still works, also after `drop`."""
+        return self._thread.is_alive()
+
     def wait(self, seconds: float) -> None:
         self._thread.join(seconds)
 
@@ -93,6 +99,7 @@ class Aside:
     def __init__(self, slow: Mapping[str, Any] = SLOW) -> None:
         self._slow = slow
         self._works: dict[str, _Work] = {}
+        self._started: list[_Work] = []  # as long as their threads live
         self._stream: HeadStream | None = None
         self._held = False
         self._lock = threading.Lock()
@@ -148,15 +155,17 @@ class Aside:
             work = self._works.get(key)
             if work is None or work.analysis is not analysis:
                 if work is not None:
-                    work.drop()
+                    self._works.pop(key).drop()
                 elif len(self._works) >= MOST:  # the page has forgotten one
                     self._works.pop(next(iter(self._works))).drop()
+                self._started = [one for one in self._started if one.is_alive]
+                if len(self._started) >= MOST_THREADS:
+                    return being_computed(0, 0)
                 work = self._works[key] = _Work(analysis, request, self._slow)
+                self._started.append(work)
         work.wait(SOON_S)
         if work.reply is None:
-            wait = {"error": "This is being computed.", "hint": "Ask again in a moment."}
-            far = [work.done, work.total]
-            return {"ok": False, "later": LATER_MS, "progress": far, **wait}, []
+            return being_computed(work.done, work.total)
         with self._lock:
             self._works.pop(key, None)
         return work.reply
@@ -178,6 +187,12 @@ class Aside:
             self._stream = None
         for work in works.values():
             work.drop()
+
+
+def being_computed(done: int, total: int) -> Reply:
+    """The reply that lets the page ask again."""
+    wait = {"error": "This is being computed.", "hint": "Ask again in a moment."}
+    return {"ok": False, "later": LATER_MS, "progress": [done, total], **wait}, []
 
 
 def _key(request: Mapping[Any, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attn_widget.checks import shown
 from attn_widget.corpus.profile import Profile
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures import metrics, patterns, specialization
@@ -166,7 +167,7 @@ class ProfileSource(Source):
         tau = request.get("tau", metrics.TAU)
         if tau != metrics.TAU:
             raise NotAvailableError(
-                f"The profile was counted with tau = {metrics.TAU}, not with {str(tau)[:80]}.",
+                f"The profile was counted with tau = {metrics.TAU}, not with {shown(tau)}.",
                 "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
             )
         keys = _held(self.profile, metrics.KEYS)

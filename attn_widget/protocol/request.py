@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from attn_widget.checks import is_plain, shown
 from attn_widget.errors import SliceError
 
 if TYPE_CHECKING:
@@ -12,15 +13,40 @@ if TYPE_CHECKING:
     from attn_widget.figures.arrays import Head
 
 Request = Mapping[str, Any]
+DEEPEST = 6  # levels: a canceled request that lists the sites of a patch has four
+
+
+def check_request(request: object) -> Request:
+    """``request`` as an object of plain values that JSON could have carried.
+
+    Raises
+    ------
+    SliceError
+        No object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
+    """
+    if not isinstance(request, Mapping):
+        raise SliceError(f"A request must be an object, got {type(request).__name__}.")
+    if not all(isinstance(name, str) for name in request) or not is_plain(dict(request), DEEPEST):
+        raise SliceError(
+            f"A request holds what the page never sends: {shown(request)}.",
+            f"Send names with numbers, texts and lists, at most {DEEPEST} levels deep.",
+        )
+    for asked in (request, request.get("of")):
+        kind = asked.get("kind") if isinstance(asked, Mapping) else None
+        if kind is not None and not isinstance(kind, str):
+            raise SliceError(f"The kind of a request is {shown(kind)}, expected a str.")
+    return request
 
 
 def integer(request: Request, name: str, low: int, high: int) -> int:
     """``request[name]`` as an int in ``[low, high)``."""
     value = request.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SliceError(f"{name} must be an integer, got {str(value)[:80]!r}.")
+        raise SliceError(f"{name} must be an integer, got {shown(value)}.")
     if not low <= value < high:
-        raise SliceError(f"{name} {value} is out of range.", f"Allowed: {low} to {high - 1}.")
+        raise SliceError(
+            f"{name} {shown(value)} is out of range.", f"Allowed: {low} to {high - 1}."
+        )
     return value
 
 
@@ -44,7 +70,7 @@ def span(request: Request, name: str, size: int) -> slice:
     if value is None:
         return slice(0, size)
     if not isinstance(value, (list, tuple)) or len(value) != 2:  # pyright: ignore[reportUnknownArgumentType]
-        raise SliceError(f"{name} must be [start, stop], got {str(value)[:80]!r}.")
+        raise SliceError(f"{name} must be [start, stop], got {shown(value)}.")
     bounds: dict[str, Any] = {"start": value[0], "stop": value[1]}
     start = integer(bounds, "start", 0, size)
     return slice(start, integer(bounds, "stop", start + 1, size + 1))
@@ -58,5 +84,5 @@ def optional(request: Request, name: str, size: int) -> int | None:
 def one_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
     value = request.get(name)
     if value not in choices:
-        raise SliceError(f"{name} is {str(value)[:80]!r}.", f"Known: {', '.join(choices)}.")
+        raise SliceError(f"{name} is {shown(value)}.", f"Known: {', '.join(choices)}.")
     return str(value)

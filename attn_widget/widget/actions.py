@@ -1,7 +1,7 @@
 """Actions of the page: ``invoke("act", request)``, and the runs that they start.
 
 The reply comes at once, ``{ok: true, ...}`` or ``{ok: false, error, hint}``, as for slices. A run works
-on a thread of its own; the widget tells how it goes by its traits.
+on the thread of a `LatestWorker`; the widget tells how it goes by its traits.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, SliceError
+from attn_widget.checks import shown
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.model.tokenizing import check_text
-from attn_widget.protocol.answer import log, said
-from attn_widget.protocol.request import one_of
+from attn_widget.protocol.request import check_request, one_of
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -54,6 +54,11 @@ class Job:
         self.finished = threading.Event()
         self._canceled = threading.Event()
 
+    @property
+    def is_canceled(self) -> bool:
+        """Whether it was canceled or replaced."""
+        return self._canceled.is_set()
+
     def cancel(self) -> None:
         """Let the run end at its next step."""
         self._canceled.set()
@@ -69,27 +74,10 @@ class Job:
         return report
 
 
-def reply(start: Callable[[], None]) -> tuple[dict[str, Any], list[bytes]]:
-    """``start``, answered like other requests: an exception becomes a message."""
-    try:
-        start()
-    except AttnWidgetError as error:
-        return {"ok": False, "error": said(error.message), "hint": said(error.hint)}, []
-    except Exception as error:
-        log.exception("an action could not be started")
-        return {
-            "ok": False,
-            "error": said(f"{type(error).__name__}: {error}"),
-            "hint": "This is a bug in attn_widget; the traceback is in the kernel's log.",
-        }, []
-    return {"ok": True, "data": {}, "arrays": []}, []
-
-
 def kind_of(request: object) -> tuple[str, Mapping[str, Any]]:
     """Which action a request is; nothing about it is trusted."""
-    if not isinstance(request, Mapping):
-        raise SliceError(f"An action must be an object, got {type(request).__name__}.")
-    return one_of(request, "kind", KINDS), request
+    asked = check_request(request)
+    return one_of(asked, "kind", KINDS), asked
 
 
 def texts_of(request: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -111,7 +99,7 @@ def truncation_of(request: Mapping[str, Any]) -> bool | None:
     """``truncation`` of a request; None leaves it to what `show` was given."""
     value = request.get("truncation")
     if value is not None and not isinstance(value, bool):
-        raise InputTypeError(f"truncation is {str(value)[:80]!r}, expected true or false.")
+        raise InputTypeError(f"truncation is {shown(value)}, expected true or false.")
     return value
 
 
@@ -119,7 +107,7 @@ def tokens_of(request: Mapping[str, Any]) -> list[Any]:
     """``tokens`` of a request, a list of anything."""
     tokens = request.get("tokens")
     if not isinstance(tokens, (list, tuple)):
-        raise InputTypeError(f"tokens must be a list of positions, got {str(tokens)[:80]!r}.")
+        raise InputTypeError(f"tokens must be a list of positions, got {shown(tokens)}.")
     return list(tokens)
 
 
@@ -127,6 +115,6 @@ def heads_of(request: Mapping[str, Any]) -> list[Any]:
     """``heads`` of a request: a list of pairs, as far as can be seen."""
     heads = request.get("heads")
     if not isinstance(heads, (list, tuple)):
-        raise InputTypeError(f"heads must be a list of [layer, head], got {str(heads)[:80]!r}.")
+        raise InputTypeError(f"heads must be a list of [layer, head], got {shown(heads)}.")
     pairs = [tuple(head) if isinstance(head, (list, tuple)) else head for head in heads]
     return pairs

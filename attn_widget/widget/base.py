@@ -10,7 +10,8 @@ from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.errors import InputError, NotPickled
-from attn_widget.protocol.answer import Reply
+from attn_widget.protocol.answer import Reply, replied
+from attn_widget.protocol.request import check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, THEMES
 from attn_widget.protocol.source import Source
 from attn_widget.widget.batched_traits import BatchedTraitsWidget
@@ -71,7 +72,7 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
-        return self._reply(request)
+        return replied(lambda: self._reply(check_request(request)), request)
 
     @command
     def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:

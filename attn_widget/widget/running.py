@@ -12,10 +12,12 @@ from attn_widget.analysis.base import with_beside
 from attn_widget.analysis.beside import carry_over
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.protocol.answer import Reply, log, replied
 from attn_widget.protocol.paint import first_paint
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
 from attn_widget.widget.batched_traits import BatchedTraitsWidget
+from attn_widget.widget.latest_worker import LatestWorker
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
 STATUSES = ("ready", "loading", "running", "closed", "error")
 PAST_RUNS = 10  # of the history
 SHOWN = ("text", "text_pair", "history", "first_paint")  # of the run: nothing else sets them
+THREAD = "attn_widget run"
 RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is of
 
 
 class RunningWidget(BatchedTraitsWidget):
     """The current run, and its replacement by another.
 
-    A run works on the thread that asked for it (`run`, setting `masked`), or on one of its own (the
+    A run works on the thread that asked for it (`run`, setting `masked`), or on the worker's (the
     page). There is one at a time; a new run cancels the active one. It is shown all at once; until
     then, and when it fails, what was shown stays.
 
@@ -69,6 +72,7 @@ class RunningWidget(BatchedTraitsWidget):
         self._analysis = analysis
         self._analyze = analyze
         self._job: Job | None = None
+        self._worker = LatestWorker(THREAD)
         self._done: tuple[Job, Analysis, Opening, bytes] | None = (
             None  # a changed run about to be shown
         )
@@ -146,7 +150,12 @@ class RunningWidget(BatchedTraitsWidget):
     @command
     def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Start an action that the page requests; see `attn_widget.widget.actions`."""
-        return actions.reply(lambda: self._act(request))
+
+        def start() -> Reply:
+            self._act(request)
+            return {"ok": True, "data": {}, "arrays": []}, []
+
+        return replied(start, request)
 
     def _act(self, request: object) -> None:
         analysis = self.analysis  # refuses when closed
@@ -161,9 +170,7 @@ class RunningWidget(BatchedTraitsWidget):
         else:
             work = ablation_of(analysis, analysis.check_heads_off(actions.heads_of(asked)))
         job = self._begin()
-        for target in (self._run_aside, self._report):
-            name = f"attn_widget {kind}"
-            threading.Thread(target=target, args=(job, work), name=name, daemon=True).start()
+        self._worker.start(lambda: self._run_aside(job, work))
 
     def _work_of(self, text: str, text_pair: str | None, truncation: bool | None) -> Work:
         _ = self.analysis  # refuses when closed
@@ -188,17 +195,21 @@ class RunningWidget(BatchedTraitsWidget):
         return job
 
     def _run_aside(self, job: Job, work: Work) -> None:
-        """A job on a thread of its own: failures appear in the widget."""
+        """A job on the worker's thread: failures appear in the widget."""
+        if job.is_canceled:
+            return
+        name = f"{THREAD}: progress"
+        threading.Thread(target=self._report, args=(job,), name=name, daemon=True).start()
         try:
             self._finish(job, *self._compute(job, work))
         except AttnWidgetError:
             pass
         except Exception:
-            actions.log.exception("a run that the page started has failed")
+            log.exception("a run that the page started has failed")
         finally:
             job.finished.set()
 
-    def _report(self, job: Job, _work: Work) -> None:
+    def _report(self, job: Job) -> None:
         """Tell how far a job is, on a thread of its own.
 
         The job's own thread may hold the encoder's lock, under which no observer should run.

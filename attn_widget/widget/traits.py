@@ -8,11 +8,9 @@ from typing import Any
 
 import traitlets as t
 
-from attn_widget.checks import check_keywords, shown
+from attn_widget.checks import check_keywords, is_plain, shown
 from attn_widget.errors import bounded
 
-LARGEST_INT = 2**53  # what JavaScript counts to
-MOST_ENTRIES = 10_000  # of a list
 DEEPEST = 3  # a list of dicts of str
 OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
 OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
@@ -26,7 +24,7 @@ class CheckedTraits:
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in own_traits(type(self)) and not is_plain(value):
+        if name in own_traits(type(self)) and not is_plain(value, DEEPEST):
             raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
         try:
             super().__setattr__(name, value)
@@ -68,20 +66,6 @@ def own_traits(widget: type) -> frozenset[str]:
         for name, value in vars(cls).items()
         if isinstance(value, t.TraitType) and not name.startswith("_")
     )
-
-
-def is_plain(value: Any, deepest: int = DEEPEST) -> bool:
-    """Whether a public trait could be this: what JSON can say, or bytes."""
-    if isinstance(value, (list, tuple, dict)):
-        entries = [*value, *value.values()] if isinstance(value, dict) else value
-        return (
-            deepest > 0
-            and len(entries) <= MOST_ENTRIES
-            and all(is_plain(entry, deepest - 1) for entry in entries)
-        )
-    if isinstance(value, int):
-        return abs(value) <= LARGEST_INT
-    return value is None or isinstance(value, (float, str, bytes))
 
 
 def short(error: t.TraitError) -> t.TraitError:

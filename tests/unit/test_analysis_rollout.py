@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -93,6 +94,25 @@ def test_flow_to_chosen_keys_is_that_to_all() -> None:
     matrices = means("random", 12)
     every = attention_flow(matrices, 3)
     assert attention_flow(matrices, 3, [7, 0]).tolist() == [every[7], every[0]]
+
+
+def test_flow_to_a_key_that_is_named_again_and_again_is_computed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from scipy.sparse import csgraph
+
+    means = list(np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 5)).astype(np.float32))
+    computed: list[int] = []
+    maximum_flow = csgraph.maximum_flow
+
+    def counted(graph: Any, source: int, sink: int) -> Any:
+        computed.append(sink)
+        return maximum_flow(graph, source, sink)
+
+    monkeypatch.setattr(csgraph, "maximum_flow", counted)
+    flows = attention_flow(means, 2, [3, 0] * 50_000)
+    assert sorted(computed) == [0, 3]
+    np.testing.assert_array_equal(flows, np.tile(attention_flow(means, 2)[[3, 0]], 50_000))
 
 
 def test_flow_is_never_below_rollout() -> None:

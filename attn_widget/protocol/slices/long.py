@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attn_widget.analysis.long.detail import QUANTITIES, Matrix, levels_of_detail
+from attn_widget.checks import shown
 from attn_widget.errors import SliceError
 from attn_widget.figures.long.pyramid import TILE, Pooling, Pyramid, coarsest_level, tiles_of
 from attn_widget.protocol.handlers import Answer, answers, answers_slowly
@@ -85,7 +86,7 @@ def flag(request: Request, name: str) -> bool:
     """``request[name]`` as a bool; True where it is left out."""
     value = request.get(name, True)
     if not isinstance(value, bool):
-        raise SliceError(f"{name} must be true or false, got {str(value)[:80]!r}.")
+        raise SliceError(f"{name} must be true or false, got {shown(value)}.")
     return value
 
 
@@ -95,5 +96,5 @@ def number(request: Request, name: str) -> float:
     if value is None:
         return -np.inf
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise SliceError(f"{name} must be a number, got {str(value)[:80]!r}.")
+        raise SliceError(f"{name} must be a number, got {shown(value)}.")
     return float(value)

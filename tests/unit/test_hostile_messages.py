@@ -1,0 +1,98 @@
+"""Messages that no page sends: refused in words, with a bounded number of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import attn_widget as aw
+from attn_widget.protocol import aside
+
+LIMIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def widget() -> Iterator[aw.AttentionWidget]:
+    shown = aw.show("the cat sat on the mat", tagger=None, progress=False)
+    yield shown
+    shown.close()
+
+
+HOSTILE_REQUESTS: list[Any] = [
+    {"kind": []},
+    {"kind": {"kind": []}},
+    {"kind": "drop", "of": {"kind": []}},
+    {"kind": "weights", "layer": 10**5000, "head": 0},
+    {"kind": "weights", "layer": 0, "head": 0, "rows": [0, 10**5000]},
+    {"kind": "weights", "run": "b", "layer": [[[[[[[[[]]]]]]]]]},
+    {"kind": "drop", "of": {"kind": "flow", "token": 10**30}},
+    {"kind": 10**5000, "text": "x"},
+    {1: "kind"},
+    {"kind": "run", "text": 10**5000},
+    {"kind": "mask", "tokens": [10**5000]},
+    {"kind": "switch_off", "heads": [[10**5000, 0]]},
+]
+
+
+def nested(depth: int) -> Any:
+    within: Any = []
+    for _ in range(depth):
+        within = [within]
+    return within
+
+
+@pytest.mark.parametrize(
+    "name", ["kind", "layer", "of", "tokens", "heads", "text", "example", "run"]
+)
+def test_a_value_nested_without_end_is_refused(widget: aw.AttentionWidget, name: str) -> None:
+    for depth in (7, 500, 100_000):
+        for request_ in (
+            {"kind": "weights", name: nested(depth)},
+            {"kind": "contributions", name: nested(depth)},
+            {"kind": "drop", "of": {"kind": "compared", name: nested(depth)}},
+        ):
+            for ask in (widget.slice, widget.act):
+                reply: Any = ask(request_, [])[0]
+                assert reply["ok"] is False and "bug" not in reply["hint"], reply
+
+
+@pytest.mark.parametrize(
+    "request_", HOSTILE_REQUESTS, ids=lambda request_: str(sorted(map(str, request_)))[:60]
+)
+def test_hostile_requests_are_refused_and_no_bugs(
+    widget: aw.AttentionWidget, request_: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for ask in (widget.slice, widget.act):
+        reply: Any = ask(request_, [])[0]
+        assert reply["ok"] is False, reply
+        assert "bug" not in reply["hint"] and len(reply["error"]) < 300, reply
+    assert not caplog.records
+    assert widget.status == "ready"
+
+
+def test_slow_requests_that_are_given_up_start_no_thread_without_end(
+    widget: aw.AttentionWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    started: list[int] = []
+
+    def slow(_analysis: Any, request: Any, _progress: Any) -> Any:
+        started.append(request["number"])
+        assert release.wait(LIMIT_S)
+        return {"number": request["number"]}, {}
+
+    monkeypatch.setattr(aside, "SOON_S", 0.001)
+    asked = aside.Aside({"slow": slow})
+    for number in range(500):
+        reply, _ = asked.answer(widget.analysis, {"kind": "slow", "number": number})
+        assert reply["ok"] is False and reply["later"] > 0
+    assert len(started) <= aside.MOST_THREADS
+    release.set()
+    last = {"kind": "slow", "number": 499}
+    end = time.monotonic() + LIMIT_S
+    while not asked.answer(widget.analysis, last)[0]["ok"]:
+        assert time.monotonic() < end, "waited in vain"
