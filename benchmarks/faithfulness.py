@@ -24,9 +24,9 @@ from tqdm.auto import tqdm
 
 import attn_widget as aw
 from attn_widget import tasks
-from attn_widget.corpus.statistics import bootstrap
+from attn_widget.corpus.statistics.intervals import bootstrap
 from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.contributions import pieces_of_words
+from attn_widget.influence.contributions import maskable_words
 from attn_widget.influence.methods import METHODS, Method
 from attn_widget.tasks.data.rated import rated_sentences
 from training.cloze import read_prompts
@@ -90,12 +90,12 @@ def subject_over_attractor() -> dict[str, Any]:
         analysis = aw.analyze(pair["text"], progress=False)
         mask = next(i for i, token in enumerate(analysis.tokens) if token.text == "[MASK]")
         target = aw.target(position=mask, token=pair["good"], against=pair["bad"])
-        words = list(pieces_of_words(analysis.language.tokens).values())
+        words = maskable_words(analysis.language.tokens, analysis.tokens[mask].id)
         nouns = tagged_nouns(analysis, words, mask)
         if len(nouns) < 2:
             continue
         for method in METHODS:
-            scores = word_scores(analysis.contributions(target, cast("Method", method)))
+            scores = word_scores(analysis.contributions(target, cast("Method", method)), words)
             right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
     every = np.array([right[method] for method in METHODS], np.float32).T
     low, high = bootstrap(every, 0)
