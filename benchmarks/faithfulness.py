@@ -9,7 +9,8 @@ there). Three parts, on the embedded model:
 - ``subject``: the minimal pairs of ``training/prompts`` with a second noun before the mask; the right word against the
   wrong one. A method is right where the subject contributes more than the other noun.
 
-Results go to ``benchmarks/results/faithfulness.json``.
+Sentences have 6 to 9 words, so that every order of their words can be read and no verdict rests on drawn orders.
+Results go to ``benchmarks/results/faithfulness.json``; the table is that of docs/influence.md.
 """
 
 from __future__ import annotations
@@ -24,9 +25,8 @@ from tqdm.auto import tqdm
 
 import attn_widget as aw
 from attn_widget import tasks
-from attn_widget.corpus.statistics import bootstrap
 from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.contributions import pieces_of_words
+from attn_widget.influence.contributions import maskable_words
 from attn_widget.influence.methods import METHODS, Method
 from attn_widget.tasks.data.rated import rated_sentences
 from training.cloze import read_prompts
@@ -34,7 +34,8 @@ from training.cloze import read_prompts
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "faithfulness.json"
 KEPT = ROOT / "build" / "faithfulness"
-WORDS = range(8, 21)  # words of a sentence
+WORDS = range(6, 10)  # words of a sentence
+LEVEL = 0.05
 GROUPS = ("across a prepositional phrase", "across a relative clause", "reflexive")
 PARTS = ("subject", "masked", "classifier")
 
@@ -83,34 +84,45 @@ def tagged_nouns(analysis: aw.Analysis, words: list[list[int]], mask: int) -> tu
 
 
 def subject_over_attractor() -> dict[str, Any]:
-    """For each method the share of sentences in which the subject contributes more than the other noun."""
+    """For each method the number of sentences in which the subject contributes more than the other noun.
+
+    The sentences come from three templates: too few for an interval, since those of a template are alike.
+    """
+    templates: set[str] = set()
     right: dict[str, list[bool]] = {method: [] for method in METHODS}
     pairs = read_prompts("pairs")
-    for pair in tqdm([pair for group in GROUPS for pair in pairs[group]], desc="subject"):
+    for group, pair in tqdm([(g, pair) for g in GROUPS for pair in pairs[g]], desc="subject"):
         analysis = aw.analyze(pair["text"], progress=False)
         mask = next(i for i, token in enumerate(analysis.tokens) if token.text == "[MASK]")
         target = aw.target(position=mask, token=pair["good"], against=pair["bad"])
-        words = list(pieces_of_words(analysis.language.tokens).values())
+        words = maskable_words(analysis.language.tokens, analysis.tokens[mask].id)
         nouns = tagged_nouns(analysis, words, mask)
         if len(nouns) < 2:
             continue
+        templates.add(group)
         for method in METHODS:
-            scores = word_scores(analysis.contributions(target, cast("Method", method)))
+            scores = word_scores(analysis.contributions(target, cast("Method", method)), words)
             right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
-    every = np.array([right[method] for method in METHODS], np.float32).T
-    low, high = bootstrap(every, 0)
     return {
-        "texts": len(every),
-        "share": {method: float(every[:, i].mean()) for i, method in enumerate(METHODS)},
-        "interval": {method: [float(low[i]), float(high[i])] for i, method in enumerate(METHODS)},
+        "texts": len(right[METHODS[0]]),
+        "templates": len(templates),
+        "right": {method: sum(right[method]) for method in METHODS},
     }
 
 
 def measured(result: Any) -> dict[str, Any]:
     gain, low, high = result.gain
+    better_low, better_high = result.better_interval
     first = result.comprehensiveness.mean(axis=0)
+    alike = [
+        [row["method"], row["other"]]
+        for row in result.differences()
+        if not row["adjusted"] <= LEVEL
+    ]
     return {
         "texts": len(result.index),
+        "tested": result.tested,
+        "alike": alike,
         "failed": len(result.failed),
         "random": float(first[-1]),
         "methods": {
@@ -119,7 +131,10 @@ def measured(result: Any) -> dict[str, Any]:
                 "gain": float(gain[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
+                "percentile": float(np.nanmean(result.percentile[:, i])),
                 "better_than_random": float(result.better_than_random[i]),
+                "better_low": float(better_low[i]),
+                "better_high": float(better_high[i]),
             }
             for i, method in enumerate(result.methods)
         },
@@ -156,30 +171,41 @@ def table(results: dict[str, Any]) -> str:
     """Markdown, the methods in the order of the masked words' gain."""
     masked = results.get("masked", {}).get("methods", {})
     order = sorted(METHODS, key=lambda m: -masked.get(m, {}).get("gain", 0.0))
+    number = {method: str(k + 1) for k, method in enumerate(order)}
 
     def cells(part: str, method: str) -> list[str]:
         figures = results.get(part, {}).get("methods", {}).get(method)
         if figures is None:
-            return ["", ""]
+            return ["", "", ""]
         gain = f"{figures['gain']:+.3f} ({figures['low']:+.3f} to {figures['high']:+.3f})"
-        return [gain, f"{figures['better_than_random']:.0%}"]
+        low, high = figures["better_low"], figures["better_high"]
+        better = f"{figures['better_than_random']:.0%} ({100 * low:.0f} to {100 * high:.0f})"
+        others = [a if b == method else b for a, b in results[part]["alike"] if method in (a, b)]
+        same = sorted((number[other] for other in others), key=int)
+        return [gain, ", ".join(same) or "–", better]
 
-    def share(method: str) -> str:
+    def right(method: str) -> str:
         figures = results.get("subject", {})
-        if method not in figures.get("share", {}):
-            return ""
-        low, high = figures["interval"][method]
-        return f"{figures['share'][method]:.0%} ({100 * low:.0f} to {100 * high:.0f})"
+        return f"{figures['right'][method]} of {figures['texts']}" if figures else ""
 
     rows = [
-        "| method | masked word: gain | better | sentiment: gain | better | subject over attractor |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| | method | masked word: gain | not different from | better | sentiment: gain | not different from | better | subject |",
+        "|--:|---|--:|---|--:|--:|---|--:|--:|",
     ]
     for method in order:
-        row = [f"`{method}`", *cells("masked", method), *cells("classifier", method), share(method)]
-        rows.append(f"| {' | '.join(row)} |")
-    sizes = {part: found["texts"] for part, found in results.items()}
-    return "\n".join([*rows, "", f"Texts: {sizes}"])
+        row = [
+            number[method],
+            f"`{method}`",
+            *cells("masked", method),
+            *cells("classifier", method),
+        ]
+        rows.append(f"| {' | '.join([*row, right(method)])} |")
+    chance = "| | *by chance* | 0 | | any of ten: 5% | 0 | | any of ten: 5% | half |"
+    sizes = {
+        part: {name: found[name] for name in ("texts", "tested", "templates") if name in found}
+        for part, found in results.items()
+    }
+    return "\n".join([*rows, chance, "", f"Texts: {sizes}"])
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ OUT = ROOT / "build" / "gallery"
 COLOURS = (
     200  # of the palette: flat drawings lose nothing, and a picture takes a third of the bytes
 )
-SAID = re.compile("beats? random|trust none|takes seconds")
+SAID = re.compile("than random|cannot be tested|takes seconds")
 HOSTS = {"lab": "doc/tree", "notebook": "notebooks"}  # the address of a notebook in each
 MARGINS = 320  # px beside a widget in JupyterLab
 LAB_HEIGHT = 3600  # px of its window: what lies below would be cut off

@@ -17,7 +17,7 @@ TEXT = "The trophy does not fit into the brown suitcase because it is too large.
 
 
 WHY_TEXT = "The keys to the cabinet [MASK] here."
-TESTED = re.compile("beats? random|trust none")
+TESTED = re.compile("than random|cannot be tested")
 
 
 def draw_hero(browser: Browser, theme: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_text
 from attn_widget.checks import (
     check_flag,
-    check_kind,
     check_path,
     check_seed,
     check_several,
@@ -22,129 +21,25 @@ from attn_widget.checks import (
 )
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
-from attn_widget.corpus import statistics
-from attn_widget.corpus.identity import identity_of, value_digest
+from attn_widget.comparison.many_results import ManyComparisons
+from attn_widget.corpus.identity import drawn_together, identity_of, value_digest
 from attn_widget.corpus.resumable import resumable
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.host.frames import dataframe
+
+if TYPE_CHECKING:
+    from attn_widget.model.encoder import Encoder
 
 KEYS = ("distance", "dropped_a", "dropped_b")
 TextPair = tuple[tuple[str, str | None], tuple[str, str | None]]
 EXAMPLE = 'compare_many([("He is here.", "She is here.")])'
 
 
-class ManyComparisons:
-    """Distances of every head over many pairs of texts. `compare_many` makes it.
-
-    Parameters
-    ----------
-    rows : Rows
-        Figures of each pair: ``distance``, ``dropped_a``, ``dropped_b``.
-    meta : dict
-        ``model``, ``keys``, ``n_texts`` ...
-    seed : int
-        Of the bootstrap.
-
-    Attributes
-    ----------
-    distances : float32 [pairs, L, H]
-    index : int64 [pairs]
-        Place of each pair in the list that was given.
-    n_matched : int64 [pairs]
-        Matched tokens.
-    """
-
-    def __init__(self, rows: Rows, meta: dict[str, Any], seed: int = 0) -> None:
-        check_kind(rows, Rows, "rows", "compare_many(pairs) makes it.")
-        check_kind(meta, dict, "meta", "compare_many(pairs) makes it.")
-        self.index, self.n_matched, self._figures = rows.index, rows.n_tokens, rows.figures
-        self.meta, self.seed = meta, check_seed(seed)
-
-    @property
-    def distances(self) -> NDArray[np.float32]:
-        return self._figures[:, 0]
-
-    @property
-    def mean(self) -> NDArray[np.float32]:
-        """Mean distance of every head, float32 [L, H]."""
-        return statistics.mean(self.distances)
-
-    @cached_property
-    def interval(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Bootstrap 95% interval of the mean over pairs, (low, high), each float32 [L, H].
-
-        NaN below two pairs.
-
-        References
-        ----------
-        Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
-        """
-        return statistics.bootstrap(self.distances, self.seed)
-
-    def heads(self) -> list[tuple[int, int]]:
-        """Heads as (layer, head), the largest mean distance first."""
-        mean = np.nan_to_num(self.mean, nan=-1)
-        order = np.argsort(-mean, axis=None, kind="stable")
-        return [divmod(int(k), mean.shape[1]) for k in order]
-
-    def to_dataframe(self) -> Any:
-        """One row per head, the largest mean distance first (needs pandas).
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``layer, head, distance, low, high, dropped_a, dropped_b, count``.
-
-        Raises
-        ------
-        NotAvailableError
-            pandas is not installed.
-        """
-        mean, count = statistics.mean(self._figures), statistics.count(self._figures)
-        low, high = self.interval
-        return dataframe(
-            {
-                "layer": layer,
-                "head": head,
-                "distance": float(mean[0, layer, head]),
-                "low": float(low[layer, head]),
-                "high": float(high[layer, head]),
-                "dropped_a": float(mean[1, layer, head]),
-                "dropped_b": float(mean[2, layer, head]),
-                "count": int(count[0, layer, head]),
-            }
-            for layer, head in self.heads()
-        )
-
-    def plot(self) -> Any:
-        """Head grid: mean distance of every head, and half the width of its interval.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Drawn by itself as the last line of a cell; transparent, for light and dark pages.
-
-        Raises
-        ------
-        NotAvailableError
-            matplotlib is not installed.
-        """
-        from attn_widget.comparison.plots import head_grid
-
-        return head_grid(self.mean, self.interval)
-
-    def __repr__(self) -> str:
-        layer, head = self.heads()[0]
-        return (
-            f"<ManyComparisons of {len(self.index)} pairs by {self.meta['model']}: largest mean distance "
-            f"{self.mean[layer, head]:.4f}, layer {layer}, head {head}>"
-        )
-
-
 def compare_many(
     pairs: Iterable[Any],
     *,
+    null: Iterable[Any] | None = None,
+    groups: Sequence[object] | None = None,
     model: Any = None,
     seed: int = 0,
     truncation: bool = False,
@@ -157,6 +52,11 @@ def compare_many(
     ----------
     pairs : iterable of (a, b)
         Each of them a text, or a (text, text_pair).
+    null : iterable of (a, b), optional
+        One pair for each pair, whose texts differ in something that should not matter: two paraphrases, or the
+        same text with another name. A distance is never below 0, so only what exceeds theirs counts.
+    groups : sequence, optional
+        One entry for each pair. Pairs of a group, such as those of one template, are resampled together.
     model : optional
         As in `analyze`.
     seed : int
@@ -195,16 +95,42 @@ def compare_many(
     texts = [_pair(pair, k) for k, pair in enumerate(check_several(pairs, "pairs", "pairs"))]
     if not texts:
         raise InputError("pairs is empty.", f"For example {EXAMPLE}")
+    marks = drawn_together(texts, groups)
+    nulls: list[TextPair] = []
+    if null is not None:
+        nulls = [_pair(pair, k) for k, pair in enumerate(check_several(null, "null", "pairs"))]
+        if len(nulls) != len(texts):
+            raise InputError(
+                f"null holds {len(nulls)}, and there are {len(texts)} pairs.",
+                "Give one null pair for each pair.",
+            )
     from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
-    for k, pair in enumerate(texts):
-        for text in pair:
-            try:
-                encoder.encode(*text, truncation=truncation)
-            except AttnWidgetError as error:
-                message = f"Pair {k} of {len(texts)}: {error.message}"
-                raise type(error)(message, error.hint) from error
+    for name, several in (("Pair", texts), ("Null pair", nulls)):
+        for k, pair in enumerate(several):
+            for text in pair:
+                try:
+                    encoder.encode(*text, truncation=truncation)
+                except AttnWidgetError as error:
+                    message = f"{name} {k} of {len(texts)}: {error.message}"
+                    raise type(error)(message, error.hint) from error
+
+    def compared(some: list[TextPair], place: Path | None) -> tuple[Rows, dict[str, Any]]:
+        rows, meta = _compared(encoder, some, truncation, place, progress)
+        return replace(rows, digests=marks[rows.index]), meta
+
+    beside = None
+    if nulls:
+        place = None if folder is None else folder / "null"
+        beside = ManyComparisons(*compared(nulls, place), seed)
+    return ManyComparisons(*compared(texts, folder), seed, beside)
+
+
+def _compared(
+    encoder: Encoder, texts: list[TextPair], truncation: bool, folder: Path | None, progress: bool
+) -> tuple[Rows, dict[str, Any]]:
+    """Figures of every pair, and what the work depends on."""
     meta = {
         "keys": list(KEYS),
         "work": "compare_many",
@@ -220,7 +146,7 @@ def compare_many(
         )
 
     done = resumable(texts, row, meta, folder, label="compare", progress=progress)
-    return ManyComparisons(join(done), meta, seed)
+    return join(done), meta
 
 
 def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:

@@ -14,8 +14,12 @@ CELL = 0.55  # inch
 LIGHT = 0.45  # share of the largest mean above which text is white
 
 
-def head_grid(mean: NDArray[Any], interval: tuple[NDArray[Any], NDArray[Any]]) -> Any:
-    """Means [L, H] as shades and numbers, with half the width of their intervals below.
+def head_grid(
+    mean: NDArray[Any],
+    interval: tuple[NDArray[Any], NDArray[Any]],
+    null: NDArray[Any] | None = None,
+) -> Any:
+    """Means [L, H] as shades and numbers, with half the width of their intervals and the means of a null below.
 
     Raises
     ------
@@ -42,11 +46,13 @@ def head_grid(mean: NDArray[Any], interval: tuple[NDArray[Any], NDArray[Any]]) -
             continue
         half = float(high[layer, head] - low[layer, head]) / 2
         text = f"{value:.2f}" + (f"\n±{half:.2f}" if np.isfinite(half) else "")
+        if null is not None:
+            text += f"\n({null[layer, head]:.2f})"
         color = "white" if value > LIGHT * top else "#1c2127"
         axes.text(head, layer, text, ha="center", va="center", fontsize=6.5, color=color)
     axes.set_xticks(range(heads))
     axes.set_yticks(range(layers))
-    axes.set_xlabel("head", color=INK)
+    axes.set_xlabel("head" if null is None else "head (in parentheses: null pairs)", color=INK)
     axes.set_ylabel("layer", color=INK)
     axes.tick_params(colors=INK, length=0)
     for spine in axes.spines.values():

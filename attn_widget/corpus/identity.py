@@ -16,8 +16,10 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget._version import __version__
+from attn_widget.checks import check_several
 from attn_widget.errors import InputError
 from attn_widget.host.fingerprint import DIGITS, fingerprint, tensor_digest
 
@@ -39,6 +41,32 @@ def digest_of(texts: Sequence[str]) -> str:
         encoded = text.encode(errors="surrogatepass")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()
+
+
+def drawn_together(items: Sequence[object], groups: object) -> NDArray[np.uint64]:
+    """A number for each text (or pair): those with the same one are resampled together.
+
+    Parameters
+    ----------
+    items : sequence
+        The same ones are drawn together.
+    groups : sequence, optional
+        One entry for each: those of a group, such as a template, are drawn together instead.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Not one entry for each.
+    """
+    if groups is not None:
+        items_of_groups = check_several(groups, "groups", "names")
+        if len(items_of_groups) != len(items):
+            raise InputError(
+                f"groups holds {len(items_of_groups)}, and there are {len(items)} texts.",
+                "Give one for each; texts of one template share theirs.",
+            )
+        items = items_of_groups
+    return np.array([text_digest(json.dumps(item, default=str)) for item in items], np.uint64)
 
 
 def text_digest(text: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_kind, check_seed
-from attn_widget.corpus import statistics
+from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.corpus.totals import Totals
 from attn_widget.errors import NotAvailableError
@@ -111,35 +111,43 @@ class ProfileFigures:
     def mean(self) -> dict[str, NDArray[np.float32]]:
         """Mean over the texts that have the figure: key to float32 [L, H]; NaN where none has."""
         sums = self._totals
-        return self._named(statistics.mean(self.figures) if sums is None else sums.mean())
+        return self._named(means.mean(self.figures) if sums is None else sums.mean())
 
     @cached_property
     def sd(self) -> dict[str, NDArray[np.float32]]:
         """Sample standard deviation over texts: key to float32 [L, H]; NaN below two texts."""
         sums = self._totals
-        return self._named(statistics.sd(self.figures) if sums is None else sums.sd())
+        return self._named(means.sd(self.figures) if sums is None else sums.sd())
 
     @cached_property
     def count(self) -> dict[str, NDArray[np.int64]]:
         """How many texts have the figure: key to int64 [L, H]."""
         sums = self._totals
-        return self._named(statistics.count(self.figures) if sums is None else sums.count)
+        return self._named(means.count(self.figures) if sums is None else sums.count)
 
     @cached_property
     def interval(self) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Bootstrap 95% interval of the mean: key to (low, high), each float32 [L, H].
 
-        Each text's weights come from its own hash: the same texts in another order give the same bits.
+        Each text's weights come from its own hash: the same texts in another order give the same bits. NaN
+        where fewer than eight different texts have the figure; `interval_note` says so.
 
         References
         ----------
         Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
+        Hesterberg (2015), "What Teachers Should Know about the Bootstrap", The American Statistician 69.
         """
         if self._totals is None:
-            low, high = statistics.bootstrap(self.figures, self.seed, self._hashes)
+            low, high = intervals.bootstrap(self.figures, self.seed, self._hashes)
         else:
             low, high = self._totals.interval()
         return {key: (low[k], high[k]) for k, key in enumerate(self.keys)}
+
+    @cached_property
+    def interval_note(self) -> str | None:
+        """Why no figure has an interval; None if one has."""
+        lows = np.stack([low for low, _ in self.interval.values()])
+        return intervals.too_few(self.n_texts, lows)
 
     def roles(self, seed: int | None = None) -> Roles:
         """Clusters of heads by their mean specialization over the texts (docs/definitions.md, section 10).
@@ -157,8 +165,7 @@ class ProfileFigures:
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = self.seed if seed is None else check_seed(seed)
-        means = {key: self.mean[key] for key in specialization.KEYS}
-        zscores = {key: specialization.standardize(values) for key, values in means.items()}
+        zscores = {key: specialization.standardize(self.mean[key]) for key in specialization.KEYS}
         return head_roles(zscores, seed)
 
     @cached_property
@@ -172,9 +179,10 @@ class ProfileFigures:
         -------
         pandas.DataFrame
             ``pattern``; ``keys`` (``"all"``, or ``"words"`` when special tokens do not compete); ``layer,
-            head``; ``accuracy`` over all ``queries`` that have a target, with the bootstrap 95% interval
-            ``low, high`` over texts; ``chance``, of a random largest weight; ``offset``, of the best fixed
-            offset from -8 to 8. Patterns without a query are left out.
+            head``; ``accuracy`` over all ``queries`` that have a target, with Wilson's 95% interval ``low, high``
+            for texts that were drawn as wholes; ``chance``, of a random largest weight; ``best_by_chance``,
+            which the best of all heads stays below in 95% of cases if they point at random; ``offset``, of
+            the best fixed offset from -8 to 8. Patterns without a query are left out.
 
         Raises
         ------

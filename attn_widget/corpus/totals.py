@@ -1,6 +1,6 @@
 """Sums over texts that can be added to each other in any order, to the bit, and the examples beside them.
 
-Every sum is one of whole numbers that float64 holds exactly (`attn_widget.corpus.statistics`), so neither the order
+Every sum is one of whole numbers that float64 holds exactly (`attn_widget.corpus.statistics.means`), so neither the order
 of the texts nor how they are divided among workers changes a bit.
 """
 
@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 
 from attn_widget.corpus.heaps import Heaps
 from attn_widget.corpus.reading.observed import ROWS
-from attn_widget.corpus.statistics import (
-    COARSE,
-    FINE,
+from attn_widget.corpus.statistics.intervals import (
+    DIFFERENT,
     RESAMPLES,
     TEXTS_AT_ONCE,
-    deviation,
     edges,
-    split,
-    split_squares,
+    independent,
+    share_edges,
     times,
 )
+from attn_widget.corpus.statistics.means import COARSE, FINE, deviation, ratio, split, split_squares
 from attn_widget.corpus.storage import Rows
 from attn_widget.figures.catalog.targets import OFFSETS
 
@@ -126,7 +125,7 @@ class Totals:
 
     def mean(self) -> NDArray[np.float32]:
         """float32 [keys, L, H]; NaN where no text has the figure."""
-        return _ratio(self._sum(), self.arrays["count"]).reshape(self.shape).astype(np.float32)
+        return ratio(self._sum(), self.arrays["count"]).reshape(self.shape).astype(np.float32)
 
     def sd(self) -> NDArray[np.float32]:
         """Sample standard deviation, float32 [keys, L, H]; NaN below two texts."""
@@ -134,14 +133,12 @@ class Totals:
         return deviation(sums["count"], sums["sum"], sums["squares"]).reshape(self.shape)
 
     def interval(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Bootstrap 95% interval of the mean, each float32 [keys, L, H]; NaN below two texts."""
+        """Bootstrap 95% interval of the mean, each float32 [keys, L, H]; NaN below eight different texts."""
         coarse, fine = self.arrays["drawn"]
-        means = _ratio(coarse / COARSE + fine / FINE, self.arrays["drawn_count"])
-        interval = np.full((2, means.shape[1]), np.nan, np.float32)
-        enough = self.arrays["count"] > 1
-        if enough.any():
-            interval[:, enough] = edges(means[:, enough])
-        return interval[0].reshape(self.shape), interval[1].reshape(self.shape)
+        means = ratio(coarse / COARSE + fine / FINE, self.arrays["drawn_count"])
+        n = independent(self.arrays["count"], self.arrays["drawn_count"])
+        low, high = edges(means, n).astype(np.float32)
+        return low.reshape(self.shape), high.reshape(self.shape)
 
     def _sum(self) -> Doubles:
         coarse, fine = self.arrays["sum"]
@@ -151,18 +148,17 @@ class Totals:
         """A record for each row of `ROWS` and each head; rows without a query are left out."""
         sums = self.arrays
         _, n_layers, n_heads = self.shape
-        drawn = sums["drawn_hits"].reshape(RESAMPLES, len(ROWS), -1)
         records: list[dict[str, Any]] = []
         for row, (keys, name) in enumerate(ROWS):
             total = int(sums["queries"][row])
             if not total:
                 continue
-            interval = np.full((2, n_layers * n_heads), np.nan)
-            if sums["asked"][row] > 1:
-                interval[:] = edges(_ratio(drawn[:, row], sums["drawn_queries"][:, row, None]))
+            interval = self._accuracy_edges(row)
             coarse, fine = sums["expected"][:, row]
+            chance = float(coarse / COARSE + fine / FINE) / total
             shared = {
-                "chance": float(coarse / COARSE + fine / FINE) / total,
+                "chance": chance,
+                "best_by_chance": best_by_chance(total, chance, n_layers * n_heads),
                 "offset": int(sums["offsets"][row].max()) / total,
                 "queries": total,
             }
@@ -181,7 +177,35 @@ class Totals:
             ]
         return records
 
+    def _accuracy_edges(self, row: int) -> Doubles:
+        """95% interval of each head's accuracy, float64 [2, heads].
 
-def _ratio(total: Doubles, n: NDArray[Any]) -> Doubles:
-    """``total / n``; NaN where ``n`` is 0."""
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+        Queries of one text are alike: all together they are worth as many trials as the resampled accuracy
+        says, or one a text where a head is always right or always wrong.
+        """
+        sums = self.arrays
+        total, asked = int(sums["queries"][row]), int(sums["asked"][row])
+        queries = sums["drawn_queries"][:, row, None]
+        spread = float(queries.var())
+        # Texts of very different numbers of queries count as fewer texts (Kish).
+        alike = total**2 / spread if spread else 0.0
+        n = asked if alike * DIFFERENT > asked else int(alike)
+        drawn = sums["drawn_hits"].reshape(RESAMPLES, len(ROWS), -1)[:, row]
+        share = sums["hits"][row] / total
+        variance = np.nanvar(ratio(drawn, queries), axis=0)
+        trials = np.full(share.shape, float(n))
+        np.divide(share * (1 - share), variance, out=trials, where=variance > 0)
+        return share_edges(share, np.minimum(trials, total), np.full(share.shape, n))
+
+
+def best_by_chance(queries: int, chance: float, n_heads: int) -> float:
+    """The accuracy that the best of ``n_heads`` heads stays below in 95% of cases if all point at random.
+
+    Examples
+    --------
+    >>> best_by_chance(100, 0.25, 1), best_by_chance(100, 0.25, 72)
+    (0.32, 0.39)
+    """
+    from scipy.stats import binom
+
+    return float(binom.ppf(0.95 ** (1 / n_heads), queries, chance)) / queries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from attn_widget.checks import (
     check_several,
     shown,
 )
-from attn_widget.corpus.identity import digest_of, identity_of, value_digest
+from attn_widget.corpus.identity import digest_of, drawn_together, identity_of, value_digest
 from attn_widget.corpus.resumable import resumable
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
@@ -43,6 +44,7 @@ def agreement(
     *,
     target: Target | Sequence[Target] | Chooser,
     methods: Sequence[str] | None = None,
+    groups: Sequence[object] | None = None,
     model: Any = None,
     seed: int = 0,
     tagger: TaggerLike = "auto",
@@ -58,6 +60,9 @@ def agreement(
         One for all texts, one for each, or a function that gets an `Analysis` and returns one.
     methods : sequence of str, optional
         Two or more; by default all ten. See `Analysis.contributions`.
+    groups : sequence, optional
+        One entry for each text. Texts of a group, such as those of one template, are resampled together. Without
+        it every text is one, and the same text given twice counts as one.
     model : optional
         As for `analyze`.
     seed : int
@@ -99,7 +104,7 @@ def agreement(
         return analysis.agreement(chosen, names).rho[None].astype(np.float32)
 
     meta = {"work": "agreement", "keys": ["rho"], "methods": names}
-    rows, about = _many(texts, target, figures, meta, model, tagger, progress, resume)
+    rows, about = _many(texts, target, figures, meta, groups, model, tagger, progress, resume)
     return ManyAgreements(rows, about, check_seed(seed))
 
 
@@ -108,7 +113,8 @@ def faithfulness(
     *,
     target: Target | Sequence[Target] | Chooser,
     methods: Sequence[str] | None = None,
-    n_random: int = 20,
+    n_random: int = 400,
+    groups: Sequence[object] | None = None,
     model: Any = None,
     seed: int = 0,
     tagger: TaggerLike = "auto",
@@ -124,11 +130,13 @@ def faithfulness(
     methods : sequence of str, optional
         By default all ten. See `Analysis.contributions`.
     n_random : int
-        Random orders of each text, 2 to 1000.
+        Random orders to draw for a text of more than ten words, as in `Analysis.faithfulness`.
+    groups
+        As in `agreement`.
     model
         As in `agreement`.
     seed : int
-        Of the random orders and of the bootstrap.
+        Of the bootstrap.
     tagger, progress, resume
         As in `agreement`.
 
@@ -146,20 +154,21 @@ def faithfulness(
     >>> from attn_widget import target
     >>> texts = ["The cat sat on the mat.", "The dogs ran to the house."]
     >>> many = faithfulness(texts, target=target(position=3, token="sat", masked=True),
-    ...                     methods=["decomposition"], n_random=4, tagger=None, progress=False)
+    ...                     methods=["decomposition"], tagger=None, progress=False)
     >>> many.comprehensiveness.shape  # a column for each method, the last one for random orders
     (2, 2)
     """
     names = _methods(methods)
-    n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
+    n_random, seed = check_count(n_random, "n_random", 20, 100_000), check_seed(seed)
 
     def figures(analysis: Analysis, chosen: Target) -> Figures:
-        trust = analysis.faithfulness(chosen, names, n_random=n_random, seed=seed)
-        better = trust.better_than_random
+        trust = analysis.faithfulness(chosen, names, n_random=n_random)
+        tests, chance = [trust.tests[name] for name in names], trust.band()[0]
         rows = [
-            [*(curve.comprehensiveness for curve in trust.curves.values()), trust.band()[0]],
-            [*(curve.sufficiency for curve in trust.curves.values()), trust.band("sufficiency")[0]],
-            [*(float(better[name]) for name in names), np.nan],
+            [*(curve.comprehensiveness for curve in trust.curves.values()), chance],
+            [*(curve.sufficiency for curve in trust.curves.values()), chance],
+            [*(np.nan if test.better is None else float(test.better) for test in tests), np.nan],
+            [*(test.percentile for test in tests), np.nan],
         ]
         return np.array(rows, np.float32)[:, None]
 
@@ -168,9 +177,8 @@ def faithfulness(
         "keys": list(FAITHFULNESS),
         "methods": names,
         "n_random": n_random,
-        "seed": seed,
     }
-    rows, about = _many(texts, target, figures, meta, model, tagger, progress, resume)
+    rows, about = _many(texts, target, figures, meta, groups, model, tagger, progress, resume)
     return ManyFaithfulness(rows, about, seed)
 
 
@@ -190,6 +198,7 @@ def _many(
     target: object,
     figures: Callable[[Analysis, Target], Figures],
     meta: dict[str, Any],
+    groups: object,
     model: Any,
     tagger: TaggerLike,
     progress: bool,
@@ -203,7 +212,7 @@ def _many(
     ]
     if not checked:
         raise InputError("texts is empty.", f"For example {EXAMPLE}")
-    choose = _chooser(target, len(checked))
+    choose, marks = _chooser(target, len(checked)), drawn_together(checked, groups)
     tag_with, _ = resolve(tagger)
     from attn_widget.model.loading import load
 
@@ -236,7 +245,8 @@ def _many(
         raise InputError(
             f"No text has its target. Text {failed[0]['index']}: {failed[0]['reason']}"
         )
-    return join(done), {**identity, "failed": failed}
+    rows = join(done)
+    return replace(rows, digests=marks[rows.index]), {**identity, "failed": failed}
 
 
 def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:

@@ -9,14 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_kind, check_seed
-from attn_widget.corpus import statistics
+from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.host.figures import transparent_figure
 from attn_widget.host.frames import dataframe
+from attn_widget.influence.orders.order_test import holm
 
-FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random")
+FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
 Figures = NDArray[np.float32]
 INK, RIGHT, IDLE = "#7b7b7b", "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
+
+
+def _noted(note: str | None) -> str:
+    return "" if note is None else f"; {note}"
 
 
 class Many:
@@ -42,7 +47,7 @@ class Many:
     def __init__(self, rows: Rows, meta: dict[str, Any], seed: int = 0) -> None:
         check_kind(rows, Rows, "rows", "agreement(texts) and faithfulness(texts) make it.")
         check_kind(meta, dict, "meta", "agreement(texts) and faithfulness(texts) make it.")
-        self.index, self._figures = rows.index, rows.figures
+        self.index, self._figures, self._marks = rows.index, rows.figures, rows.digests
         self.meta, self.seed = meta, check_seed(seed)
         self.methods: tuple[str, ...] = tuple(meta["methods"])
         self.failed: list[dict[str, Any]] = meta["failed"]
@@ -59,17 +64,25 @@ class ManyAgreements(Many):
     @property
     def mean(self) -> Figures:
         """Mean rho over the texts, float32 [M, M]."""
-        return statistics.mean(self.rho)
+        return means.mean(self.rho)
 
     @cached_property
     def interval(self) -> tuple[Figures, Figures]:
         """Bootstrap 95% interval of the mean over texts, (low, high), each float32 [M, M].
 
+        NaN below eight different texts (or groups); `interval_note` says so.
+
         References
         ----------
         Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
+        Hesterberg (2015), "What Teachers Should Know about the Bootstrap", The American Statistician 69.
         """
-        return statistics.bootstrap(self.rho, self.seed)
+        return intervals.bootstrap(self.rho, self.seed, self._marks)
+
+    @property
+    def interval_note(self) -> str | None:
+        """Why no mean has an interval; None if one has."""
+        return intervals.too_few(len(self.index), self.interval[0])
 
     def to_dataframe(self) -> Any:
         """One row for every two methods: ``method, other, rho, low, high, texts`` (needs pandas).
@@ -79,7 +92,7 @@ class ManyAgreements(Many):
         NotAvailableError
             pandas is not installed.
         """
-        mean, count = self.mean, statistics.count(self.rho)
+        mean, count = self.mean, means.count(self.rho)
         low, high = self.interval
         return dataframe(
             {
@@ -126,7 +139,7 @@ class ManyAgreements(Many):
         pairs = self.mean[np.triu_indices(len(self.methods), 1)]
         return (
             f"<ManyAgreements of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"mean rho {np.nanmean(pairs):.2f}>"
+            f"mean rho {np.nanmean(pairs):.2f}{_noted(self.interval_note)}>"
         )
 
 
@@ -144,29 +157,106 @@ class ManyFaithfulness(Many):
         return self._figures[:, 1, 0]
 
     @property
+    def percentile(self) -> Figures:
+        """Percent of random orders that lower the probability less, float32 [texts, M].
+
+        NaN where a text cannot be tested.
+        """
+        return self._figures[:, 3, 0, :-1]
+
+    @property
+    def tested(self) -> int:
+        """How many texts can be tested: the others have too few words."""
+        return int((~np.isnan(self._figures[:, 2, 0, :-1])).any(axis=1).sum())
+
+    @property
     def better_than_random(self) -> Figures:
-        """Share of texts on which a method lies above 95% of random orders, float32 [M]."""
-        return statistics.mean(self._figures[:, 2, 0, :-1])
+        """Share of the tested texts in which a method's order is better than random, float32 [M].
+
+        Corrected for the methods: by chance one of them would be in at most 5% of the texts.
+        """
+        return means.mean(self._figures[:, 2, 0, :-1])
+
+    @cached_property
+    def better_interval(self) -> tuple[Figures, Figures]:
+        """Wilson's 95% interval of `better_than_random`, (low, high), each float32 [M]."""
+        return intervals.share_interval(self._figures[:, 2, 0, :-1], self.seed, self._marks)
+
+    @property
+    def _beyond(self) -> Figures:
+        return self.comprehensiveness[:, :-1] - self.comprehensiveness[:, -1:]
 
     @cached_property
     def gain(self) -> tuple[Figures, Figures, Figures]:
-        """Comprehensiveness beyond that of random orders: mean over texts and its 95% interval, each float32 [M]."""
-        beyond = self.comprehensiveness[:, :-1] - self.comprehensiveness[:, -1:]
-        return statistics.mean(beyond), *statistics.bootstrap(beyond, self.seed)
+        """Comprehensiveness beyond that of random orders: mean over texts and its 95% interval, each float32 [M].
+
+        The interval is NaN below eight different texts (or groups); `interval_note` says so.
+        """
+        interval = intervals.bootstrap(self._beyond, self.seed, self._marks)
+        return means.mean(self._beyond), *interval
+
+    @property
+    def interval_note(self) -> str | None:
+        """Why no mean has an interval; None if one has."""
+        return intervals.too_few(len(self.index), self.gain[1])
+
+    def differences(self) -> list[dict[str, Any]]:
+        """Difference of the gains of every two methods, on the same texts.
+
+        Returns
+        -------
+        list of dict
+            ``method, other, difference, p, adjusted``: a paired t test over texts (or groups), and its p value
+            after Holm's correction for all pairs. Above 0.05 the two cannot be told apart. NaN below eight
+            different texts.
+
+        Examples
+        --------
+        >>> from attn_widget import faithfulness, target
+        >>> many = faithfulness(["The cat sat on the mat."], target=target(position=3, token="sat", masked=True),
+        ...                     methods=["decomposition", "weights"], tagger=None, progress=False)
+        >>> [(row["method"], row["other"], row["adjusted"]) for row in many.differences()]
+        [('decomposition', 'weights', nan)]
+        """
+        from scipy.stats import ttest_1samp
+
+        marks = self.index if self._marks is None else self._marks
+        groups = [self._beyond[marks == mark].mean(axis=0) for mark in np.unique(marks)]
+        beyond = np.array(groups, np.float64)
+        pairs = [(i, j) for i in range(len(self.methods)) for j in range(i + 1, len(self.methods))]
+        p = [float("nan")] * len(pairs)
+        if len(beyond) >= intervals.LEAST:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                tests: list[Any] = [ttest_1samp(beyond[:, i] - beyond[:, j], 0) for i, j in pairs]
+            p = [float(test.pvalue) for test in tests]
+        mean = means.mean(self._beyond)
+        return [
+            {
+                "method": self.methods[i],
+                "other": self.methods[j],
+                "difference": float(mean[i] - mean[j]),
+                "p": value,
+                "adjusted": adjusted,
+            }
+            for (i, j), value, adjusted in zip(pairs, p, holm(p), strict=True)
+        ]
 
     def to_dataframe(self) -> Any:
         """One row a method, and one for random orders (needs pandas).
 
-        ``method, comprehensiveness, sufficiency, gain, low, high, better_than_random, texts``.
+        ``method, comprehensiveness, sufficiency, gain, low, high, better_than_random, better_low, better_high,
+        tested, texts``.
 
         Raises
         ------
         NotAvailableError
             pandas is not installed.
         """
-        first, second = statistics.mean(self.comprehensiveness), statistics.mean(self.sufficiency)
+        first, second = means.mean(self.comprehensiveness), means.mean(self.sufficiency)
         gain, low, high = (np.append(one, np.nan) for one in self.gain)
-        better = np.append(self.better_than_random, np.nan)
+        better, better_low, better_high = (
+            np.append(one, np.nan) for one in (self.better_than_random, *self.better_interval)
+        )
         return dataframe(
             {
                 "method": method,
@@ -176,6 +266,9 @@ class ManyFaithfulness(Many):
                 "low": float(low[i]),
                 "high": float(high[i]),
                 "better_than_random": float(better[i]),
+                "better_low": float(better_low[i]),
+                "better_high": float(better_high[i]),
+                "tested": self.tested,
                 "texts": len(self.index),
             }
             for i, method in enumerate((*self.methods, "random"))
@@ -200,15 +293,18 @@ class ManyFaithfulness(Many):
         for place, i in enumerate(np.argsort(mean)):
             right = low[i] > 0
             color = RIGHT if right else IDLE
-            axes.plot([low[i], high[i]], [place, place], color=color, linewidth=2)
+            if np.isfinite(low[i]):
+                axes.plot([low[i], high[i]], [place, place], color=color, linewidth=2)
             face = color if right else "none"
             axes.plot(mean[i], place, "o", color=color, markerfacecolor=face, markersize=6)
-            axes.text(high[i], place, f"  {mean[i]:+.2f}", va="center", color=INK, fontsize=8)
+            end = high[i] if np.isfinite(high[i]) else mean[i]
+            axes.text(end, place, f"  {mean[i]:+.2f}", va="center", color=INK, fontsize=8)
         names = [self.methods[i] for i in np.argsort(mean)]
         axes.set_yticks(range(len(names)), names, color=INK, fontsize=8)
         axes.tick_params(length=0, colors=INK, labelsize=8)
         axes.set_xlabel(
-            f"fall of the probability beyond random orders, {len(self.index)} texts, 95% interval",
+            f"fall of the probability beyond random orders, {len(self.index)} texts, "
+            f"{self.interval_note or '95% interval'}",
             color=INK,
             fontsize=8,
         )
@@ -221,5 +317,5 @@ class ManyFaithfulness(Many):
         best = int(np.nanargmax(self.gain[0]))
         return (
             f"<ManyFaithfulness of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"{self.methods[best]} gains most, {self.gain[0][best]:+.3f}>"
+            f"{self.methods[best]} gains most, {self.gain[0][best]:+.3f}{_noted(self.interval_note)}>"
         )

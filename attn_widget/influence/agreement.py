@@ -10,7 +10,7 @@ import numpy as np
 
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
-from attn_widget.influence.contributions import Contributions, pieces_of_words
+from attn_widget.influence.contributions import Contributions, maskable_words
 from attn_widget.influence.targets import Target
 
 
@@ -23,7 +23,7 @@ class Agreement:
     methods : tuple of str
     target : Target
     words : int
-        How many words were ordered.
+        How many words were ordered: those that are not the mask token already.
     rho : float64 [M, M]
         In [-1, 1]; NaN where a method gives all words the same, or there are fewer than three words.
     """
@@ -51,30 +51,38 @@ class Agreement:
         )
 
 
-def word_scores(contributions: Contributions) -> Float64:
-    """A method's score of each word: its pieces' contributions added up, float64 [words]."""
-    words = pieces_of_words(contributions.tokens).values()
+def word_scores(contributions: Contributions, words: Sequence[Sequence[int]]) -> Float64:
+    """A method's score of each word: the contributions at its positions added up, float64 [words]."""
     values = contributions.values.astype(np.float64)
-    return np.array([values[pieces].sum() for pieces in words])
+    return np.array([values[list(pieces)].sum() for pieces in words])
 
 
-def agreement(contributions: Mapping[str, Contributions], target: Target) -> Agreement:
+def agreement(
+    contributions: Mapping[str, Contributions], target: Target, mask: int | None
+) -> Agreement:
     """Rank correlations between methods; an unsigned one is compared with sizes of the signed ones.
+
+    Parameters
+    ----------
+    mask : int or None
+        Id of the mask token. A word that is masked already takes no part: no method can be right or
+        wrong about it.
 
     References
     ----------
     Jain & Wallace (2019), Attention is not Explanation, NAACL; docs/influence.md, section 3.
     """
     methods = tuple(contributions)
-    scores = {method: word_scores(item) for method, item in contributions.items()}
+    tokens = next(iter(contributions.values())).tokens
+    words = maskable_words(tokens, mask)
+    scores = {method: word_scores(item, words) for method, item in contributions.items()}
     rho = np.full((len(methods), len(methods)), np.nan)
     for i, one in enumerate(methods):
         for j, other in enumerate(methods):
             signed = contributions[one].signed and contributions[other].signed
             a, b = scores[one], scores[other]
             rho[i, j] = spearman(a, b) if signed else spearman(np.abs(a), np.abs(b))
-    words = len(next(iter(scores.values()), ()))
-    return Agreement(methods, target, words, rho)
+    return Agreement(methods, target, len(words), rho)
 
 
 def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> float:

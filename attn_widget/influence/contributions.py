@@ -68,12 +68,12 @@ class Contributions:
 
     @property
     def gap(self) -> float | None:
-        """How far `total` is from `value`, relative to the value (to its distance from the baseline)."""
-        total = self.total
-        if total is None:
-            return None
-        whole = abs(self.value - (self.baseline or 0))
-        return abs(total - self.value) / whole if whole else float("inf")
+        """How far `total` is from `value`, relative to the value (to its distance from the baseline).
+
+        None if the method does not close, or the value is 0 (or the baseline's).
+        """
+        total, whole = self.total, abs(self.value - (self.baseline or 0))
+        return None if total is None or whole == 0 else abs(total - self.value) / whole
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a token: ``position, token, word, method, contribution``."""
@@ -173,3 +173,12 @@ def pieces_of_words(tokens: Sequence[Token]) -> dict[tuple[str, int], list[int]]
             key = ("token", i) if token.word is None else ("word", token.word)
             pieces.setdefault(key, []).append(i)
     return pieces
+
+
+def maskable_words(tokens: Sequence[Token], mask: int | None) -> list[list[int]]:
+    """Positions of each word that masking changes: those with a piece that is not the mask token."""
+    return [
+        pieces
+        for pieces in pieces_of_words(tokens).values()
+        if any(tokens[i].id != mask for i in pieces)
+    ]

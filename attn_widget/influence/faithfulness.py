@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,18 +14,26 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.contributions import Contributions, pieces_of_words
+from attn_widget.influence.contributions import Contributions
+from attn_widget.influence.orders.order_test import OrderTest
+from attn_widget.influence.orders.random_orders import (
+    EVERY_ORDER,
+    RandomOrders,
+    area,
+    cuts,
+    drawn_orders,
+    every_order,
+    prefixes,
+)
 from attn_widget.influence.passes import probabilities_of_masked
 from attn_widget.influence.targets import Target
 
 if TYPE_CHECKING:
     from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.model.tokens import Token
     from attn_widget.trace.forward import Progress
     from attn_widget.trace.run import Run
 
-BAND = (2.5, 97.5)  # percent
-STEPS = 20  # of a curve, at most
+N_RANDOM = 400  # orders that are drawn where a text has too many to read all
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ class Deletion:
     Attributes
     ----------
     shares : float64 [S]
-        Share of the words, 0 to 1: every word of a short text, 20 steps of a longer one.
+        Share of the words, 0 to 1: every word of a short text, 10 steps of a longer one.
     deleted : float64 [S]
         With the first words of the order masked.
     kept : float64 [S]
@@ -47,17 +57,17 @@ class Deletion:
     @property
     def comprehensiveness(self) -> float:
         """Mean fall of the probability along ``deleted``: high where the first words were needed."""
-        return _area(self.shares, self.deleted[0] - self.deleted)
+        return area(self.shares, self.deleted[0] - self.deleted)
 
     @property
     def sufficiency(self) -> float:
         """Mean fall along ``kept``: low where the first words are enough."""
-        return _area(self.shares, self.deleted[0] - self.kept)
+        return area(self.shares, self.deleted[0] - self.kept)
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Deletion curves of methods, and of random orders.
+    """Deletion curves of methods, compared with random orders of the same words.
 
     Attributes
     ----------
@@ -67,52 +77,70 @@ class Faithfulness:
         share between the two of them.
     curves : dict of str to Deletion
         By method.
-    random : tuple of Deletion
-        One for each random order.
+    random : RandomOrders
+        Every order of the words, or drawn ones.
+    tests : dict of str to OrderTest
+        By method: its percentile among random orders, and the verdict after Holm's correction for the
+        methods tried. NaN where it cannot be tested.
+    untestable : str or None
+        Why no verdict is possible: ``3 words have 6 orders ...``.
     """
 
     target: Target
     probability: float
     curves: dict[str, Deletion]
-    random: tuple[Deletion, ...]
+    random: RandomOrders
+    tests: dict[str, OrderTest]
+    untestable: str | None = None
 
-    def band(self, figure: str = "comprehensiveness") -> tuple[float, float, float]:
-        """Mean of the random orders' figure, and the ends of its central 95%."""
-        values = [getattr(one, figure) for one in self.random]
-        low, high = np.percentile(values, BAND)
-        return float(np.mean(values)), float(low), float(high)
+    def band(self) -> tuple[float, float, float]:
+        """Mean comprehensiveness of random orders, and the ends of its central 95%; so for sufficiency.
+
+        The band is not the verdict: of ten random orders one in five has a member above it.
+        """
+        return self.random.band()
 
     @property
-    def better_than_random(self) -> dict[str, bool]:
-        """Whether a method's comprehensiveness lies above the random band; inside, it tells nothing."""
-        high = self.band()[2]
-        return {method: item.comprehensiveness > high for method, item in self.curves.items()}
+    def better_than_random(self) -> dict[str, bool | None]:
+        """Whether a method's order is better than random ones, after correction; None: cannot be tested.
+
+        If all orders are random, the chance that any of them is called better is at most 5%.
+        """
+        return {method: test.better for method, test in self.tests.items()}
 
     def to_dataframe(self) -> Any:
-        """One row a method and one for random orders (needs the extra ``pandas``)."""
-        better = self.better_than_random
+        """One row a method and one for random orders (needs the extra ``pandas``).
+
+        ``method, comprehensiveness, sufficiency, percentile, low, high, p, adjusted, better_than_random``;
+        see `OrderTest`.
+        """
         rows: list[dict[str, Any]] = [
             {
                 "method": method,
                 "comprehensiveness": item.comprehensiveness,
                 "sufficiency": item.sufficiency,
-                "better_than_random": better[method],
+                "percentile": self.tests[method].percentile,
+                "low": self.tests[method].low,
+                "high": self.tests[method].high,
+                "p": self.tests[method].p,
+                "adjusted": self.tests[method].adjusted,
+                "better_than_random": self.tests[method].better,
             }
             for method, item in self.curves.items()
         ]
-        rows.append(
-            {
-                "method": "random",
-                "comprehensiveness": self.band()[0],
-                "sufficiency": self.band("sufficiency")[0],
-                "better_than_random": False,
-            }
-        )
-        return dataframe(rows)
+        mean = self.band()[0]
+        chance: dict[str, Any] = dict.fromkeys(rows[0], math.nan) if rows else {}
+        chance |= {"method": "random", "comprehensiveness": mean, "sufficiency": mean}
+        return dataframe([*rows, chance | {"better_than_random": None}])
 
     def __repr__(self) -> str:
-        better = sum(self.better_than_random.values())
-        return f"Faithfulness({better} of {len(self.curves)} methods better than random)"
+        if self.untestable is not None:
+            return f"Faithfulness(cannot be tested: {self.untestable})"
+        better = sum(self.better_than_random[method] is True for method in self.curves)
+        return (
+            f"Faithfulness({better} of {len(self.curves)} methods better than "
+            f"{self.random.orders:,} random orders)"
+        )
 
 
 def faithfulness(
@@ -120,13 +148,20 @@ def faithfulness(
     target: Target,
     bound: BoundTarget,
     found: Mapping[str, Contributions],
-    tokens: Sequence[Token],
+    words: Sequence[Sequence[int]],
+    known: dict[int, float],
     *,
     n_random: int,
-    seed: int,
     progress: Progress | None = None,
 ) -> Faithfulness:
     """Mask words in each method's order and in random ones; see `Analysis.faithfulness`.
+
+    Parameters
+    ----------
+    words : sequence of sequence of int
+        Positions of each word that can be masked.
+    known : dict
+        Probabilities of masked sets, from earlier calls; those of this call are added.
 
     References
     ----------
@@ -134,50 +169,103 @@ def faithfulness(
     """
     if run.encoder.mask_token_id is None:
         raise NotAvailableError(f"{run.encoder.name} has no mask token, so no word can be masked.")
-    words = list(pieces_of_words(tokens).values())
     if not words:
-        raise NotAvailableError("The text has no words to mask.")
-    rng = np.random.default_rng(seed)
-    orders = {
-        method: np.argsort(-word_scores(item), kind="stable").tolist()
-        for method, item in found.items()
+        raise NotAvailableError("The text has no word that can be masked.")
+    size = len(words)
+    every = size <= EVERY_ORDER
+    steps = len(cuts(size))
+    # The text decides which orders are drawn: asked again, it gets the same verdict.
+    seed = _seed(run)
+    scores = {method: word_scores(item, words) for method, item in found.items()}
+    orders = {method: ranked(values, seed) for method, values in scores.items()}
+    sets = {method: [*prefixes(order), *_rests(order)] for method, order in orders.items()}
+    expected = 1 << size if every else 2 * len(found) * steps + n_random * (steps - 2)
+    masked = MaskedSets(run, bound, words, known, expected, progress)
+    shares = np.array(cuts(size)) / size
+    curves = {
+        method: Deletion(shares, *np.split(masked.probabilities(one), 2))
+        for method, one in sets.items()
     }
-    drawn = [rng.permutation(len(words)).tolist() for _ in range(n_random)]
-    # Orders share many of their sets of words: each set is run once.
-    sets: dict[frozenset[int], int] = {}
-    for order in (*orders.values(), *drawn):
-        for masked in _sets(order):
-            sets.setdefault(masked, len(sets))
-    groups = [sorted(piece for word in masked for piece in words[word]) for masked in sets]
-    probabilities = probabilities_of_masked(run, bound, groups, progress)
+    # A method that gives all words the same has no order.
+    areas = {
+        method: curve.comprehensiveness if size == 1 or np.ptp(scores[method]) > 0 else math.nan
+        for method, curve in curves.items()
+    }
+    of_methods = [one for one in areas.values() if not math.isnan(one)]
+    random = (
+        every_order(size, masked.probabilities)
+        if every
+        else drawn_orders(size, masked.probabilities, of_methods, n_random, seed)
+    )
+    masked.finish()
+    whole = float(masked.probabilities([0])[0])
+    untestable = random.untestable(len(areas))
+    tests = random.tests(areas) if untestable is None else dict.fromkeys(areas, OrderTest.none())
+    return Faithfulness(target, whole, curves, random, tests, untestable)
 
-    def deletion(order: list[int]) -> Deletion:
-        shares = np.array(_cuts(len(order))) / len(order)
-        curves = np.array([probabilities[sets[masked]] for masked in _sets(order)])
-        return Deletion(shares, *np.split(curves, 2))
 
-    curves = {method: deletion(order) for method, order in orders.items()}
-    whole = float(probabilities[sets[frozenset()]])
-    return Faithfulness(target, whole, curves, tuple(deletion(order) for order in drawn))
+class MaskedSets:
+    """The target's probability with sets of words masked; each set is run once.
 
-
-def _cuts(size: int) -> list[int]:
-    """How many of ``size`` words are masked at each step.
-
-    Examples
-    --------
-    >>> _cuts(3), len(_cuts(300)), _cuts(300)[-1]
-    ([0, 1, 2, 3], 21, 300)
+    Parameters
+    ----------
+    run : Run
+    bound : BoundTarget
+    words : sequence of sequence of int
+        Positions of each word.
+    known : dict of int to float
+        Probabilities of the sets that were run.
+    expected : int
+        How many sets there will be, at most.
+    progress : callable, optional
     """
-    return np.rint(np.linspace(0, size, min(size, STEPS) + 1)).astype(int).tolist()
+
+    def __init__(
+        self,
+        run: Run,
+        bound: BoundTarget,
+        words: Sequence[Sequence[int]],
+        known: dict[int, float],
+        expected: int,
+        progress: Progress | None,
+    ) -> None:
+        self._run, self._bound, self._words = run, bound, words
+        self._known, self._expected, self._progress = known, expected, progress
+
+    def probabilities(self, sets: Sequence[int]) -> Float64:
+        """Probability with each set masked, float64 [sets]; bit k of a set stands for word k."""
+        new = [masked for masked in dict.fromkeys(sets) if masked not in self._known]
+        groups = [
+            [i for k, word in enumerate(self._words) if masked >> k & 1 for i in word]
+            for masked in new
+        ]
+        values = probabilities_of_masked(self._run, self._bound, groups, self._report)
+        self._known.update(zip(new, values.tolist(), strict=True))
+        return np.array([self._known[masked] for masked in sets])
+
+    def _report(self, done: int, _all: int) -> None:
+        if self._progress is not None:
+            at = len(self._known) + done
+            self._progress(at, max(at, self._expected))
+
+    def finish(self) -> None:
+        """Report that no further set is needed."""
+        if self._progress is not None:
+            self._progress(self._expected, self._expected)
 
 
-def _sets(order: Sequence[int]) -> list[frozenset[int]]:
-    """The sets of masked words of a curve: the first k deleted, then all but the first k."""
-    cuts = _cuts(len(order))
-    return [frozenset(order[:k]) for k in cuts] + [frozenset(order[k:]) for k in cuts]
+def ranked(scores: Float64, seed: int) -> list[int]:
+    """Words from the highest score down; equal ones in an order that says nothing about their place."""
+    chance = np.random.default_rng([seed, 1]).permutation(len(scores))
+    return np.lexsort((chance, -scores)).tolist()
 
 
-def _area(shares: Float64, fall: Float64) -> float:
-    """Area under a curve over the share of words, 0 to 1, by trapezoids."""
-    return float((np.diff(shares) * (fall[1:] + fall[:-1])).sum() / 2)
+def _rests(order: Sequence[int]) -> list[int]:
+    """The words that are masked where only the first ones are kept, as sets."""
+    every = (1 << len(order)) - 1
+    return [every ^ first for first in prefixes(order)]
+
+
+def _seed(run: Run) -> int:
+    ids = run.encoding.inputs["input_ids"].cpu().numpy().astype(np.int64)
+    return int.from_bytes(hashlib.sha256(ids.tobytes()).digest()[:8], "big")

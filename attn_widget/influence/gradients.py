@@ -61,7 +61,8 @@ def integrated_gradients(
     Raises
     ------
     NotAvailableError
-        Captum is not installed, the tokenizer has no mask token, or the family's layers are not known.
+        Captum is not installed, the tokenizer has no mask token, the family's layers are not known, or
+        every word of the text is masked already.
 
     References
     ----------
@@ -75,6 +76,11 @@ def integrated_gradients(
             'Run: pip install "attn-widget[attribution]"',
         ) from error
     encoder = run.encoder
+    if all(token.special or token.id == encoder.mask_token_id for token in run.trace.tokens):
+        raise NotAvailableError(
+            "Every word of the text is masked already, so integrated gradients have no path from a "
+            "masked text to this one."
+        )
     vectors = first_vectors(run)
     baseline = _masked_vectors(run)
     inputs = run.encoding.inputs

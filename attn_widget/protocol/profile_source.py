@@ -65,6 +65,8 @@ def profile_paint(profile: Profile) -> bytes:
             "tagger": profile.meta.get("tagger"),
             "keys": list(profile.keys),
             "accuracies": list(accuracies),
+            "by_chance": best_by_chance(profile),
+            "interval_note": profile.interval_note,
             "examples": profile.has_examples,
         },
         "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU, "scale": []},
@@ -93,6 +95,19 @@ def accuracy_arrays(profile: Profile) -> dict[str, Arrays]:
                 array = values.setdefault(f"{part}:{key}", np.full(shape, np.nan, np.float32))
                 array[at] = one[name]
     return by_key
+
+
+def best_by_chance(profile: Profile) -> dict[str, float]:
+    """For each accuracy of `accuracy_arrays`, what the best of all heads reaches by chance (95%)."""
+    try:
+        records = profile.pattern_records()
+    except NotAvailableError:
+        return {}
+    return {
+        f"accuracy: {one['pattern']}": one["best_by_chance"]
+        for one in records
+        if one["keys"] == ("all" if one["pattern"] in SPECIAL_TOKENS else "words")
+    }
 
 
 def parts_of(profile: Profile, key: str) -> Arrays:

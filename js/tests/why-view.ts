@@ -6,7 +6,7 @@ import type { Matrix } from "../src/figures/matrix";
 import { createPaint } from "../src/frame/ribbon/paint";
 import { SliceFailure } from "../src/protocol/failure";
 import type { NdArray, Slice, SliceOptions, SliceRequest, Target } from "../src/protocol/types";
-import { METHODS, type Trust } from "../src/views/why/data";
+import { METHODS, type OrderTest, type Trust } from "../src/views/why/data";
 import { why } from "../src/views/why/view";
 import { fakeRun, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
@@ -29,20 +29,29 @@ export const nd = (values: number[], ...shape: number[]): NdArray => ({
   shape,
 });
 
+/** A fall above 0.3 is better than random orders. */
+const testOf = (fall: number): OrderTest => {
+  const percentile = Math.min(100, 300 * fall);
+  const better = fall > 0.3;
+  return { percentile, low: percentile, high: percentile, adjusted: better ? 0.01 : 1, better };
+};
+
 export function trustOf(comprehensiveness: number[]): Trust {
   const methods = METHODS.slice(0, comprehensiveness.length).map(({ key }) => key);
   return {
     methods,
     probability: 0.9,
     comprehensiveness,
-    random: { mean: 0.2, low: 0.1, high: 0.3, orders: 4 },
+    tests: comprehensiveness.map((fall) => testOf(fall)),
+    untestable: null,
+    random: { mean: 0.2, low: 0.1, high: 0.3, orders: 5040, drawn: false, words: 7 },
     shares: Float32Array.from([0, 0.5, 1]),
     deleted: nd(
       methods.flatMap(() => [0.9, 0.4, 0.1]),
       methods.length,
       3,
     ),
-    randomDeleted: nd([0.9, 0.8, 0.1, 0.9, 0.6, 0.1, 0.9, 0.4, 0.1, 0.9, 0.2, 0.1], 4, 3),
+    band: nd([0.9, 0.5, 0.1, 0.9, 0.2, 0.1, 0.9, 0.8, 0.1], 3, 3),
     rho: null,
   };
 }
@@ -86,10 +95,10 @@ export function source(refuse: readonly string[] = []) {
           { values: nd([0.25, -0.5, 3, 0.125, -1, 0.125], N) },
         );
       case "trust": {
-        const { deleted, randomDeleted, shares, ...data } = trustOf(methods.map((_, i) => i / 10));
+        const { deleted, band, shares, ...data } = trustOf(methods.map((_, i) => i / 10));
         return answer(data, {
           deleted,
-          random: randomDeleted,
+          random: band,
           shares: { data: shares, shape: [3] },
           rho: nd(
             methods.flatMap(() => methods.map(() => 0.5)),

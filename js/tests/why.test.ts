@@ -6,13 +6,12 @@ import { largestOf } from "../src/draw/color/scale";
 import { firstUnits } from "../src/draw/text-line";
 import { unitsOf } from "../src/figures/derive/units";
 import { signedOf } from "../src/frame/ribbon/paint";
-import { itemAt } from "../src/protocol/required";
 import type { SliceRequest } from "../src/protocol/types";
 import { questionOf, targetFrom } from "../src/views/why/choices";
-import { bandOf, METHODS, quantile, type Trust } from "../src/views/why/data";
+import { METHODS, type Trust } from "../src/views/why/data";
 import { labelsOf, strip } from "../src/views/why/strips";
 import { sumLine, sumOf } from "../src/views/why/sum";
-import { meanRho, sentence, verdict } from "../src/views/why/trust";
+import { meanRho, sentence, tested, verdict } from "../src/views/why/trust";
 import { fieldsOf, metaOf } from "./runs";
 import { nd, open, quiet, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
 
@@ -27,8 +26,9 @@ describe("the view", () => {
     );
     expect(new Set(methods)).toEqual(new Set(METHODS.map(({ key }) => key)));
     expect(part("why-said").textContent).toContain(
-      "6 of 10 methods (value zeroing, ALTI, mixing and 3 more) find words whose masking beats " +
-        "random orders and agree in part on these words (mean ρ .50). Decomposition, ",
+      "The orders of 6 of 10 methods (value zeroing, ALTI, mixing and 3 more) are better than random; that of " +
+        "value zeroing lowers the probability more than 100% of all 5,040 orders of the 7 words. They agree in " +
+        "part on these words (mean ρ .50). Decomposition, ",
     );
     expect(part("why-sum").textContent).toContain("keys +3.00");
     expect(part("why-sum").textContent).toContain("bias +0.500");
@@ -133,38 +133,66 @@ describe("numbers", () => {
     expect(sumLine(found, two, () => "the").textContent).toContain("the 0 +2.00");
   });
 
-  it("knows the middle 95% of random orders", () => {
-    expect(quantile([0, 1, 2, 3], 0.5)).toBe(1.5);
-    expect(quantile([5], 0.975)).toBe(5);
-    const { mean, low, high } = bandOf(trustOf([0.5]));
-    expect(itemAt(mean, 1)).toBeCloseTo(0.5, 6);
-    expect([itemAt(low, 1), itemAt(high, 1)]).toEqual([
-      expect.closeTo(0.215, 6),
-      expect.closeTo(0.785, 6),
-    ]);
-  });
-
   it("says what to make of the tests", () => {
-    expect(verdict(trustOf([0.5, 0.3])).right).toEqual(["decomposition"]); // the end of the band is inside
-    expect(sentence(trustOf([0.1, 0.2]))).toContain("trust none of them");
+    expect(verdict(trustOf([0.5, 0.3]))).toEqual({
+      better: ["decomposition"],
+      others: ["gradient_x_input"],
+      untested: [],
+    });
+    expect(sentence(trustOf([0.1, 0.2]))).toBe(
+      "The order of gradient × input lowers the probability more than 60% of all 5,040 orders of the 7 words, " +
+        "which is not enough for the best of 2 methods: their order is no better than random here.",
+    );
     expect(sentence(trustOf([0.5, 0.6]))).toBe(
-      "All 2 methods find words whose masking beats random orders.",
+      "The orders of all 2 methods are better than random; that of gradient × input lowers the probability more " +
+        "than 100% of all 5,040 orders of the 7 words.",
     );
     expect(sentence(trustOf([0.5, 0.2]))).toContain(
-      "Gradient × input does not: for this target it tells",
+      "Gradient × input: its order is no better than random here.",
+    );
+    expect(sentence(trustOf([0.2]))).toMatch(
+      /^The order of decomposition lowers .* words: it is no better than random here\.$/,
     );
   });
 
-  it("says how far the methods that are right agree, and leaves the others out of it", () => {
+  it("gives the percentile of drawn orders with its interval", () => {
+    const trust = trustOf([0.2, 0.1]);
+    const test = { percentile: 98, low: 94.96, high: 99.45, adjusted: 0.249, better: false };
+    const drawn: Trust = {
+      ...trust,
+      tests: [test, null],
+      random: { ...trust.random, orders: 200, drawn: true, words: 20 },
+    };
+    expect(sentence(drawn)).toBe(
+      "The order of decomposition lowers the probability more than 98% (95% to 99.4%) of 200 random orders, which " +
+        "is not enough for the best of 2 methods: their order is no better than random here. Gradient × input gives " +
+        "all words the same.",
+    );
+    expect(tested(drawn, "decomposition")).toBe(
+      "Mean fall of the probability: 0.200; random orders: 0.200. Lower than 98% (95% to 99.4%) of 200 random " +
+        "orders. No better than random (p = 0.249, corrected for 2 methods).",
+    );
+    expect(tested(drawn, "gradient_x_input")).toContain("It gives all words the same.");
+  });
+
+  it("says that too few words cannot be tested, and gives no percentile", () => {
+    const untestable = "3 words have 6 orders, and a test of 2 methods needs 40";
+    const short: Trust = { ...trustOf([0.5, 0.2]), tests: [null, null], untestable };
+    expect(sentence(short)).toBe(`The methods cannot be tested: ${untestable}.`);
+    expect(tested(short, "decomposition")).toContain("Cannot be tested: 3 words have 6 orders");
+    expect(verdict(short).untested).toHaveLength(2);
+  });
+
+  it("says how far the methods that are better agree, and leaves the others out of it", () => {
     const with_ = (...rho: number[]): Trust => ({
       ...trustOf([0.5, 0.1, 0.6]),
       rho: nd([1, -1, rho[0] ?? 0, -1, 1, -1, rho[0] ?? 0, -1, 1], 3, 3),
     });
     expect(meanRho(with_(0.8), ["decomposition", "integrated_gradients"])).toBeCloseTo(0.8, 6);
     expect(meanRho(with_(Number.NaN), ["decomposition", "integrated_gradients"])).toBeNull();
-    expect(sentence(with_(0.8))).toContain("orders and agree on these words (mean ρ .80).");
-    expect(sentence(with_(0.5))).toContain("orders and agree in part");
-    expect(sentence(with_(-0.2))).toContain("orders but hardly agree on these words (mean ρ −.20)");
+    expect(sentence(with_(0.8))).toContain("They agree on these words (mean ρ .80).");
+    expect(sentence(with_(0.5))).toContain("They agree in part");
+    expect(sentence(with_(-0.2))).toContain("They hardly agree on these words (mean ρ −.20)");
   });
 
   it("asks the same question in the same words", () => {

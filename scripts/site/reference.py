@@ -47,7 +47,7 @@ GROUPS = (
     ),
     Group(
         "What matters",
-        "What each word and each head contributes to one number of the model, and whether that can be trusted.",
+        "What each word and each head contributes to one number of the model, and how far tests support that.",
         ("target", "Target", "agreement", "faithfulness", "head_means"),
     ),
     Group(

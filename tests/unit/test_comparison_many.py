@@ -29,8 +29,7 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
         for a, b in PAIRS
     ]
     np.testing.assert_allclose(many.mean, np.mean(each, axis=0), atol=1e-6)
-    low, high = many.interval
-    assert (low <= many.mean).all() and (many.mean <= high).all()
+    assert np.isnan(many.interval[0]).all() and "3 pairs" in str(many.interval_note)
     assert many.heads()[0] == divmod(int(np.mean(each, axis=0).argmax()), 4)
     table = many.to_dataframe()
     assert "layer" in many.plot().axes[0].get_ylabel()
@@ -67,3 +66,53 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
         aw.compare_many(["ab"], model=tiny)
     with pytest.raises(InputError, match="empty"):
         aw.compare_many([], model=tiny)
+
+
+PEOPLE = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Julia", "Karl"]
+PLURALS = [(f"The keys of {name} are here.", f"The key of {name} are here.") for name in PEOPLE]
+NAMES = [(a, a.replace(name, "Peter")) for (a, _), name in zip(PLURALS, PEOPLE, strict=True)]
+
+
+def test_a_null_takes_off_what_any_other_word_would_change(tiny: Any) -> None:
+    many = aw.compare_many(PLURALS, null=NAMES, model=tiny, progress=False)
+    alone = aw.compare_many(NAMES, model=tiny, progress=False)
+    assert many.null is not None
+    np.testing.assert_array_equal(many.null.distances, alone.distances)
+    excess, low, high = many.excess
+    np.testing.assert_allclose(excess, many.mean - alone.mean, atol=1e-6)
+    assert ((low <= excess) & (excess <= high)).all()
+    assert many.heads()[0] == divmod(int(excess.argmax()), 4)
+    table = many.to_dataframe()
+    assert table["excess"].is_monotonic_decreasing
+    np.testing.assert_allclose(table["distance"] - table["null"], table["excess"], atol=1e-6)
+    assert "in null pairs" in repr(many) and "null pairs" in many.plot().axes[0].get_xlabel()
+    without = aw.compare_many(PLURALS, model=tiny, progress=False)
+    assert np.isnan(without.excess[0]).all() and "never below 0" in repr(without)
+    # The same pairs as their own null: nothing is left, though every distance is above 0.
+    own = aw.compare_many(PLURALS, null=PLURALS, model=tiny, progress=False)
+    assert (own.mean >= 0).all() and own.mean.max() > 0 and not own.excess[0].any()
+    with pytest.raises(InputError, match="null holds 2, and there are 10 pairs"):
+        aw.compare_many(PLURALS, null=NAMES[:2], model=tiny, progress=False)
+
+
+def test_heads_are_chosen_on_one_half_and_measured_on_the_other(tiny: Any) -> None:
+    texts = [*PLURALS, *((f"{a} Today.", f"{b} Today.") for a, b in PLURALS)]
+    many = aw.compare_many(texts, null=[*NAMES, *NAMES], model=tiny, progress=False)
+    rows = many.held_out(3)
+    marks = many._marks  # pyright: ignore[reportPrivateUsage]
+    first = np.isin(marks, np.sort(marks)[::2])
+    assert first.sum() == 10
+    beyond = many.distances - many.null.distances  # pyright: ignore[reportOptionalMemberAccess]
+    order = np.argsort(-beyond[first].mean(axis=0), axis=None)[:3]
+    assert [(row["layer"], row["head"]) for row in rows] == [divmod(int(k), 4) for k in order]
+    for row in rows:
+        place = row["layer"], row["head"]
+        assert row["chosen"] == pytest.approx(many.distances[first].mean(axis=0)[place], abs=1e-6)
+        other = many.distances[~first].mean(axis=0)[place]
+        assert row["distance"] == pytest.approx(other, abs=1e-6)
+        assert row["low"] < row["distance"] < row["high"]
+        assert row["excess"] == pytest.approx(beyond[~first].mean(axis=0)[place], abs=1e-6)
+    same = aw.compare_many(PLURALS, groups=["template"] * 10, model=tiny, progress=False)
+    assert np.isnan(same.interval[0]).all()
+    with pytest.raises(InputError, match="cannot be divided"):
+        same.held_out()

@@ -46,7 +46,8 @@ def test_accuracy_is_that_of_counting_by_hand() -> None:
             assert one["queries"] == queries[tuple(at)]
             assert one["accuracy"] == hits[(*at, layer, head)] / queries[tuple(at)]
             assert one["chance"] == pytest.approx(expected[tuple(at)] / queries[tuple(at)])
-            assert 0 <= one["low"] <= one["high"] <= 1
+            assert np.isnan(one["low"]) and np.isnan(one["high"])  # fewer than eight texts
+            assert one["chance"] <= one["best_by_chance"] <= 1
     assert set(table[table["pattern"] == "previous"]["offset"]) == {1.0}
     assert len(table) == 10 * 72
 
@@ -102,3 +103,17 @@ def test_relations_are_those_of_the_parser() -> None:
     assert queries >= 3 and one["queries"] == queries
     assert one["accuracy"] == hits / queries
     assert one["chance"] == pytest.approx(chance / queries)
+
+
+def test_accuracies_have_intervals_and_what_the_best_head_reaches_by_chance() -> None:
+    words = ("cat", "dog", "king", "child", "bird", "man", "horse", "friend", "girl", "boy")
+    table = profile([f"The {word} saw it." for word in words], tagger=None, progress=False).patterns
+    assert ((table["low"] <= table["accuracy"]) & (table["accuracy"] <= table["high"])).all()
+    sure = table[(table["accuracy"] == 1) & (table["keys"] == "words")]
+    assert len(sure) and (sure["low"] < 0.8).all()  # ten texts are not enough to be certain
+    best = table.drop_duplicates(["pattern", "keys"])
+    reached = np.random.default_rng(0)
+    for row in best.itertuples():
+        draws = reached.binomial(int(row.queries), row.chance, (4000, 72)).max(axis=1)
+        assert np.mean(draws / row.queries > row.best_by_chance) <= 0.06
+        assert np.mean(draws / row.queries >= row.best_by_chance) >= 0.04

@@ -19,6 +19,7 @@ from attn_widget.corpus.reading.blocks import KEYS
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.page.compress import inflate
 from attn_widget.page.output import outputs
 from attn_widget.page.snapshot import profile_snapshot
@@ -70,6 +71,13 @@ def test_the_pack_has_every_figure_of_the_profile_and_no_text(
         "tagger": profile.meta["tagger"],
         "keys": list(KEYS),
         "accuracies": accuracies,
+        "by_chance": {
+            f"accuracy: {row['pattern']}": row["best_by_chance"]
+            for row in profile.pattern_records()
+            if f"accuracy: {row['pattern']}" in accuracies
+            and row["keys"] == ("all" if row["pattern"] in SPECIAL_TOKENS else "words")
+        },
+        "interval_note": "no intervals: 4 texts, and an interval takes 8 different ones",
         "examples": False,
     }
     assert meta["text"] == "" and all(column == [] for column in meta["tokens"].values())

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attn_widget.corpus import statistics
 from attn_widget.corpus.examples import chosen, sampled
 from attn_widget.corpus.heaps import KEPT, LINK, Heaps, example_values
 from attn_widget.corpus.reading.observed import LINKS, ROWS, SHARES, Observed
+from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.corpus.totals import Totals
 from attn_widget.figures.catalog.targets import OFFSETS
@@ -74,10 +74,10 @@ def whole(rows: Rows) -> Totals:
 def test_they_are_the_figures_of_all_texts_at_once(rows: Rows, whole: Totals) -> None:
     assert whole.n_texts == 700 and whole.n_tokens == rows.n_tokens.sum()
     pairs = [
-        (whole.mean(), statistics.mean(rows.figures)),
-        (whole.sd(), statistics.sd(rows.figures)),
-        (whole.count, statistics.count(rows.figures)),
-        *zip(whole.interval(), statistics.bootstrap(rows.figures, 7, rows.digests), strict=True),
+        (whole.mean(), means.mean(rows.figures)),
+        (whole.sd(), means.sd(rows.figures)),
+        (whole.count, means.count(rows.figures)),
+        *zip(whole.interval(), intervals.bootstrap(rows.figures, 7, rows.digests), strict=True),
     ]
     for found, wanted in pairs:
         assert np.array_equal(found, wanted, equal_nan=True)

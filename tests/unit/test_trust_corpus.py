@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.corpus import statistics
 from attn_widget.errors import InputError, InputTypeError
 
 TEXTS = ["The keys to the cabinet are here.", "The dogs near the house are old.", "The cat sat."]
@@ -41,28 +41,63 @@ def test_agreement_is_that_of_each_text_and_failures_are_listed() -> None:
     np.testing.assert_allclose(many.mean, np.mean(own, axis=0), atol=1e-6)
     table = many.to_dataframe()
     assert len(table) == 3 and (table["texts"] == 2).all()
-    low, high = many.interval
-    assert (low <= many.mean + 1e-6).all() and (many.mean <= high + 1e-6).all()
-    assert "2 texts" in repr(many)
+    assert np.isnan(many.interval[0]).all() and np.isnan(table["low"]).all()
+    assert many.interval_note == "no intervals: 2 texts, and an interval takes 8 different ones"
+    assert "2 texts" in repr(many) and many.interval_note in repr(many)
 
 
 def test_faithfulness_is_that_of_each_text() -> None:
-    many = ask("faithfulness", TEXTS[:2], n_random=4, seed=3)
+    many = ask("faithfulness", TEXTS[:2])
     for k, text in enumerate(TEXTS[:2]):
         a = single(text)
-        own = a.faithfulness(verb(a), METHODS, n_random=4, seed=3)
+        own = a.faithfulness(verb(a), METHODS)
         expected = [*(one.comprehensiveness for one in own.curves.values()), own.band()[0]]
         np.testing.assert_allclose(many.comprehensiveness[k], expected, rtol=1e-5)
-        lasts = [*(one.sufficiency for one in own.curves.values()), own.band("sufficiency")[0]]
+        lasts = [*(one.sufficiency for one in own.curves.values()), own.band()[0]]
         np.testing.assert_allclose(many.sufficiency[k], lasts, rtol=1e-5)
+        percentiles = [own.tests[method].percentile for method in METHODS]
+        np.testing.assert_allclose(many.percentile[k], percentiles, rtol=1e-5)
     gain, low, high = many.gain
     beyond = many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
     np.testing.assert_allclose(gain, beyond.mean(axis=0), atol=1e-6)
-    np.testing.assert_array_equal(low, statistics.bootstrap(beyond, 3)[0])
-    assert (low <= high).all()
+    assert np.isnan(low).all() and np.isnan(high).all() and many.tested == 2
     table = many.to_dataframe()
     assert table["method"].tolist() == [*METHODS, "random"]
     assert table["better_than_random"][:3].between(0, 1).all() and "2 texts" in repr(many)
+
+
+NOUNS = ["keys", "dogs", "boys", "books", "cars", "hands", "names", "birds", "rooms", "words"]
+
+
+def test_intervals_differences_and_groups() -> None:
+    texts = [f"The {noun} near the house are old." for noun in NOUNS]
+    many = ask("faithfulness", texts)
+    gain, low, high = many.gain
+    assert many.interval_note is None and ((low < gain) & (gain < high)).all()
+    beyond = many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
+    rows = {(row["method"], row["other"]): row for row in many.differences()}
+    assert len(rows) == 3
+    test: Any = ttest_rel(beyond[:, 0], beyond[:, 1])
+    assert rows["decomposition", "weights"]["p"] == pytest.approx(test.pvalue, rel=1e-3)
+    assert all(row["adjusted"] >= row["p"] for row in rows.values())
+    first, last = many.better_interval
+    share = many.better_than_random
+    assert ((first <= share) & (share <= last)).all() and (last - first > 0.2).all()
+    grouped = ask("faithfulness", texts, groups=["one", "two"] * 5)
+    assert np.isnan(grouped.gain[1]).all() and "fewer than 8 of them different" in repr(grouped)
+    assert all(np.isnan(row["adjusted"]) for row in grouped.differences())
+    repeated = ask("agreement", texts[:3] * 4)
+    assert repeated.rho.shape[0] == 12 and np.isnan(repeated.interval[0]).all()
+    with pytest.raises(InputError, match="groups holds 2, and there are 10 texts"):
+        ask("agreement", texts, groups=[1, 2])
+
+
+def test_texts_with_too_few_words_count_as_not_tested() -> None:
+    long, short = "The keys to the cabinet are here.", "Dogs are here."
+    many = ask("faithfulness", [long, short])
+    assert many.tested == 1 and np.isnan(many.percentile[1]).all()
+    assert many.to_dataframe()["tested"].tolist() == [1] * 4
+    assert ((many.better_than_random == 0) | (many.better_than_random == 1)).all()
 
 
 @pytest.mark.parametrize("name", ["agreement", "faithfulness"])

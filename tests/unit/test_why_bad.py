@@ -34,7 +34,7 @@ def test_special_tokens_that_are_typed_are_tokens_of_the_text(text: str) -> None
     c = a.contributions(target, "occlusion")
     assert np.isfinite(c.values).tolist() == [False, *[True] * typed, False]
     assert a.agreement(target, ["decomposition", "occlusion"]).words == typed
-    assert a.faithfulness(target, ["decomposition"], n_random=2).probability > 0
+    assert a.faithfulness(target, ["decomposition"]).probability > 0
 
 
 def breaking() -> tuple[Any, Any]:

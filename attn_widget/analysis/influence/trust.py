@@ -63,14 +63,15 @@ class TrustFigures(InfluenceFigures):
                 f"methods holds {len(contributions)}, and agreement is between two.",
                 "Name two or more.",
             )
-        return agreement(contributions, target)
+        _where, run, _ = self._bound(target)
+        return agreement(contributions, target, run.encoder.mask_token_id)
 
     def faithfulness(
         self,
         target: Target,
         methods: Sequence[str] | None = None,
         *,
-        n_random: int = 20,
+        n_random: int = 400,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Faithfulness:
@@ -82,45 +83,53 @@ class TrustFigures(InfluenceFigures):
         methods : sequence of str, optional
             See `contributions`. By default all that this model allows.
         n_random : int
-            Random orders to compare with, 2 to 1000.
+            Random orders to draw for a text of more than ten words, 20 to 100,000: all of them before a
+            method is called better, fewer where none can be. Up to ten words every order is read.
         seed : int
+            Has no effect: orders are drawn from the text itself, so that a text has one verdict.
         progress : callable, optional
             Called with ``(passes done, all)``.
 
         Returns
         -------
         Faithfulness
-            Curves, comprehensiveness and sufficiency of each method and of random orders.
+            Curves, comprehensiveness and sufficiency of each method and of random orders; the percentile of
+            each method among random orders, and a verdict corrected for the number of methods.
 
         Raises
         ------
         InputError, InputTypeError, NotAvailableError
-            As in `contributions`; a tokenizer without a mask token, a text without words.
+            As in `contributions`; a tokenizer without a mask token, a text without a word that can be masked.
 
         Examples
         --------
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
         >>> number = target(position=6, token="are", against="is", masked=True)
-        >>> f = a.faithfulness(number, ["decomposition"], n_random=5)
-        >>> f.curves["decomposition"].deleted.shape
-        (9,)
+        >>> f = a.faithfulness(number, ["decomposition"])
+        >>> f.curves["decomposition"].deleted.shape, f.random.orders  # seven words: 7! orders
+        ((8,), 5040)
         """
+        from attn_widget.influence.contributions import maskable_words
         from attn_widget.influence.faithfulness import faithfulness
 
-        n_random, seed = check_count(n_random, "n_random", 2, 1000), check_seed(seed)
+        n_random = check_count(n_random, "n_random", 20, 100_000)
+        check_seed(seed)
         contributions = self._contributions_by(target, methods, None)
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
-        tokens = where.language.tokens
+        words = maskable_words(where.language.tokens, run.encoder.mask_token_id)
+        known: dict[int, float] = where._freely(
+            ("masked_sets", bound.as_target(target), str(words)), dict
+        )
         return faithfulness(
             run,
             target,
             bound,
             contributions,
-            tokens,
+            words,
+            known,
             n_random=n_random,
-            seed=seed,
             progress=progress,
         )
 

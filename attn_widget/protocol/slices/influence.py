@@ -108,11 +108,12 @@ def trust(analysis: Analysis, request: Request, progress: Progress | None) -> An
     names = [one_of({"methods": name}, "methods", METHODS) for name in methods]
     agreed = analysis.agreement(target, names) if len(names) > 1 else None
     tested = analysis.faithfulness(target, names, progress=progress)
+    random = tested.random
     mean, low, high = tested.band()
     arrays = {
-        "shares": next(iter(tested.curves.values())).shares,
+        "shares": random.shares,
         "deleted": np.stack([curve.deleted for curve in tested.curves.values()]),
-        "random": np.stack([one.deleted for one in tested.random]),
+        "random": np.stack([random.mean, random.low, random.high]),
     }
     if agreed is not None:
         arrays["rho"] = agreed.rho
@@ -121,7 +122,15 @@ def trust(analysis: Analysis, request: Request, progress: Progress | None) -> An
         "probability": tested.probability,
         "comprehensiveness": [curve.comprehensiveness for curve in tested.curves.values()],
         "sufficiency": [curve.sufficiency for curve in tested.curves.values()],
-        "random": {"mean": mean, "low": low, "high": high, "orders": len(tested.random)},
+        "tests": [
+            None if test.better is None else {**asdict(test), "better": test.better}
+            for test in tested.tests.values()
+        ],
+        "untestable": tested.untestable,
+        "random": {
+            **{"mean": mean, "low": low, "high": high, "orders": random.orders},
+            **{"drawn": random.drawn, "words": random.words},
+        },
     }
     return data, {name: np.asarray(array, np.float32) for name, array in arrays.items()}
 

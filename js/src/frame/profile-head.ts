@@ -14,6 +14,7 @@ export function profileHead(element: HTMLElement, { source }: ViewContext): () =
     ["model", model.name],
     ["tagger", profile.tagger ?? "none"],
     ["seed", String(profile.seed)],
+    ...(profile.interval_note ? [["note", profile.interval_note] as const] : []),
   ];
   element.append(
     h(

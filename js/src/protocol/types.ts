@@ -73,6 +73,10 @@ export interface Meta {
     readonly keys: readonly string[];
     /** Patterns with an accuracy, each with an array `metric:<key>`. */
     readonly accuracies?: readonly string[];
+    /** By such a key: the accuracy that the best of all heads stays below in 95% of cases if they point at random. */
+    readonly by_chance?: Readonly<Record<string, number>>;
+    /** Why no figure has an interval. */
+    readonly interval_note?: string | null;
     /** Whether its model can run the texts of examples. */
     readonly examples?: boolean;
   } | null;

@@ -108,8 +108,13 @@ export const heads: DrawView<RunContext> = (element, context) => {
     const interval = intervalOf(source, key)?.(index);
     const sd = source.arrays.get(`sd:${key}`)?.data[index] ?? Number.NaN;
     const texts = source.arrays.get(`count:${key}`)?.data[index] ?? 0;
+    const chance = meta.profile?.by_chance?.[key];
+    const best =
+      chance === undefined
+        ? ""
+        : `, best of ${nLayers * nHeads} heads by chance ${formatNumber(chance)}`;
     const range = interval
-      ? `95%: ${formatNumber(interval[0])} – ${formatNumber(interval[1])}, sd ${formatNumber(sd)}`
+      ? `95%: ${formatNumber(interval[0])} – ${formatNumber(interval[1])}, sd ${formatNumber(sd)}${best}`
       : "";
     if (texts === meta.profile?.n_texts && range !== "") return range;
     return `${range} (${formatCount(texts)} text${texts === 1 ? "" : "s"})`.trim();

@@ -16,21 +16,39 @@ export interface Contributions extends Described {
   readonly values: Float32Array;
 }
 
+/** A method's order among random ones, as `attn_widget.influence.orders.order_test.OrderTest` has it. */
+export interface OrderTest {
+  /** Percent of random orders that lower the probability less, with its 95% interval. */
+  readonly percentile: number;
+  readonly low: number;
+  readonly high: number;
+  /** p value after correction for the methods that were tried. */
+  readonly adjusted: number;
+  readonly better: boolean;
+}
+
 export interface Trust {
   readonly methods: readonly string[];
   readonly probability: number;
   readonly comprehensiveness: readonly number[];
+  /** By method; null where a method gives no order, or nothing can be tested. */
+  readonly tests: readonly (OrderTest | null)[];
+  /** Why no verdict is possible. */
+  readonly untestable: string | null;
   readonly random: {
     readonly mean: number;
     readonly low: number;
     readonly high: number;
     readonly orders: number;
+    /** Drawn orders; otherwise every order of the words. */
+    readonly drawn: boolean;
+    readonly words: number;
   };
   /** Share of the words masked, by step. */
   readonly shares: Float32Array;
-  /** `[M, S]`, `[orders, S]`, `[M, M]`; rho is null for a single method. */
+  /** `[M, S]`; mean, low and high end of random orders `[3, S]`; `[M, M]`, null for a single method. */
   readonly deleted: NdArray;
-  readonly randomDeleted: NdArray;
+  readonly band: NdArray;
   readonly rho: NdArray | null;
 }
 
@@ -141,7 +159,7 @@ export async function askTrust(
     ...data,
     shares: arrayOf(slice, "shares").data as Float32Array,
     deleted: arrayOf(slice, "deleted"),
-    randomDeleted: arrayOf(slice, "random"),
+    band: arrayOf(slice, "random"),
     rho: slice.arrays.get("rho") ?? null,
   };
 }
@@ -156,33 +174,5 @@ export async function askEffects(
     effects: arrayOf(slice, "effects").data as Float32Array,
     proxy: arrayOf(slice, "proxy").data as Float32Array,
     correlation: slice.data.correlation as number | null,
-  };
-}
-
-/** The value at `share` (0 to 1) of sorted numbers, between neighbors where it falls between two. */
-export function quantile(sorted: readonly number[], share: number): number {
-  const at = share * (sorted.length - 1);
-  const [low, high] = [Math.floor(at), Math.ceil(at)];
-  const [a = Number.NaN, b = Number.NaN] = [sorted[low], sorted[high]];
-  return a + (b - a) * (at - low);
-}
-
-/** Mean and central 95% of the random orders at each step. */
-export function bandOf({ randomDeleted, shares }: Trust): {
-  readonly mean: number[];
-  readonly low: number[];
-  readonly high: number[];
-} {
-  const steps = shares.length;
-  const orders = randomDeleted.data.length / steps;
-  const column = (step: number): number[] =>
-    Array.from({ length: orders }, (_, i) => randomDeleted.data[i * steps + step] as number).sort(
-      (a, b) => a - b,
-    );
-  const columns = Array.from({ length: steps }, (_, step) => column(step));
-  return {
-    mean: columns.map((column) => column.reduce((a, b) => a + b, 0) / column.length),
-    low: columns.map((column) => quantile(column, 0.025)),
-    high: columns.map((column) => quantile(column, 0.975)),
   };
 }

@@ -6,7 +6,7 @@ import type { Unit } from "../../figures/derive/units";
 import { explain, isAbort, isLasting } from "../../protocol/failure";
 import type { Contributions, Method, Trust } from "./data";
 import { strip } from "./strips";
-import { fallDot } from "./trust";
+import { fallDot, tested } from "./trust";
 
 /** `waiting`: it takes long, and is started by a button. */
 type Stage =
@@ -97,14 +97,7 @@ export function createMethodRow(method: Method): MethodRow {
     },
     trust(trust) {
       const made = trust === null ? null : fallDot(trust, method.key);
-      const i = trust?.methods.indexOf(method.key) ?? -1;
-      const figure = trust?.comprehensiveness[i];
-      setAttributes(dot, {
-        title:
-          figure === undefined
-            ? null
-            : `Mean fall of the probability: ${figure.toFixed(3)}; 95% of random orders: ${trust?.random.low.toFixed(3)} to ${trust?.random.high.toFixed(3)}`,
-      });
+      setAttributes(dot, { title: trust === null ? null : tested(trust, method.key) });
       dot.replaceChildren(...(made === null ? [] : [made]));
     },
     async run(ask) {

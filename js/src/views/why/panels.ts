@@ -8,7 +8,7 @@ import { askLens, type Described } from "../../figures/targets";
 import type { ViewContext } from "../contract";
 import { askEffects, type Trust } from "./data";
 import { headList } from "./heads";
-import { agreement, curve, curveLegend } from "./trust";
+import { agreement, CIRCULAR, curve, curveLegend } from "./trust";
 
 export interface Panels {
   readonly element: HTMLElement;
@@ -76,7 +76,13 @@ export function createPanels(context: ViewContext, mode: () => Mode): Panels {
       const figure = h("figure", { "data-aw-part": "why-curve" }, curveLegend(method));
       figure.prepend(curve(trust, method));
       tests.replaceChildren(
-        h("div", { class: "aw-why-panel" }, title("Masking test"), figure),
+        h(
+          "div",
+          { class: "aw-why-panel" },
+          title("Masking test"),
+          figure,
+          h("p", { class: "aw-hint" }, CIRCULAR),
+        ),
         ...(table === null
           ? []
           : [h("div", { class: "aw-why-panel aw-why-scroll" }, title("Agreement"), table)]),

@@ -6,20 +6,24 @@ import { h } from "../../draw/dom";
 import { svg } from "../../draw/strip";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
-import { bandOf, METHODS, type Method, type Trust } from "./data";
+import { METHODS, type Method, type OrderTest, type Trust } from "./data";
 
 const methodOf = (key: string): Method | undefined => METHODS.find((method) => method.key === key);
 const nameOf = (key: string): string => methodOf(key)?.name ?? key;
 const shortOf = (key: string): string => methodOf(key)?.short ?? key;
 
-/** Methods above the random band, and those inside or below it. */
-export function verdict(trust: Trust): { readonly right: string[]; readonly idle: string[] } {
-  const right: string[] = [];
-  const idle: string[] = [];
+/** Methods whose order is better than random, those whose order is not, and those without an order. */
+export function verdict(trust: Trust): Record<"better" | "others" | "untested", string[]> {
+  const found: Record<"better" | "others" | "untested", string[]> = {
+    better: [],
+    others: [],
+    untested: [],
+  };
   trust.methods.forEach((key, i) => {
-    (itemAt(trust.comprehensiveness, i) > trust.random.high ? right : idle).push(key);
+    const test = trust.tests[i] ?? null;
+    found[test === null ? "untested" : test.better ? "better" : "others"].push(key);
   });
-  return { right, idle };
+  return found;
 }
 
 const LISTED = 3;
@@ -48,28 +52,81 @@ function agreed(trust: Trust, right: readonly string[]): string {
   const mean = meanRho(trust, right);
   if (mean === null) return "";
   const rho = `mean ρ ${hundredths(mean)}`;
-  if (mean >= AGREES.well) return ` and agree on these words (${rho})`;
-  if (mean > AGREES.hardly) return ` and agree in part on these words (${rho})`;
-  return ` but hardly agree on these words (${rho})`;
+  if (mean >= AGREES.well) return ` They agree on these words (${rho}).`;
+  if (mean > AGREES.hardly) return ` They agree in part on these words (${rho}).`;
+  return ` They hardly agree on these words (${rho}).`;
+}
+
+/** `all 5,040 orders of the 7 words`, `400 random orders`. */
+function compared({ orders, drawn, words }: Trust["random"]): string {
+  const count = orders.toLocaleString("en-US");
+  return drawn ? `${count} random orders` : `all ${count} orders of the ${words} words`;
+}
+
+/** `92%`; never 100% or 0% of what is not all or none. */
+function percent(value: number): string {
+  if (value > 99 && value < 100) return `${(Math.floor(value * 10) / 10).toFixed(1)}%`;
+  if (value > 0 && value < 1) return `${(Math.ceil(value * 10) / 10).toFixed(1)}%`;
+  return `${value.toFixed(0)}%`;
+}
+
+/** A method's percentile with its interval: `92% (88 to 95%)`. */
+function ranked(test: OrderTest, random: Trust["random"]): string {
+  const between = random.drawn ? ` (${percent(test.low)} to ${percent(test.high)})` : "";
+  return `${percent(test.percentile)}${between}`;
+}
+
+/** Result of the masking test of a method, for its dot. */
+export function tested(trust: Trust, key: string): string | null {
+  const i = trust.methods.indexOf(key);
+  const [figure, test] = [trust.comprehensiveness[i], trust.tests[i]];
+  if (figure === undefined || test === undefined) return null;
+  const fall = `Mean fall of the probability: ${figure.toFixed(3)}; random orders: ${trust.random.mean.toFixed(3)}.`;
+  if (test === null) {
+    return `${fall} ${trust.untestable === null ? "It gives all words the same." : `Cannot be tested: ${trust.untestable}.`}`;
+  }
+  const verdict = test.better ? "Better than random" : "No better than random";
+  const corrected = `p = ${test.adjusted < 0.001 ? test.adjusted.toExponential(0) : test.adjusted.toFixed(3)}, corrected for ${trust.methods.length} methods`;
+  return `${fall} Lower than ${ranked(test, trust.random)} of ${compared(trust.random)}. ${verdict} (${corrected}).`;
 }
 
 /** The sentence that says what to make of both tests. */
 export function sentence(trust: Trust): string {
-  const { right, idle } = verdict(trust);
+  const { better, others, untested } = verdict(trust);
+  if (trust.untestable !== null) return `The methods cannot be tested: ${trust.untestable}.`;
   const all = trust.methods.length;
-  if (right.length === 0) {
-    return `No method finds the words that matter better than ${trust.random.orders} random orders do: trust none of them for this target, even where they agree.`;
+  const orders = compared(trust.random);
+  const same =
+    untested.length === 0
+      ? ""
+      : ` ${capital(listed(untested))} ${untested.length === 1 ? "gives" : "give"} all words the same.`;
+  const [first] = [...better, ...others].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
+  const test = first === undefined ? null : trust.tests[trust.methods.indexOf(first)];
+  if (first === undefined || test === null || test === undefined) return same.trim();
+  const rank = `lowers the probability more than ${ranked(test, trust.random)} of ${orders}`;
+  if (better.length === 0) {
+    const corrected = all === 1 ? "" : `, which is not enough for the best of ${all} methods`;
+    return (
+      `The order of ${shortOf(first)} ${rank}${corrected}: ` +
+      `${all === 1 ? "it is" : "their order is"} no better than random here.${same}`
+    );
   }
-  const find = right.length === 1 ? "finds" : "find";
-  const finding = `${find} words whose masking beats random orders${agreed(trust, right)}.`;
-  if (idle.length === 0) return `All ${all} methods ${finding}`;
-  const order = [...right].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
-  return (
-    `${right.length} of ${all} methods (${listed(order)}) ${finding} ` +
-    `${capital(listed(idle))} ${idle.length === 1 ? "does" : "do"} not: for this target ` +
-    `${idle.length === 1 ? "it tells" : "they tell"} nothing.`
-  );
+  const order = [...better].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
+  const is = better.length === 1 ? "is" : "are";
+  const head =
+    better.length === all
+      ? `The orders of all ${all} methods ${is} better than random`
+      : `The orders of ${better.length} of ${all} methods (${listed(order)}) ${is} better than random`;
+  const rest =
+    others.length === 0
+      ? ""
+      : ` ${capital(listed(others))}: ${others.length === 1 ? "its" : "their"} order is no better than random here.`;
+  return `${head}; that of ${shortOf(first)} ${rank}.${agreed(trust, better)}${rest}${same}`;
 }
+
+/** Said below the test, because it favors two of the methods. */
+export const CIRCULAR =
+  "The test masks words. Occlusion and integrated gradients also start from masked words, so it favors them.";
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
@@ -103,7 +160,9 @@ export function curve(trust: Trust, chosen: string): SVGElement {
     made.append(svg("line", { class: "aw-why-grid", x1: x(0), x2: x(1), y1: y(p), y2: y(p) }));
     text(String(p), { x: PAD.left - 6, y: y(p) + 4, "text-anchor": "end" });
   }
-  const { mean, low, high } = bandOf(trust);
+  const [mean, low, high] = [0, 1, 2].map((row) =>
+    (trust.band.data as Float32Array).subarray(row * steps, (row + 1) * steps),
+  ) as [Float32Array, Float32Array, Float32Array];
   const back = Array.from({ length: steps }, (_, i) => steps - 1 - i)
     .map((i) => `${x(itemAt(shares, i)).toFixed(1)},${y(itemAt(low, i)).toFixed(1)}`)
     .join(" ");
@@ -138,6 +197,7 @@ export function curveLegend(chosen: string): HTMLElement {
     entry("is-own", nameOf(chosen)),
     entry("is-other", "other methods"),
     entry("is-random", "95% of random orders"),
+    entry("is-mean", "their mean: chance"),
   );
 }
 
@@ -199,7 +259,7 @@ export function agreement(trust: Trust, mode: Mode): HTMLElement | null {
   );
 }
 
-/** A dot for the area over the deletion curve, on the band of random orders. */
+/** A dot for the area over the deletion curve, on the band of random orders and their mean; filled if better. */
 export function fallDot(trust: Trust, key: string): SVGElement | null {
   const value = figureOf(trust, key);
   if (Number.isNaN(value)) return null;
@@ -207,7 +267,7 @@ export function fallDot(trust: Trust, key: string): SVGElement | null {
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const at = (v: number): number => 4 + (72 * (v - least)) / (most - least || 1);
   const made = svg("svg", { class: "aw-why-dot", width: 80, height: 20, "aria-hidden": "true" });
-  const right = value > trust.random.high;
+  const right = trust.tests[trust.methods.indexOf(key)]?.better === true;
   made.append(
     svg("rect", {
       class: "aw-why-random",
@@ -215,6 +275,13 @@ export function fallDot(trust: Trust, key: string): SVGElement | null {
       width: Math.max(1, at(trust.random.high) - at(trust.random.low)),
       y: 4,
       height: 12,
+    }),
+    svg("line", {
+      class: "aw-why-chance",
+      x1: at(trust.random.mean),
+      x2: at(trust.random.mean),
+      y1: 2,
+      y2: 18,
     }),
     svg("circle", { class: right ? "is-right" : "is-idle", cx: at(value), cy: 10, r: 4 }),
   );

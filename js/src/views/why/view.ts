@@ -1,4 +1,4 @@
-/** The view Why: a target, contributions to it by ten methods, and whether these can be trusted. */
+/** The view Why: a target, contributions to it by ten methods, and whether these beat random orders. */
 
 import { rampImage } from "../../draw/color/ramp";
 import { modeOf, onTheme } from "../../draw/color/theme";
@@ -46,7 +46,7 @@ export const why: DrawView<ViewContext> = (element, context) => {
     {
       class: "aw-muted aw-why-fall",
       title:
-        "Mean fall of the target's probability as words are masked in the method's order; gray: 95% of random orders",
+        "Mean fall of the target's probability as words are masked in the method's order. Gray: 95% of random orders, with their mean. Filled: better than random after correction for the number of methods",
     },
     "masking test",
   );

@@ -1,0 +1,91 @@
+"""The sentences of README.md and docs/influence.md about one example, computed from the model that ships.
+
+Run: ``python -m benchmarks.claims``. It prints the paragraph of the README and the table of the guide;
+``tests/unit/test_claims.py`` compares both files with it. After a change of the model, paste them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import attn_widget as aw
+from attn_widget.influence.faithfulness import Faithfulness
+from attn_widget.influence.methods import METHODS
+
+TEXT = "The keys to the cabinet are here."
+VERB, KEYS, CABINET = 6, 2, 5
+TARGET = aw.target(position=VERB, token="are", against="is", masked=True)
+NAMES = {"attention_gradient": "attention × gradient", "weights": "attention rollout"}
+
+
+def name(method: str) -> str:
+    return NAMES.get(method, method.replace("_x_", " × ").replace("_", " "))
+
+
+def moved(logits: float) -> str:
+    """Whether a word adds to the difference."""
+    return f"adds {logits:.2f}" if logits >= 0 else f"takes {-logits:.2f} away"
+
+
+def best(tested: Faithfulness) -> str:
+    return max(tested.curves, key=lambda method: tested.curves[method].comprehensiveness)
+
+
+def verdict(tested: Faithfulness) -> str:
+    """What the masking test says of the example, in two sentences."""
+    first = best(tested)
+    test, rollout = tested.tests[first], tested.tests["weights"]
+    passed = [method for method, better in tested.better_than_random.items() if better]
+    orders = f"all {tested.random.orders:,} orders of the other words"
+    lower = (
+        f"Masking words in the order of {name(first)}, the best of ten methods here, lowers the probability of *are* more "
+        f"than {test.percentile:.0f}% of {orders} do; the order of {name('weights')}, more than "
+        f"{rollout.percentile:.0f}%."
+    )
+    if not passed:
+        return f"{lower} For the best of ten that is not enough: their order is no better than random here."
+    several = "one of them is" if len(passed) == 1 else f"{len(passed)} of them are"
+    return f"{lower} After correction for ten methods, {several} better than random here."
+
+
+def paragraph(a: aw.Analysis) -> str:
+    """The paragraph of the README."""
+    parts = a.contributions(TARGET)
+    effects = a.head_effects(TARGET).effects
+    layer, head = (int(k) for k in np.unravel_index(np.abs(effects).argmax(), effects.shape))
+    effect, weight = float(effects[layer, head]), a.mask([VERB]).attention(layer, head)[VERB, KEYS]
+    most = "does most of it" if effect > parts.value / 2 else "matters most"
+    change = "smaller" if effect >= 0 else "larger"
+    keys, cabinet = float(parts.values[1] + parts.values[KEYS]), float(parts.values[CABINET])
+    return (
+        f"In this sentence the embedded model prefers *are* to *is* by {parts.value:.2f} logits: *The keys* "
+        f"{moved(keys)}, *cabinet* {moved(cabinet)}. One head {most}: in L{layer} H{head} the masked verb gives "
+        f"{weight:.0%} of its weight to *keys*, and without that head the difference is {abs(effect):.2f} {change}. "
+        f"{verdict(a.faithfulness(TARGET))}"
+    )
+
+
+def table(tested: Faithfulness) -> str:
+    """The table of docs/influence.md: every method on the example."""
+    rows = [
+        "| method | comprehensiveness | sufficiency | lower than | better than random |",
+        "|---|--:|--:|--:|---|",
+    ]
+    for method in sorted(METHODS, key=lambda m: -tested.curves[m].comprehensiveness):
+        curve, test = tested.curves[method], tested.tests[method]
+        rows.append(
+            f"| `{method}` | {curve.comprehensiveness:.2f} | {curve.sufficiency:.2f} | "
+            f"{test.percentile:.0f}% | {'yes' if test.better else 'no'} |"
+        )
+    mean, low, high = tested.band()
+    chance = f"| all {tested.random.orders:,} orders | {mean:.2f} (95%: {low:.2f} to {high:.2f}) | {mean:.2f} | 50% | |"
+    return "\n".join([*rows, chance])
+
+
+def main() -> None:
+    a = aw.analyze(TEXT, tagger=None)
+    print(paragraph(a), table(a.faithfulness(TARGET)), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""The README and the guide say what the model that ships gives: paste `python -m benchmarks.claims` after a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import attn_widget as aw
+from benchmarks.claims import TARGET, TEXT, best, paragraph, table, verdict
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HINT = "python -m benchmarks.claims prints what should stand there"
+
+
+@pytest.fixture(scope="module")
+def analysis() -> aw.Analysis:
+    return aw.analyze(TEXT, progress=False)
+
+
+def written(name: str) -> str:
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def test_the_readme_says_what_the_model_gives(analysis: aw.Analysis) -> None:
+    assert paragraph(analysis) in written("README.md"), HINT
+
+
+def test_the_table_of_the_guide_is_that_of_the_model(analysis: aw.Analysis) -> None:
+    made = table(analysis.faithfulness(TARGET))
+    assert " ".join(made.split()) in written("docs/influence.md"), HINT
+
+
+def test_the_verdict_of_the_readme_is_the_one_of_200_seeds(analysis: aw.Analysis) -> None:
+    said = {verdict(analysis.faithfulness(TARGET, seed=seed)) for seed in range(200)}
+    assert len(said) == 1
+    tested = analysis.faithfulness(TARGET)
+    better = {method for method, is_better in tested.better_than_random.items() if is_better}
+    (sentence,) = said
+    assert ("no better than random" in sentence) == (not better)
+    assert f"{tested.tests[best(tested)].percentile:.0f}%" in sentence
+
+
+def test_the_documents_use_no_word_that_a_test_cannot_support() -> None:
+    for name in ("README.md", "docs/influence.md", "site/guide.md"):
+        text = written(name)
+        for word in ("tell nothing", "tells nothing", "trusted", "trust none"):
+            assert word not in text, f"{name}: {word}"
+
+
+def test_the_measured_coverage_is_that_of_the_guide() -> None:
+    rows = (ROOT / "benchmarks/results/coverage.md").read_text(encoding="utf-8").splitlines()
+    guide = written("docs/influence.md")
+    of_ours = [row for row in rows if "corrected bootstrap" in row or "Wilson" in row]
+    assert len(of_ours) == 5
+    for row in of_ours:
+        assert " ".join(row.split()) in guide, "python -m benchmarks.coverage writes the table"
+        means = [float(cell.split("(")[0]) for cell in row.strip("| ").split("|")[3:]]
+        assert all(93 <= mean <= 97 for mean in means), row  # from 10 texts on
