@@ -1,5 +1,7 @@
 /** Controls of a view's head: one of a few choices, and a number between two buttons. */
 
+import type { ComponentChildren } from "preact";
+
 /** A few choices, all in sight, of which one is pressed. */
 export function Segmented<T extends string>({
   label,
@@ -10,10 +12,10 @@ export function Segmented<T extends string>({
   choose,
 }: {
   readonly label: string;
-  readonly part: string;
+  readonly part?: string;
   /** Of the data attribute that holds a button's value. */
   readonly name: string;
-  readonly options: readonly (readonly [value: T, text: string])[];
+  readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
   readonly value: T;
   readonly choose: (value: T) => void;
 }) {

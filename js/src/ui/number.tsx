@@ -1,6 +1,6 @@
-/** Numbers with all their digits behind them, and the names beside them. */
+/** Numbers with all their digits behind them. */
 
-import { ABSENT, exact, formatNumber } from "../figures/format";
+import { ABSENT, exact, formatNumber, formatPercent } from "../figures/format";
 
 /** A row of a card: a name, and the number that it names; null for none. */
 export function Figure({
@@ -31,10 +31,9 @@ export function Figure({
   );
 }
 
-/** A token and its position in the text. */
-export const TokenName = ({ name, token }: { readonly name: string; readonly token: number }) => (
-  <>
-    <bdi dir="ltr">{name}</bdi>
-    <span class="aw-muted aw-number aw-token-index">{token}</span>
-  </>
+/** A share as a percentage. */
+export const Percent = ({ value }: { readonly value: number }) => (
+  <span class="aw-number" data-aw-value={exact(value)} title={exact(value)}>
+    {formatPercent(value)}
+  </span>
 );

@@ -4,7 +4,8 @@ import type { TreeNode } from "../../figures/derive/tree";
 import { formatCount, formatNumber, formatOrdinal } from "../../figures/format";
 import type { Selection } from "../../state/selection";
 import { Segmented, Stepper } from "../../ui/controls";
-import { Figure, TokenName } from "../../ui/number";
+import { Figure } from "../../ui/number";
+import { TokenName } from "../../ui/token";
 import type { LayoutName } from "./layout";
 
 const LAYOUTS = [
