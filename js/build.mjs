@@ -20,6 +20,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
+import { encode85 } from "./base85.mjs";
 import { compileKernels } from "./engine/compile.mjs";
 import { noticesOf, packagesIn } from "./notices.mjs";
 
@@ -174,12 +175,12 @@ const [first, middle, last] = await Promise.all(styles.map(sheetOf));
 const parts = [name, common, script, first, last];
 if ([...parts, rest, middle, standalone, engine, live].some((part) => part.includes("\0")))
   throw new Error("A part holds the byte that parts them.");
-const packed = deflateRawSync(parts.join("\0"), { level: 9 }).toString("base64");
+const packed = encode85(deflateRawSync(parts.join("\0"), { level: 9 }));
 const later = deflateRawSync(`${rest}\0${middle}`, { level: 9 });
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
 const single = (name, format) =>
   text({
-    stdin: { contents: readFileSync(join(root, name), "utf8"), loader: "js" },
+    stdin: { contents: readFileSync(join(root, name), "utf8"), loader: "js", resolveDir: root },
     format,
     define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
   });

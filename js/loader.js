@@ -8,6 +8,8 @@
 
 /* global PACKED, VERSION */
 
+import { decode85 } from "./src/protocol/saved/inflate";
+
 const shared = Symbol.for(`attn_widget ${VERSION}`);
 const addressOf = (script) => URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
 
@@ -17,8 +19,7 @@ async function inflate(bytes) {
 }
 
 async function unpack() {
-  const bytes = Uint8Array.from(atob(PACKED), (c) => c.charCodeAt(0));
-  const [name, common, script, first, last] = (await inflate(bytes)).split("\0");
+  const [name, common, script, first, last] = (await inflate(decode85(PACKED))).split("\0");
   const base = addressOf(common);
   const load = async (text) => {
     if (!text.includes(name)) throw new Error(`it does not use ${name}`);

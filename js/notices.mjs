@@ -6,7 +6,7 @@ import { join } from "node:path";
 const HEADING = `attn_widget's page contains code of these npm packages.
 `;
 const COPYRIGHT = /^copyright .*$/i;
-const YEARS = /^copyright (\(c\) )?[\d ,-]*/i;
+const YEARS = /^copyright (\(c\) )?[\d ,-]*(present )?/i;
 const RULE = `\n${"-".repeat(78)}\n\n`;
 
 /** Folders of the packages that a bundle has code of: `node_modules/d3-shape`, `node_modules/@scope/name`. */

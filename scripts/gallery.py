@@ -100,10 +100,10 @@ SHOTS = (
 )
 
 
-def shrink(png: bytes, path: Path) -> None:
+def shrink(png: bytes, path: Path, colors: int = COLOURS) -> None:
     """Write a screenshot with a palette of its own."""
     with Image.open(BytesIO(png)) as image:
-        flat = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        flat = image.convert("RGB").quantize(colors, dither=Image.Dither.NONE)
         flat.save(path, optimize=True)
 
 
@@ -113,22 +113,27 @@ def write(root: Locator, path: Path) -> None:
     print(f"[gallery] {path.relative_to(ROOT)}", flush=True)
 
 
+def open_view(root: Locator, view: str) -> None:
+    """Choose a view by its tab and wait for all that it asks for."""
+    panel = root.locator('[data-aw-part="view"]')
+    root.locator(f'[role="tab"][data-view="{view}"]').click()
+    panel.locator(f'> [data-view="{view}"]').wait_for()
+    if view == "heads":  # the map of roles is asked for when it is looked at
+        root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
+        root.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
+    if view == "why":  # one method after the other; the test comes late, or is offered
+        said = panel.locator('[data-aw-part="why-said"]')
+        expect(said).to_contain_text(SAID, timeout=STEP_MS)
+        if "seconds" not in said.inner_text():
+            expect(panel.locator('[data-aw-part="why-heads"]')).to_be_visible(timeout=STEP_MS)
+    expect(panel).not_to_have_attribute("aria-busy", "true", timeout=STEP_MS)
+    expect(panel.locator("[aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
+
+
 def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: Path) -> None:
     """Write one picture a view of the widget ``root``."""
-    panel = root.locator('[data-aw-part="view"]')
     for view in views:
-        root.locator(f'[role="tab"][data-view="{view}"]').click()
-        panel.locator(f'> [data-view="{view}"]').wait_for()
-        if view == "heads":  # the map of roles is asked for when it is looked at
-            root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
-            root.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
-        if view == "why":  # one method after the other; the test comes late, or is offered
-            said = panel.locator('[data-aw-part="why-said"]')
-            expect(said).to_contain_text(SAID, timeout=STEP_MS)
-            if "seconds" not in said.inner_text():
-                expect(panel.locator('[data-aw-part="why-heads"]')).to_be_visible(timeout=STEP_MS)
-        expect(panel).not_to_have_attribute("aria-busy", "true", timeout=STEP_MS)
-        expect(panel.locator("[aria-busy=true]")).to_have_count(0, timeout=STEP_MS)
+        open_view(root, view)
         page.wait_for_timeout(SETTLE_MS)
         page.mouse.move(0, 0)
         path = folder / f"{view}-{shot.name}.png"

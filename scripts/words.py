@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-READ = (".py", ".ts", ".md", ".mjs", ".js", ".css")
+READ = (".py", ".ts", ".tsx", ".md", ".mjs", ".js", ".css")
 # Written by other means: the model's card, what the tests and the pictures show, the history.
 NOT_READ = (
     "attn_widget/mini/",

@@ -11,6 +11,7 @@ const ROOMS = [
   "state", // the selection
   "figures", // pure functions: numbers, names, formulas, the matrix of the selection
   "draw", // drawing helpers that know nothing of a view
+  "ui", // components of controls, numbers and cards, drawn from signals
   "views/contract", // what a view is
   "views/*", // one folder a view; none imports another one
   "views", // the list of all views, and those whose code comes later
@@ -42,15 +43,14 @@ function placeOf(file: string): Place {
 const all = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((file) => file.replaceAll("\\", "/"))
   .sort();
-const files = all.filter((file) => file.endsWith(".ts"));
+const files = all.filter((file) => /\.tsx?$/.test(file));
 const known = new Set(files);
 
 /** The file that `from` names as `path`. */
 function resolve(from: string, path: string): string {
   const target = relative(SRC, join(SRC, dirname(from), path)).replaceAll("\\", "/");
-  const found = [`${target}.ts`, target === "" ? "index.ts" : `${target}/index.ts`].find((file) =>
-    known.has(file),
-  );
+  const index = target === "" ? "index.ts" : `${target}/index.ts`;
+  const found = [`${target}.ts`, `${target}.tsx`, index].find((file) => known.has(file));
   if (found === undefined) throw new Error(`${from} imports ${path}, which is no file`);
   return found;
 }
@@ -117,7 +117,7 @@ describe("the rooms of the page", () => {
 
 test("no file of code or style is long without a reason", () => {
   const long = all
-    .filter((file) => /\.(ts|css)$/.test(file))
+    .filter((file) => /\.(tsx?|css)$/.test(file))
     .flatMap((file) => {
       const text = readFileSync(join(SRC, file), "utf8");
       const lines = text.trimEnd().split("\n").length;
@@ -133,7 +133,7 @@ test("an arrow that is read is one that is there", () => {
   expect(arrows.get("views/index.ts")).toContain("views/tree/index.ts");
   expect(fault(placeOf("draw/dom.ts"), placeOf("figures/format.ts"))).toBe(null);
   expect(fault(placeOf("figures/format.ts"), placeOf("draw/dom.ts"))).toBe("points up");
-  expect(fault(placeOf("views/tree/view.ts"), placeOf("views/task/rows.ts"))).toBe(
+  expect(fault(placeOf("views/tree/view.tsx"), placeOf("views/task/rows.ts"))).toBe(
     "leads from one view to another",
   );
 });

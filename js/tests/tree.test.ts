@@ -246,7 +246,7 @@ describe("the view", () => {
     expect(value("tree-children")).toBe(childrenOf(`2/${a}/${b}`).length);
     expect(part("tree-card").textContent).toContain("1st of 3 children");
     press("Escape");
-    expect(part("tree-card").parentElement!.hidden).toBe(true);
+    expect(element.querySelector<HTMLElement>(".aw-tip")!.hidden).toBe(true);
   });
 
   it.each([

@@ -1,12 +1,14 @@
-"""Pictures of the views whose drawing is the point, beside those that were looked at and kept.
+"""Pictures of every view, compared with those that were looked at and stored.
 
-``ATTN_WIDGET_NEW_PICTURES=1 pytest tests/e2e/test_pictures.py`` writes them anew: look at them before you commit.
+``ATTN_WIDGET_NEW_PICTURES=1 pytest -n 0 tests/e2e/test_pictures.py`` writes them anew: look at them before you commit.
+The models are seeded and random, the texts and the typeface fixed, so that only a change of the page changes a picture.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -14,75 +16,231 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
+from scipy.ndimage import maximum_filter, minimum_filter
 
 import attn_widget as aw
+from attn_widget.protocol.selection import VIEWS
+from attn_widget.widget.profile import ProfileWidget
+from scripts.gallery import open_view, shrink
 from scripts.page import mount
-from tests.e2e.views import choose
+from scripts.widget_parts import STEP_MS
+from tests.e2e.compared import open_panel
+from tests.e2e.random_models import WORDS, bert, classifier, modernbert
 
-KEPT = Path(__file__).with_name("pictures")
-TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
-# Text of one family on every machine, and unseen: the smoothing of letters is not what is tested.
+STORED = Path(__file__).with_name("pictures")
+NEW = bool(os.environ.get("ATTN_WIDGET_NEW_PICTURES"))
+TEXT = "The cats sat on the mat. It was tired, and the river bank was closed!"
+OTHER = "The cats slept on the sofa. It was tired, and the river bank was open!"
+JUDGED = "The film was long but never boring."
 PLAIN = """
 * { font-family: "DejaVu Sans", sans-serif !important; caret-color: transparent !important;
     transition: none !important; animation: none !important; }
-.attn-widget text, .attn-widget bdi { fill: transparent !important; color: transparent !important; }
 """
-SHRINK = 4  # a pixel of the comparison is 4 x 4 of the screen: a hair's shift of an edge is no difference
-MEAN, FAR, FAR_SHARE = (
-    2.0,
-    40,
-    0.01,
-)  # of 255: the mean difference, and how many pixels may differ by much
-PICTURES = (
-    ("attention", ".aw-map", "light"),
-    ("attention", '[data-aw-part="flow"]', "dark"),
-    ("heads", '[data-aw-part="radar"]', "light"),
-    ("heads", '[data-aw-part="roles-map"]', "dark"),
-    ("tree", '[data-aw-part="tree"]', "light"),
-    ("tree", '[data-aw-part="tree"]', "dark"),
-    ("sentences", '[data-aw-part="sentence-matrix"]', "light"),
-    ("inside", '[data-aw-part="inside-map"]', "light"),
+COLORS = 96  # of a stored picture's palette
+# Antialiasing: an edge may lie a pixel farther, and a pixel of it differ by this much (of 255, per channel).
+EDGE = 40
+FAR = 25  # pixels that may differ by more: a letter that another machine smooths otherwise
+SETTLE_MS = 500  # for what is drawn after the last answer
+
+Shown = aw.AttentionWidget | ProfileWidget
+
+
+def long_text() -> str:
+    """1,200 words drawn alike, in sentences."""
+    rng = np.random.default_rng(0)
+    words = [word for word in WORDS if word.isalpha()]
+    return " ".join(f"{' '.join(rng.choice(words, 9))}." for _ in range(120))
+
+
+def run(theme: str) -> Shown:
+    return aw.show(TEXT, model=bert(), layer=1, head=2, token=3, theme=theme, progress=False)
+
+
+WIDGETS: dict[str, Callable[[str], Shown]] = {
+    "run": run,
+    "classes": lambda theme: aw.show(
+        JUDGED, model=classifier(), layer=1, head=2, theme=theme, progress=False
+    ),
+    "long": lambda theme: aw.show(
+        long_text(), model=modernbert(), layer=0, head=1, token=700, theme=theme, progress=False
+    ),
+    "profile": lambda theme: aw.show(
+        aw.profile([TEXT, OTHER, JUDGED], model=bert(), progress=False, seed=3),
+        layer=1, head=2, theme=theme,
+    ),
+}  # fmt: skip
+
+
+def shots() -> Iterator[tuple[str, str, str, int]]:
+    """Of each picture the widget, the view, the theme and the width."""
+    for theme, width in (("light", 1040), ("dark", 1040), ("light", 700)):
+        for view in VIEWS:
+            yield "classes" if view == "task" else "run", view, theme, width
+    yield "long", "attention", "light", 1040
+    yield "profile", "heads", "light", 1040
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser) -> Iterator[Callable[[str, str, int], Page]]:
+    """A page for each widget, theme and width; those that follow each other share it."""
+    known: dict[tuple[str, str, int], tuple[Page, Shown]] = {}
+
+    def close() -> None:
+        for page, widget in known.values():
+            page.close()
+            widget.close()
+        known.clear()
+
+    def page_of(widget: str, theme: str, width: int) -> Page:
+        key = (widget, theme, width)
+        if key not in known:
+            close()
+            page = browser.new_page(
+                viewport={"width": width, "height": 1100}, reduced_motion="reduce"
+            )
+            known[key] = page, WIDGETS[widget](theme)
+            mount(page, known[key][1], width=width)
+            page.add_style_tag(content=PLAIN)
+        return known[key][0]
+
+    yield page_of
+    close()
+
+
+def pixels(picture: bytes | Path) -> NDArray[np.int16]:
+    with Image.open(BytesIO(picture) if isinstance(picture, bytes) else picture) as image:
+        return np.asarray(image.convert("RGB"), dtype=np.int16)
+
+
+def differing(new: NDArray[np.int16], old: NDArray[np.int16]) -> NDArray[np.bool_]:
+    """Pixels of one picture that lie outside of what the 3 x 3 pixels around them span in the other, by more than `EDGE`."""
+    size = (3, 3, 1)
+    outside = [
+        np.maximum(a - maximum_filter(b, size), minimum_filter(b, size) - a)
+        for a, b in ((new, old), (old, new))
+    ]
+    return np.any(np.maximum(*outside) > EDGE, axis=-1)
+
+
+def compare(target: Locator, name: str, tmp_path: Path) -> None:
+    """Compare what is drawn with the picture of this name, both with a palette."""
+    target.page.mouse.move(0, 0)
+    target.page.wait_for_timeout(SETTLE_MS)
+    # It follows the selected head whenever a column arrives, in whatever order they do.
+    target.locator(".aw-heads-scroll").evaluate_all(
+        "all => all.forEach(table => table.scrollTo(0, 0))"
+    )
+    path = (STORED if NEW else tmp_path) / f"{name}.png"
+    shrink(target.screenshot(animations="disabled"), path, COLORS)
+    new, old = pixels(path), pixels(STORED / f"{name}.png")
+    assert new.shape == old.shape, f"{name} has another size; the new picture is {path}"
+    found = differing(new, old)
+    if found.sum() > FAR:
+        rows, columns = np.nonzero(found)
+        box = (columns.min(), rows.min(), columns.max(), rows.max())
+        raise AssertionError(
+            f"{found.sum()} pixels of {name} differ, in the box {box}; the new picture is {path}"
+        )
+
+
+@pytest.mark.parametrize(("widget", "view", "theme", "width"), list(shots()))
+def test_view_is_drawn_as_it_was(
+    opened: Callable[[str, str, int], Page],
+    widget: str,
+    view: str,
+    theme: str,
+    width: int,
+    tmp_path: Path,
+) -> None:
+    page = opened(widget, theme, width)
+    root = page.locator(".attn-widget")
+    open_view(root, view)
+    if widget == "long":
+        page.locator(".aw-long-map").wait_for()
+        expect(page.locator('[data-aw-part="filling"]')).to_be_hidden(timeout=STEP_MS)
+    if widget == "profile":
+        page.locator('[data-aw-part="examples"] li').first.wait_for()
+    # What surrounds a view is the same for all.
+    whole = view == "attention" or widget == "profile"
+    target = root if whole else root.locator('[data-aw-part="view"]')
+    name = (
+        f"{view}-{theme}-{width}"
+        if widget in ("run", "classes")
+        else f"{widget}-{view}-{theme}-{width}"
+    )
+    compare(target, name, tmp_path)
+
+
+def tree_card(panel: Locator) -> None:
+    panel.locator('[role="treeitem"]').nth(2).focus()
+
+
+def tree_forces(panel: Locator) -> None:
+    panel.locator('[data-layout="force"]').click()
+
+
+def softmax(panel: Locator) -> None:
+    panel.locator(".aw-prediction").nth(7).click()
+    panel.locator(".aw-softmax").wait_for()
+
+
+def pinned_pair(panel: Locator) -> None:
+    panel.locator(".aw-map").focus()
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        panel.page.keyboard.press(key)
+    panel.locator('[data-aw-part="pair"]').wait_for()
+
+
+@pytest.mark.parametrize(
+    ("view", "act"),
+    [
+        ("tree", tree_card),
+        ("tree", tree_forces),
+        ("predictions", softmax),
+        ("attention", pinned_pair),
+    ],
 )
+def test_opened_part_is_drawn_as_it_was(
+    browser: Browser, tmp_path: Path, view: str, act: Callable[[Locator], None]
+) -> None:
+    page = browser.new_page(viewport={"width": 1040, "height": 1100}, reduced_motion="reduce")
+    with closing(page), closing(run("light")) as widget:
+        mount(page, widget, width=1040)
+        page.add_style_tag(content=PLAIN)
+        root = page.locator(".attn-widget")
+        open_view(root, view)
+        panel = root.locator('[data-aw-part="view"]')
+        act(panel)
+        compare(panel, f"opened-{act.__name__}".replace("_", "-"), tmp_path)
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1200, "height": 1100}, reduced_motion="reduce")
-    yield opened
-    opened.close()
+def test_comparison_is_drawn_as_it_was(browser: Browser, tmp_path: Path) -> None:
+    path = aw.to_html(aw.compare(TEXT, OTHER, model=bert(), progress=False), tmp_path / "page.html")
+    page = browser.new_page(
+        viewport={"width": 1040, "height": 900},
+        color_scheme="light",
+        reduced_motion="reduce",
+        bypass_csp=True,  # for our own style
+    )
+    with closing(page):
+        page.goto(path.as_uri())
+        page.add_style_tag(content=PLAIN)
+        panels = page.locator('.aw-difference [role="tab"]')
+        panels.first.wait_for()
+        for panel in [tab.get_attribute("data-view") for tab in panels.all()]:
+            open_panel(page, str(panel))
+            compare(page.locator(f'[data-panel="{panel}"]'), f"compared-{panel}-light", tmp_path)
 
 
-def gray(png: bytes) -> NDArray[np.float64]:
-    with Image.open(BytesIO(png)) as image:
-        flat = image.convert("L")
-        size = (max(1, flat.width // SHRINK), max(1, flat.height // SHRINK))
-        return np.asarray(flat.resize(size, Image.Resampling.BOX), dtype=np.float64)
-
-
-@pytest.mark.parametrize(("view", "selector", "theme"), PICTURES)
-def test_is_drawn_as_it_was(page: Page, view: str, selector: str, theme: str) -> None:
-    widget = aw.show(TEXT, layer=3, head=5, token=3, theme=theme, progress=False)
-    mount(page, widget, width=1200)
-    page.add_style_tag(content=PLAIN)
-    choose(page, view)
-    if view == "heads":  # the map of roles is asked for when it is looked at
-        page.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
-    target = page.locator(f"[data-aw-part=view] {selector}").first
-    target.scroll_into_view_if_needed()
-    expect(target).to_be_visible(timeout=60_000)
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(500)
-    found = target.screenshot(animations="disabled")
-    name = selector.strip(".[]").replace('data-aw-part="', "").strip('"')
-    path = KEPT / f"{view}-{name}-{theme}.png"
-    if os.environ.get("ATTN_WIDGET_NEW_PICTURES"):
-        path.write_bytes(found)
-    new, old = gray(found), gray(path.read_bytes())
-    assert abs(new.shape[0] - old.shape[0]) <= 2
-    assert abs(new.shape[1] - old.shape[1]) <= 2
-    rows, columns = np.minimum(new.shape, old.shape)
-    apart = np.abs(new[:rows, :columns] - old[:rows, :columns])
-    assert apart.mean() < MEAN
-    assert (apart > FAR).mean() < FAR_SHARE
-    widget.close()
+def test_moved_edges_are_no_difference_and_other_colors_are() -> None:
+    flat = np.full((20, 20, 3), 200, np.int16)
+    edge, moved = flat.copy(), flat.copy()
+    edge[:, 10:] = 0
+    moved[:, 11:] = 0
+    assert not differing(edge, moved).any()
+    moved[:, 12:] = 0
+    moved[:, 10:12] = 200
+    assert differing(edge, moved).any()
+    assert differing(flat, flat - EDGE - 1).all()
+    assert not differing(flat, flat - EDGE).any()

@@ -40,13 +40,15 @@ def test_a_page_carries_the_notices_of_the_code_in_it(
     text = aw.to_html(widget, tmp_path / "cat.html").read_text("utf-8")
     _, *scripts = code_of(text)
     notices = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text("utf-8")
-    lines = {re.sub(r" [\d.]+ \(", " (", line) for line in notices.splitlines()[4:] if line}
+    lines = {
+        re.sub(r" [\d.]+ \(", " (", line) for line in notices.splitlines()[4:] if line.strip("-")
+    }
     assert sum(line.startswith("d3-") for line in lines) > 3
     assert [line for line in lines if line not in "".join(scripts)] == []
     # They are compressed, and the packages named outside.
-    packages = {line.split(" ")[0] for line in lines if line.startswith("d3-")}
+    packages = {line.split(" ")[0] for line in lines if re.match(r"d3-|@?preact", line)}
     for outside in (text, bundle("widget.js").split("*/")[0]):
-        assert packages <= set(re.findall(r"d3-\w+", outside))
+        assert packages <= set(re.findall(r"d3-\w+|@?preact[\w/-]*", outside))
 
 
 def code_of(text: str) -> list[str]:

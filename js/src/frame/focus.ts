@@ -25,6 +25,13 @@ type Flow = { readonly token: number } & (
   | { readonly state: "known"; readonly values: Float32Array }
 );
 
+/** Sum of the values that are not listed. */
+export function restOf(values: ArrayLike<number>, listed: readonly number[]): number {
+  const sum = listed.reduce((total, i) => total + itemAt(values, i), 0);
+  const all = Array.from(values).reduce((total, value) => total + value, 0);
+  return Math.max(0, all - sum);
+}
+
 export function focus(element: HTMLElement, stage: ViewContext): () => void {
   const { source, state, matrix, signal } = stage;
   const scheme = schemeOf(source.meta.tokens);
@@ -194,10 +201,8 @@ export function focus(element: HTMLElement, stage: ViewContext): () => void {
         return h("li", {}, button);
       }),
     );
-    const sum = chosen.reduce((total, i) => total + itemAt(values, i), 0);
-    const all = values.reduce((total, value) => total + value, 0);
     const others = shown.size - chosen.length - masked;
-    const remains = Math.max(0, all - sum);
+    const remains = restOf(values, chosen);
     const shared = formatNumber(remains, undefined, errorOf(shown, remains, others));
     rest.textContent =
       (others > 0 ? `${others === 1 ? "1 other has" : `${others} others share`} ${shared}. ` : "") +

@@ -37,6 +37,10 @@ const place = (index: number, { heads, step }: GridCells): readonly [x: number, 
   Math.floor(index / heads) * step,
 ];
 
+/** Steps of the ramp for the 256 values of a thumbnail, which are roots of shares of `max`, where the ramp ends at `top`. */
+export const thumbnailSteps = (max: number, top: number, scale: Scale): readonly number[] =>
+  Array.from({ length: RAMP_SIZE }, (_, v) => rampIndex((v / 255) ** 2 * max, top, scale));
+
 /**
  * `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
  * largest between words. Of all layers, or of `only` one: the others stay.
@@ -61,13 +65,10 @@ export function paintThumbnails(
   const pen = penOf(sheet);
   const image = pen.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const colors = new Uint32Array(RAMP_SIZE);
   for (let i = top * heads; i < bottom * heads; i++) {
     const max = largest.data[i] as number;
     const most = (scale === "words" && words?.data[i]) || max;
-    for (let v = 0; v < RAMP_SIZE; v++) {
-      colors[v] = shades[rampIndex((v / 255) ** 2 * max, most, scale)] as number;
-    }
+    const colors = thumbnailSteps(max, most, scale).map((step) => shades[step] as number);
     const x = (i % heads) * side;
     const y = (Math.floor(i / heads) - top) * side;
     for (let r = 0; r < side; r++) {
