@@ -26,7 +26,7 @@ EPS = 1e-12  # BERT's
 
 @dataclass
 class Step:
-    """What one step reads, on the device; int64 [tokens] unless stated.
+    """Tensors of one step, on the device; int64 [tokens] unless stated.
 
     ``original`` and ``ids`` are the tokens before and after masking, ``labels`` the original token where one was chosen, else -100.
     ``sequence`` is the place at which the token's sequence begins, ``copyable`` bool, ``next_labels`` -100 but at the [CLS] of

@@ -1,4 +1,4 @@
-"""What `training.device.run` wrote, as the folder of a run, which `training.export`, `evaluate` and `curve` read.
+"""The output of `training.device.run` as the folder of a run, which `training.export`, `evaluate` and `curve` read.
 
 Run: ``python -m training.device.join OUT --begin attn_widget/mini --run RUN --after training/results/run.json``. The steps and tokens that the
 weights to begin with had seen are added; the run's facts, as one more stretch, are printed into the file of ``--after``.

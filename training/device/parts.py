@@ -32,7 +32,7 @@ def compress(content: bytes) -> bytes:
 
 
 def pieces_of(data: Path, splits: list[str], weights: Path) -> dict[str, bytes]:
-    """What travels, by file name: tokens, lengths of sentences and names of each split, and the weights."""
+    """Content to pack, by file name: tokens, lengths of sentences and names of each split, and the weights."""
     whole = {WEIGHTS: (weights / WEIGHTS).read_bytes()}
     for split in splits:
         corpus = Corpus.open(data, split)
