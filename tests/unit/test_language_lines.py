@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from attn_widget.language import segment
 from attn_widget.language.lines import unit_starts
 from attn_widget.language.segment import sentence_starts, tile
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 PROSE = (
     "The model was trained for 3 days on two cores, and then measured. Dr. Smith met Angela Merkel in "
     "Berlin. There she said that nothing of this kind had been seen before, at least not by her."
@@ -19,6 +22,39 @@ SENTENCES = [
     "Dr. Smith met Angela Merkel in Berlin.",
     "There she said that nothing of this kind had been seen before, at least not by her.",
 ]
+
+
+CASES = [
+    ["Methods", "\n\n", "We trained it for 3 days"],
+    ["Methods", "\n", "We trained it for 3 days on the texts of four books."],
+    ["# Methods", "\n", "We trained it."],
+    ["Methods\n=======", "\n", "we trained it."],
+    ["apples", "\n", "pears", "\n", "plums", "\n", "cherries"],
+    ["- apples and pears", "\n", "- plums and cherries", "\n", "- nothing"],
+    ["• eins", "\r\n", "• zwei", "\r\n", "• drei"],
+    ["1. Wash the rice", "\n", "2. Boil it", "\n", "3. Serve"],
+    ["1. Wash the rice.", " ", "2. Boil it.", " ", "3. Serve."],
+    ["a) Wash the rice.", "\n", "b) Boil it.", "\n", "(c) Serve."],
+    ["I. First.", " ", "II. Second.", " ", "III. Third."],
+    ["2024-01-01 12:00:00 INFO Server started on port 8080", "\n", "2024-01-01 12:00:07 WARN Disk almost full: 91% used"],
+    ["INFO start", "\n", "WARN bad", "\n", "INFO end"],
+    ["| name | age of the person in whole years |", "\n", "| anna | 3, which is not much for a person |"],
+    ["name\tage", "\n", "anna\t3"],
+    ["Roses are red,", "\n", "Violets are blue."],
+    ["> He wrote this.", "\n", "I answered that."],
+    ["“Stop!” she cried.", " ", "“Why?” he asked."],
+    ["He said “Go.”", " ", "Then he left."],
+    ["„Geh!“ sagte er.", " ", "Dann ging er."],
+    ["« Va. » dit-il.", " ", "Puis il partit."],
+    ["これは「はい。」と言った。", "次の日。"],
+    ["他说：“好。”", "然后走了。"],
+    ["—Go now.", "\n", "—Never!"],
+    ["पहला वाक्य।", " ", "दूसरा वाक्य।"],
+    ["كيف حالك؟", " ", "نعم."],
+    ["第一行文字", "\n", "第二行文字"],
+    ["It cost 2.", " ", "He paid."],
+    ["Traceback of the most recent call, which was the last one:", "\n", "    at line 5 of the file that the program has read"],
+]  # fmt: skip
 
 
 def sentences(text: str) -> list[str]:
@@ -34,38 +70,8 @@ needs_nupunkt = pytest.mark.skipif(not segment.has_nupunkt(), reason="no release
 
 @pytest.mark.parametrize(
     "parts",
-    [
-        ["Methods", "\n\n", "We trained it for 3 days"],
-        ["Methods", "\n", "We trained it for 3 days on the texts of four books."],
-        ["# Methods", "\n", "We trained it."],
-        ["Methods\n=======", "\n", "we trained it."],
-        ["apples", "\n", "pears", "\n", "plums", "\n", "cherries"],
-        ["- apples and pears", "\n", "- plums and cherries", "\n", "- nothing"],
-        ["• eins", "\r\n", "• zwei", "\r\n", "• drei"],
-        ["1. Wash the rice", "\n", "2. Boil it", "\n", "3. Serve"],
-        ["1. Wash the rice.", " ", "2. Boil it.", " ", "3. Serve."],
-        ["a) Wash the rice.", "\n", "b) Boil it.", "\n", "(c) Serve."],
-        ["I. First.", " ", "II. Second.", " ", "III. Third."],
-        ["2024-01-01 12:00:00 INFO Server started on port 8080", "\n", "2024-01-01 12:00:07 WARN Disk almost full: 91% used"],
-        ["INFO start", "\n", "WARN bad", "\n", "INFO end"],
-        ["| name | age of the person in whole years |", "\n", "| anna | 3, which is not much for a person |"],
-        ["name\tage", "\n", "anna\t3"],
-        ["Roses are red,", "\n", "Violets are blue."],
-        ["> He wrote this.", "\n", "I answered that."],
-        ["“Stop!” she cried.", " ", "“Why?” he asked."],
-        ["He said “Go.”", " ", "Then he left."],
-        ["„Geh!“ sagte er.", " ", "Dann ging er."],
-        ["« Va. » dit-il.", " ", "Puis il partit."],
-        ["これは「はい。」と言った。", "次の日。"],
-        ["他说：“好。”", "然后走了。"],
-        ["—Go now.", "\n", "—Never!"],
-        ["पहला वाक्य।", " ", "दूसरा वाक्य।"],
-        ["كيف حالك؟", " ", "نعم."],
-        ["第一行文字", "\n", "第二行文字"],
-        ["It cost 2.", " ", "He paid."],
-        ["Traceback of the most recent call, which was the last one:", "\n", "    at line 5 of the file that the program has read"],
-    ],
-)  # fmt: skip
+    CASES,
+)
 @needs_nupunkt
 def test_sentences_end_where_a_reader_ends_them(parts: list[str]) -> None:
     text = "".join(parts)
@@ -110,3 +116,15 @@ def test_units_tile_any_text(text: str) -> None:
     assert "".join(text[a:b] for a, b in tile(text, sentence_starts(text))) == (
         text if text.strip() else ""
     )
+
+
+def spans_of(text: str) -> list[list[int]]:
+    return [[*span] for span in tile(text, sentence_starts(text))]
+
+
+def test_the_page_finds_the_same_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """js/tests/engine-sentences.test.ts reads the file; `python -m tests.golden.make_sentences` writes it."""
+    monkeypatch.setattr(segment, "has_nupunkt", lambda: False)
+    golden = json.loads((GOLDEN / "sentences.json").read_text("utf-8"))
+    assert len(golden) > 40
+    assert golden == [{"text": one["text"], "spans": spans_of(one["text"])} for one in golden]

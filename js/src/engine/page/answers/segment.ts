@@ -4,6 +4,8 @@
  * Spans are code points `[start, end)`.
  */
 
+import { isMarker, unitStarts } from "./lines";
+
 export type Span = readonly [start: number, end: number];
 
 // White space of Python's `str.isspace` that `\s` lacks, and what `\s` has beyond it.
@@ -99,14 +101,29 @@ export function align(
   };
 }
 
+/** Where sentences begin in a text whose line breaks end none. */
+function startsOf(unit: string): number[] {
+  const others = [...unit.matchAll(OTHER_ENDS)].filter((end) => {
+    // 「はい。」と言った。: the sentence around a quotation goes on.
+    const after = unit.charAt(end.index + end[0].length);
+    return /[。！？｡؟۔।॥։።]$/u.test(end[0]) || after === "" || !"と、，,".includes(after);
+  });
+  const ends = [...unit.matchAll(PLAIN_ENDS), ...others];
+  const starts = new Set([0, ...ends.map((end) => end.index + end[0].length)]);
+  const cuts = [...starts].sort((a, b) => a - b).filter((cut) => cut === 0 || cut < unit.length);
+  return cuts.filter((cut, k) => k === 0 || !isMarker(unit.slice(cuts[k - 1], cut)));
+}
+
 /** Contiguous sentences that cover the text, each with something to see in it. */
 export function sentencesOf(text: string): Span[] {
   const characters = Array.from(text);
   if (text.trim() === "") return [];
   // UTF-16 places to code points.
   const place = (at: number): number => lengthOf(text.slice(0, at));
-  const ends = [...text.matchAll(PLAIN_ENDS), ...text.matchAll(OTHER_ENDS)];
-  const starts = ends.map((end) => place(end.index + end[0].length));
+  const units = unitStarts(text);
+  const starts = units.flatMap((begin, k) =>
+    startsOf(text.slice(begin, units[k + 1] ?? text.length)).map((start) => place(begin + start)),
+  );
   const cuts = [...new Set([0, ...starts, characters.length])].sort((a, b) => a - b);
   const visible = (span: Span): boolean => {
     const [start, end] = trim(characters, span);
