@@ -112,10 +112,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         parser.error("--max-bytes goes with one text and -o PAGE, without --engine and --against")
     if options.windows is not None:
-        others = (options.pair, options.pairs, options.against, options.file, options.truncation)
+        others = (options.pairs, options.against, options.file, options.truncation)
         if any(others):
             parser.error(
-                "--windows goes with one text, without --pair, --pairs, --against, --file or --truncation"
+                "--windows goes with one text or pair, without --pairs, --against, --file or --truncation"
             )
         options.windows = windows_written(options.windows) or parser.error(
             f"--windows is {options.windows!r}, expected auto or two numbers: --windows 256,64"

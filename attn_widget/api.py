@@ -136,8 +136,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
         progress: Progress | None = None,
     ) -> Analysis:
         cut = usual if truncation is None else truncation
-        # A pair, or a text that is to be cut, is read at once.
-        read = False if cut or text_pair is not None else windows
+        read = False if cut else windows  # a text that is to be cut is read at once
         return run_text(
             encoder, text, text_pair, truncation=cut, windows=read, tagger=tagger, progress=progress
         )

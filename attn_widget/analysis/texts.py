@@ -46,7 +46,8 @@ def analyze(
         Truncate a text that is longer than the model allows instead of raising.
     windows : bool or (int, int)
         Read a text of any length in overlapping windows. With True, windows are as long as the model allows and
-        neighbors share a quarter; otherwise give size and overlap in tokens. A row of attention, a hidden state and
+        neighbors share a quarter; otherwise give size and overlap in tokens. Of a pair, the longer text is read in
+        windows, each with all of the other one. A row of attention, a hidden state and
         a prediction are those of the window in which the token is most central. Keys outside that window are N/A,
         and so are figures that join windows (rollout, flow, contributions).
     masked : iterable of int
@@ -65,7 +66,7 @@ def analyze(
     ------
     InputError, InputTypeError
         The text is empty, not a str, or holds lone surrogates; ``truncation`` is not a bool; the model cannot
-        read the windows, or windows are given for a pair of texts.
+        read the windows.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError
@@ -148,9 +149,11 @@ def run_text(
     from attn_widget.trace.windows.plan import check_windows
 
     span = check_windows(windows, encoder.max_length)
-    if span is not None and (text_pair is not None or truncation):
-        what = "a pair of texts" if text_pair is not None else "a text that is to be cut"
-        raise InputError(f"Windows of {what} are not read.", "Give one text, and windows= alone.")
+    if span is not None and truncation:
+        raise InputError(
+            "windows= and truncation=True exclude each other.",
+            "Leave truncation out: windows read a text of any length.",
+        )
     with activity.busy():
         if span is None:
             encoding = encoder.encode(text, text_pair, truncation=truncation)
@@ -160,7 +163,7 @@ def run_text(
             from attn_widget.model.tokenizing import encode
             from attn_widget.trace.windows.run import run_in_windows
 
-            encoding = encode(encoder, text, None, truncation=False, any_length=True)
+            encoding = encode(encoder, text, text_pair, truncation=False, any_length=True)
             tell("Running the model")
             run = run_in_windows(encoder, encoding, *span, progress=progress)
     return Analysis(run.trace, run=run, tagger=tagger)

@@ -1,4 +1,4 @@
-"""What JSON can say."""
+"""Values that JSON can say."""
 
 from __future__ import annotations
 

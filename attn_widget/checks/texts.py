@@ -23,7 +23,7 @@ def check_characters(text: str, name: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(
             f"{name} has a lone surrogate, U+{ord(text[error.start]):04X}, at character {error.start}: "
-            "half of a character, which no tokenizer can read.",
+            "half of a character, which cannot be written as UTF-8.",
             'Repair it with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").',
         ) from None
     return text
@@ -35,12 +35,15 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
     Raises
     ------
     InputTypeError
+        No str.
+    InputError
+        A lone surrogate.
     """
     if not isinstance(value, str):
         raise InputTypeError(
             f"{name} is {shown(value)}, expected {what}.", f"For example {name}='a name'."
         )
-    return value
+    return check_characters(value, name)
 
 
 def check_title(title: object) -> None:

@@ -44,7 +44,8 @@ class LivePages(Preprocessor):
         resources : dict
             Not touched.
         """
-        stored: dict[str, Any] = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+        widgets = mapping(mapping(nb.get("metadata")).get("widgets"))
+        stored = mapping(mapping(widgets.get(STATE)).get("state"))
         dropped: set[str] = set()
         carried: set[str] = set()
         first: dict[str, Any] = {}  # output of each version
@@ -56,7 +57,7 @@ class LivePages(Preprocessor):
             first.setdefault(match[1], data)
             carried.update(CODE.findall(page))
             if VIEW in data:
-                dropped.add(data.pop(VIEW)["model_id"])
+                dropped.add(str(mapping(data.pop(VIEW)).get("model_id")))
         missing = first.keys() - carried
         if missing:
             missing -= self._added({name: first[name] for name in missing})
@@ -67,7 +68,7 @@ class LivePages(Preprocessor):
                 lost,
             )
         forget(stored, dropped)
-        if STATE in nb.metadata.get("widgets", {}) and not stored:
+        if STATE in widgets and not stored:
             del nb.metadata["widgets"]
         return nb, resources
 
@@ -97,7 +98,7 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
         What is saved, as Jupyter's contents manager has it; changed in place.
     """
     content = model.get("content")
-    if model.get("type") != "notebook" or not content or content.get("nbformat") != 4:
+    if model.get("type") != "notebook" or mapping(content).get("nbformat") != 4:
         return
     model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
 
@@ -114,15 +115,29 @@ def _load_jupyter_server_extension(server: Any) -> None:  # pyright: ignore[repo
 
 def outputs_of(nb: Any) -> Iterator[dict[str, Any]]:
     """The data of all outputs that have some."""
-    for cell in nb.cells:
-        for output in cell.get("outputs", []):
-            if "data" in output:
-                yield output["data"]
+    for cell in entries(nb.get("cells")):
+        for output in entries(mapping(cell).get("outputs")):
+            if data := mapping(mapping(output).get("data")):
+                yield data
 
 
-def joined(text: str | list[str]) -> str:
+def mapping(value: Any) -> dict[str, Any]:
+    """``value`` if it is a mapping; of a damaged notebook, an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def entries(value: Any) -> list[Any]:
+    """``value`` if it is a list; of a damaged notebook, an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def joined(text: Any) -> str:
     """A file may hold a text as a list of lines."""
-    return text if isinstance(text, str) else "".join(text)
+    return (
+        text
+        if isinstance(text, str)
+        else "".join(one for one in entries(text) if isinstance(one, str))
+    )
 
 
 def forget(stored: dict[str, Any], dropped: set[str]) -> None:
@@ -137,7 +152,7 @@ def forget(stored: dict[str, Any], dropped: set[str]) -> None:
 def references(model: dict[str, Any]) -> set[str]:
     """Models that a model names."""
     references_found: set[str] = set()
-    waiting: list[Any] = [model.get("state", {})]
+    waiting: list[Any] = [mapping(model).get("state")]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):

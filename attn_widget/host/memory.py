@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,7 +33,23 @@ def free_bytes() -> int | None:
         most, now = read(limit).strip(), read(used).strip()
         if most.isdigit() and now.isdigit():
             limits.append(max(int(most) - int(now), 0))
+    address_space = _address_space()
+    if address_space is not None:
+        limits.append(address_space)
     return min(limits) if limits else None
+
+
+def _address_space() -> int | None:
+    """Bytes that ``ulimit -v`` leaves this process; None without such a limit."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    used = next((line for line in read("/proc/self/status").splitlines() if "VmSize:" in line), "")
+    return max(limit - int(used.split()[1]) * 1024, 0) if used else None
 
 
 def read(name: str) -> str:
@@ -40,6 +57,34 @@ def read(name: str) -> str:
         return Path(name).read_text(encoding="ascii")
     except OSError:
         return ""
+
+
+def check_bytes(what: str, needed: float, instead: str = "") -> None:
+    """Refuse work that takes more bytes than are free.
+
+    Parameters
+    ----------
+    what : str
+        The work, as the beginning of a sentence.
+    needed : float
+        Bytes.
+    instead : str
+        What else can be done.
+
+    Raises
+    ------
+    NotEnoughMemoryError
+
+    Examples
+    --------
+    >>> check_bytes("A page", 1000)
+    """
+    free = free_bytes()
+    if free is not None and needed > SPARED * free:
+        raise NotEnoughMemoryError(
+            f"{what} takes some {needed / GIGABYTE:,.1f} GB, and {free / GIGABYTE:,.1f} GB are free.",
+            instead,
+        )
 
 
 def check_memory(what: str, needed: Callable[[int], float], n: int, instead: str = "") -> None:

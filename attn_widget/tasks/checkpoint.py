@@ -21,6 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.host.files import write
+from attn_widget.host.json_file import parsed_object
 from attn_widget.host.locked_folder import LOCK
 from attn_widget.model.checkpoint import quiet
 from attn_widget.tasks.state import State
@@ -32,12 +34,14 @@ FORMAT = 3  # 1: rates that fell by steps; 2: without the state of `Trainer`
 IDENTITY = "checkpoint.json"
 STATE = "state.json"
 TENSORS = "state.safetensors"
+WEIGHTS = "model.safetensors"
 SUMS = "sha256.json"  # of every other file in the folder
 TRAINER = "trainer_state.json"  # by which `Trainer` finds its place
 RECORD = "fit.json"  # of a saved classifier
 TOKENIZER = "tokenizer.json"  # every fast tokenizer writes it
 PLACE = re.compile(r"epoch-(\d+)-batch-(\d+)")
-OURS = re.compile(r"epoch-\d+-batch-\d+|best-\d+|\.[0-9a-f]+\.part")
+LEFT_OVER = re.compile(r"\..+\.part")  # by a call that was killed
+OURS = re.compile(rf"epoch-\d+-batch-\d+|best-\d+|{LEFT_OVER.pattern}")
 
 
 class Store:
@@ -68,6 +72,7 @@ class Store:
         self.tokenizer = tokenizer
         file = folder / IDENTITY
         if not file.is_file():
+            _remove(folder, keep=(), of=LEFT_OVER)
             if any(path.name != LOCK for path in folder.iterdir()):
                 raise InputError(
                     f"The folder {str(folder)!r} is not empty and holds no checkpoint of "
@@ -88,10 +93,10 @@ class Store:
             ) from error
         self.found = _newest(folder)
         if self.found is not None:
-            for name in (STATE, TENSORS, "config.json", "model.safetensors"):
+            for name in (STATE, TENSORS, "config.json", WEIGHTS):
                 _need(self.found, name)
             need_tokenizer(self.found)
-            _check_sums(self.found)
+            check_sums(self.found)
 
     def restore(self, model: Any, optimizer: torch.optim.Optimizer) -> State | None:
         """Load the newest checkpoint into both; None when there is none."""
@@ -126,7 +131,7 @@ class Store:
     def restore_best(self, model: Any, epoch: int) -> None:
         """Load the weights that `save_best` kept."""
         best = self.folder / f"best-{epoch}"
-        _check_sums(best)
+        check_sums(best)
         _load_weights(model, best)
 
     def save_best(self, model: Any, epoch: int) -> None:
@@ -206,6 +211,7 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
             part.mkdir()
             save_model(part, model, tokenizer)
             write_json(part / RECORD, record)
+            write_json(part / SUMS, _sums(part))
             if target.is_dir():
                 target.rename(old)
             part.rename(target)
@@ -267,10 +273,13 @@ def _newest(folder: Path) -> Path | None:
     return places[max(places)] if places else None
 
 
-def _remove(folder: Path, keep: tuple[str, ...]) -> None:
+def _remove(folder: Path, keep: tuple[str, ...], of: re.Pattern[str] = OURS) -> None:
     for path in folder.iterdir():
-        if OURS.fullmatch(path.name) and path.name not in keep:
-            shutil.rmtree(path, ignore_errors=True)
+        if of.fullmatch(path.name) and path.name not in keep:
+            if path.is_file():
+                path.unlink()
+            else:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _need(folder: Path, name: str) -> None:
@@ -289,8 +298,16 @@ def _sums(folder: Path) -> dict[str, str]:
     }
 
 
-def _check_sums(folder: Path) -> None:
-    """Refuse a checkpoint with a file that has changed since it was written. Earlier versions wrote no sums.
+def check_sums(folder: Path, of: tuple[str, ...] = (), hint: str = "") -> None:
+    """Refuse a folder with a file that has changed since it was written. Earlier versions wrote no sums.
+
+    Parameters
+    ----------
+    folder : Path
+    of : tuple of str
+        The files that are checked; all of them unless given.
+    hint : str
+        What to do; by default to begin the training again.
 
     Raises
     ------
@@ -300,27 +317,29 @@ def _check_sums(folder: Path) -> None:
         return
     now = _sums(folder)
     for name, written in read_json(folder / SUMS).items():
-        if now.get(name) != written:
+        if name in (of or (name,)) and now.get(name) != written:
             raise ModelLoadError(
-                f"The checkpoint {str(folder)!r} is damaged: {name} is not what was written.",
-                "Pass resume=False to begin again in this folder.",
+                f"The folder {str(folder)!r} is damaged: {name} is not what was written.",
+                hint or "Pass resume=False to begin again in this folder.",
             )
 
 
 def read_json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise ModelLoadError(
-            f"{str(path)!r} cannot be read ({error}).",
+            f"{str(path)!r} cannot be read: {error.strerror or error}.",
             "Pass resume=False to begin again in this folder.",
         ) from error
-    if not isinstance(content, dict):
-        raise ModelLoadError(f"{str(path)!r} is not what fit_classifier wrote.")
-    return content
+    data = parsed_object(content)
+    if data is None:
+        raise ModelLoadError(
+            f"{str(path)!r} is damaged: it is not what fit_classifier wrote.",
+            "Pass resume=False to begin again in this folder, or restore the file.",
+        )
+    return data
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write(path, (json.dumps(data, indent=1) + "\n").encode())

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import as_array, check_flag, check_kind, check_path, check_several
-from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
+from attn_widget.checks import as_array, check_flag, check_kind, check_path, check_several, shown
+from attn_widget.errors import InputError, InputTypeError, ModelLoadError, NotAvailableError
 from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.tasks.metrics import rank
 from attn_widget.tasks.moved import line_of
 
 if TYPE_CHECKING:
     from attn_widget.model.encoder import Encoder
+
+FIGURES = ("loss", "correct")  # of every epoch, by which epochs are ranked
 
 
 class FittedClassifier:
@@ -60,6 +62,7 @@ class FittedClassifier:
         records = check_several(history, "history", "dicts")
         for record in (*records, {} if settings is None else settings):
             check_kind(record, dict, "settings, or an entry of history,", hint)
+        check_history(records)
         self.model = model.eval()
         self.tokenizer = tokenizer
         labels = model.config.id2label
@@ -68,7 +71,7 @@ class FittedClassifier:
         self.settings: dict[str, Any] = dict(settings or {})
         self.moved: NDArray[np.float32] | None = None
         if moved is not None:
-            self.moved = as_array(moved, "moved").astype(np.float32)
+            self.moved = as_array(moved, "moved", np.float32)
             if self.moved.ndim != 2 or self.moved.size == 0:
                 raise InputError(
                     f"moved has shape {self.moved.shape}, expected [layers, heads].", hint
@@ -200,6 +203,28 @@ class FittedClassifier:
         return f"<FittedClassifier {type(self.model).__name__}: {shown}{trained}>{moved}"
 
 
+def check_history(records: Sequence[dict[str, Any]]) -> None:
+    """Refuse records that are not those of epochs.
+
+    Raises
+    ------
+    InputError
+    """
+    for k, record in enumerate(records):
+        parts = (record.get("train"), record.get("validation") or record.get("train"))
+        numbers = [
+            record.get("epoch"),
+            *(p.get(n) for p in parts if isinstance(p, dict) for n in FIGURES),
+        ]
+        sound = all(isinstance(part, dict) for part in parts) and "validation" in record
+        if not sound or not all(isinstance(number, (int, float)) for number in numbers):
+            raise InputError(
+                f"Entry {k} of history is {shown(record)}, expected epoch, train and validation with "
+                f"{' and '.join(FIGURES)}.",
+                "fit_classifier(...) gives such a history.",
+            )
+
+
 def load_classifier(folder: str | Path) -> FittedClassifier:
     """The classifier that `FittedClassifier.save` wrote, or any sequence classifier in a folder.
 
@@ -224,7 +249,15 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     from attn_widget.model.checkpoint import load_checkpoint
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.places import locate
-    from attn_widget.tasks.checkpoint import PLACE, RECORD, need_tokenizer, read_json
+    from attn_widget.tasks.checkpoint import (
+        PLACE,
+        RECORD,
+        SUMS,
+        WEIGHTS,
+        check_sums,
+        need_tokenizer,
+        read_json,
+    )
 
     path = check_path(folder, "folder")
     place = locate(path)
@@ -245,6 +278,13 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
             f"{str(folder)!r} holds a {type(checkpoint.model).__name__}, which does not classify texts.",
             "Fine-tune it: fit_classifier(folder, texts, labels).",
         )
+    check_sums(path, (RECORD, WEIGHTS), f"Restore it; if it was changed on purpose, delete {SUMS}.")
     record = read_json(path / RECORD) if (path / RECORD).is_file() else {}
     kept = record.get("history", ()), record.get("settings"), record.get("moved")
-    return FittedClassifier(checkpoint.model, checkpoint.tokenizer, *kept)
+    try:
+        return FittedClassifier(checkpoint.model, checkpoint.tokenizer, *kept)
+    except (InputError, InputTypeError) as error:
+        raise ModelLoadError(
+            f"{str(path / RECORD)!r} is damaged: {error.message}",
+            "Restore it, or delete it to load the classifier without its history.",
+        ) from error

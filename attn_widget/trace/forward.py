@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.model_failures import named_failures
 from attn_widget.model.families import layer_modules
 from attn_widget.trace import LogitsCache, Outputs
 from attn_widget.trace.finite import check_head, check_states
@@ -97,7 +98,10 @@ def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     again = encoder.has_mlm and encoder.family.mlm is not None
     later = large and again
     known = layer_modules(encoder.family, model) is not None
-    with _hidden_states(encoder) as states:
+    with (
+        _hidden_states(encoder) as states,
+        named_failures(model, f"{encoder.name} ({encoder.family.name})"),
+    ):
         output = (model.base_model if later and not encoder.has_nsp else model)(
             **on_device(encoder, encoding.inputs),
             output_attentions=False,

@@ -101,7 +101,7 @@ def test_flow_to_a_key_that_is_named_again_and_again_is_computed_once(
 ) -> None:
     from scipy.sparse import csgraph
 
-    means = list(np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 5)).astype(np.float32))
+    means: Any = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 5)).astype(np.float32)
     computed: list[int] = []
     maximum_flow = csgraph.maximum_flow
 

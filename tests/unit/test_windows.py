@@ -127,6 +127,43 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
     assert a.ablate([]) is a and hidden.mask([]) is a
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("longer", [0, 1])
+def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
+    family: str, longer: int
+) -> None:
+    import torch
+
+    short, long = "The dog looked at the bird", TEXT[:280]
+    pair = (short, long) if longer else (long, short)
+    encoder = aw.load(tiny_models.build(family))
+    a = aw.analyze(*pair, model=encoder, windows=(40, 6), tagger=None, progress=False)
+    windows = windows_of(a)
+    assert len(windows.spans) > 2
+    assert a.text_pair == pair[1]
+    whole = encoder.tokenizer(*pair, return_tensors="pt")
+    assert [token.id for token in a.tokens] == whole["input_ids"][0].tolist()
+    other = [i for i, token in enumerate(a.tokens) if not token.special and token.segment != longer]
+    n, model = a.n_tokens, encoder.model
+    before, after = windows.spans[0][0], n - windows.spans[-1][1]
+    implementation = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    for number, span in enumerate(windows.spans):
+        places = np.r_[0:before, slice(*span), n - after : n]
+        assert set(other) <= set(places.tolist()) and len(places) <= 40
+        with torch.no_grad():
+            inputs = {name: tensor[:, places] for name, tensor in whole.items()}
+            plain_weights = model(**inputs, output_attentions=True).attentions[1][0, 2].numpy()
+        mine = np.flatnonzero(windows.of == number)
+        rows = a.attention(1, 2)[mine]
+        own = np.flatnonzero(np.isin(places, mine))
+        np.testing.assert_allclose(rows[:, places], plain_weights[own], atol=1e-6)
+        assert not np.delete(rows, places, axis=1).any()
+    model.set_attn_implementation(implementation)
+    hidden = a.mask([other[0], int(windows.spans[1][1]) - 1])
+    assert [one.token for one in hidden.masked] == sorted([other[0], int(windows.spans[1][1]) - 1])
+
+
 @pytest.mark.parametrize(
     "ask",
     [
@@ -208,8 +245,6 @@ def test_windows_that_cannot_be_read_are_refused(options: dict[str, Any], error:
     encoder = aw.load(tiny_models.build("bert"))
     with pytest.raises(error):
         aw.analyze(TEXT, model=encoder, progress=False, **options)
-    with pytest.raises(InputError, match="pair"):
-        aw.analyze("a cat", "a dog", model=encoder, progress=False, windows=True)
 
 
 def test_too_many_windows_are_refused_before_anything_runs() -> None:

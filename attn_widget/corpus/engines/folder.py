@@ -12,6 +12,7 @@ from uuid import uuid4
 from attn_widget.corpus.storage import Rows, packed, read
 from attn_widget.errors import InputError
 from attn_widget.host.caller_warning import warn_caller
+from attn_widget.host.json_file import parsed_object
 from attn_widget.host.parquet_file import need_pyarrow
 
 SETTINGS = "settings.json"
@@ -88,11 +89,8 @@ class Folder:
         """
         if not self._is_file(SETTINGS):
             return None
-        try:
-            before = json.loads(self._content(SETTINGS))
-        except ValueError:
-            before = None
-        if isinstance(before, dict):
+        before = parsed_object(self._content(SETTINGS))
+        if before is not None:
             return before
         warn_caller(f"{SETTINGS} in {self.place!r} is damaged. It is written again.")
         return None

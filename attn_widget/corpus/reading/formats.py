@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from attn_widget.corpus.reading.remote import RemoteFile
 from attn_widget.errors import InputError
+from attn_widget.host.wide_fields import wide_fields
 
 File = Path | RemoteFile
 Format = Literal["parquet", "json lines", "json", "delimited", "lines"]
@@ -94,7 +95,8 @@ def fields_of(line: str, delimiter: str) -> list[str]:
         return line.rstrip("\r\n").split("\t")
     import csv
 
-    return next(csv.reader([line], delimiter=delimiter), [])
+    with wide_fields():
+        return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _delimiter(path: File, header: str, column: str) -> str:

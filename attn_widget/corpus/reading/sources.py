@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
-from glob import glob, has_magic
+from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from attn_widget.corpus.reading.formats import File, fields_of, format_of
+from attn_widget.corpus.reading.globs import matching_files
 from attn_widget.corpus.reading.remote import remote_files
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.host.wide_fields import wide_fields
 
 COLUMN = "text"
 
@@ -157,7 +159,7 @@ def files_of(pattern: str | Path) -> list[File]:
     try:
         names = [written] if Path(written).is_file() else []
         if not names and has_magic(written):
-            names = sorted(name for name in glob(written, recursive=True) if Path(name).is_file())  # noqa: PTH207
+            names = matching_files(written)
     except (OSError, ValueError):  # too long for a name, or with a null character
         names = []
     if not names:
@@ -216,7 +218,8 @@ def _rows(path: File, delimiter: str, fail: Fail) -> Iterator[tuple[str, list[st
     while True:
         began = reader.line_num + 1
         try:
-            row = next(reader)
+            with wide_fields():
+                row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -268,7 +271,7 @@ def _json_lines(path: File, fail: Fail) -> Iterator[tuple[int, Any]]:
         if line.strip():
             try:
                 yield number - 1, json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 fail(f"{path}, line {number}", f"not JSON ({error})")
 
 

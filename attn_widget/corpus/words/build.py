@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_widget.checks import check_flag, check_kind, index_in, listed
+from attn_widget.checks import check_flag, check_kind, check_path, first_line, index_in, listed
 from attn_widget.corpus.identity import identity_of, text_digest
 from attn_widget.corpus.reading.batch import one_thread
 from attn_widget.corpus.reading.blocks import blocks_of
@@ -26,6 +27,8 @@ from attn_widget.corpus.words.word_index import (
     holds,
 )
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.host.locked_folder import locked
+from attn_widget.host.model_failures import named_failures as model_failures
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.families import layer_modules
 
@@ -56,7 +59,8 @@ def index(
     texts : iterable of str, str, path or datasets.Dataset
         As for `profile`.
     path : str or path
-        A folder that is new or empty; or an address of an object store. It holds the texts.
+        A folder that is new or empty; or an address of an object store. It holds the texts. An index that was not
+        finished, because the process ended, is made anew.
     layer : int
         Layer whose output is stored, 0-based.
     column, model, tagger, truncation, progress
@@ -90,11 +94,7 @@ def index(
     """
     truncation, progress = check_flag(truncation, "truncation"), check_flag(progress, "progress")
     database = connect(path)
-    if holds(database, TOKENS):
-        raise InputError(
-            f"{str(path)!r} holds an index already.",
-            "Open it with WordIndex.open(path), or give another folder.",
-        )
+    refuse_finished(database, path)
     failed: list[dict[str, Any]]
     if is_source(texts):
         checked, bad = read_texts(texts, column)
@@ -113,7 +113,33 @@ def index(
         raise NotAvailableError(f"The layers of {encoder.name} are not known.")
     tag_with, _ = resolve(tagger)
     builder = _Builder(encoder, layer, tagger, truncation)
-    _write(database, checked, builder, progress)
+    remote = isinstance(path, str) and "://" in path
+    with nullcontext() if remote else locked(check_path(path, "path"), "path"):
+        refuse_finished(database, path)  # another call may have finished one
+        _write(database, checked, builder, progress)
+        settings = _finish(database, builder, failed, None if tag_with is None else tag_with.name)
+    return WordIndex(database, encoder, settings)
+
+
+def refuse_finished(database: Any, path: Any) -> None:
+    """Refuse a folder with a finished index; what a call left that did not finish is replaced.
+
+    Raises
+    ------
+    InputError
+    """
+    if holds(database, SETTINGS):
+        raise InputError(
+            f"{str(path)!r} holds an index already.",
+            "Open it with WordIndex.open(path), or give another folder.",
+        )
+
+
+def _finish(
+    database: Any, builder: _Builder, failed: list[dict[str, Any]], tagger: str | None
+) -> dict[str, Any]:
+    """Add the approximate index and the settings, which say that the index is complete."""
+    encoder = builder.encoder
     if not builder.n_tokens:
         why = f" ({builder.failed[0]['reason']})" if builder.failed else ""
         raise InputError(f"No text could be read{why}.", "Give at least one text.")
@@ -129,16 +155,29 @@ def index(
             config=IvfPq(distance_type=METRIC, num_partitions=partitions, num_sub_vectors=parts),
         )
     settings = {
-        "layer": layer,
+        "layer": builder.layer,
         **identity_of(encoder),
-        "tagger": None if tag_with is None else tag_with.name,
+        "tagger": tagger,
         "n_texts": builder.n_texts,
         "n_tokens": builder.n_tokens,
         "failed": failed + builder.failed,
     }
     # Written last: an index without it is not finished.
-    database.create_table(SETTINGS, data=[{"json": json.dumps(settings)}])
-    return WordIndex(database, encoder, settings)
+    with named_failures():
+        database.create_table(SETTINGS, data=[{"json": json.dumps(settings)}], mode="overwrite")
+    return settings
+
+
+@contextmanager
+def named_failures() -> Generator[None]:
+    """Say that the database failed, and why; what the model raises is none of its failures."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise InputError(
+            f"The index cannot be written: {first_line(error)}.",
+            "Free some disk space, and give an empty folder.",
+        ) from error
 
 
 def _sub_vectors(width: int) -> int:
@@ -163,28 +202,24 @@ def _write(database: Any, texts: list[Any], builder: _Builder, progress: bool) -
         ]
     )
     told = pa.schema([("index", pa.int64()), ("text", pa.string())])
-    try:
-        tokens = database.create_table(TOKENS, schema=schema)
-        read = database.create_table(TEXTS, schema=told)
-        first = 0
-        with tqdm(total=len(texts), desc="index", unit="text", disable=not progress) as bar:
-            for chunk in chunks_of(texts):
-                rows, vectors = builder.chunk(chunk, first)
-                if rows:
-                    columns = {name: [row[name] for row in rows] for name in schema.names[1:]}
-                    flat = pa.array(vectors.reshape(-1))
-                    columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, width)
+    with named_failures():
+        tokens = database.create_table(TOKENS, schema=schema, mode="overwrite")
+        read = database.create_table(TEXTS, schema=told, mode="overwrite")
+    first = 0
+    with tqdm(total=len(texts), desc="index", unit="text", disable=not progress) as bar:
+        for chunk in chunks_of(texts):
+            rows, vectors = builder.chunk(chunk, first)
+            if rows:
+                columns = {name: [row[name] for row in rows] for name in schema.names[1:]}
+                flat = pa.array(vectors.reshape(-1))
+                columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, width)
+                there = sorted({row["index"] for row in rows})
+                said = {"index": there, "text": [chunk[k - first] for k in there]}
+                with named_failures():
                     tokens.add(pa.table(columns, schema=schema))
-                    there = sorted({row["index"] for row in rows})
-                    said = {"index": there, "text": [chunk[k - first] for k in there]}
                     read.add(pa.table(said, schema=told))
-                first += len(chunk)
-                bar.update(len(chunk))
-    except (OSError, RuntimeError) as error:
-        raise InputError(
-            f"The index cannot be written: {error}.",
-            "Free some disk space, and give an empty folder.",
-        ) from error
+            first += len(chunk)
+            bar.update(len(chunk))
 
 
 class _Builder:
@@ -251,7 +286,7 @@ class _Builder:
             for module in {id(module): module for module in modules}.values()  # some are shared
         ]
         try:
-            with inference_mode(encoder):
+            with inference_mode(encoder), model_failures(encoder.network, encoder.name):
                 outputs = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)
         finally:
             for hook in hooks:

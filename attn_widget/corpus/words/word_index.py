@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, check_kind, check_path, check_seed, index_in
+from attn_widget.checks import check_count, check_kind, check_path, check_seed, index_in, shown
 from attn_widget.corpus.identity import same_model
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.frames import dataframe
+from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
 
 if TYPE_CHECKING:
@@ -141,12 +141,17 @@ class WordIndex:
         database = connect(path)
         try:
             rows = database.open_table(SETTINGS).to_arrow().to_pylist()
-            settings = json.loads(rows[0]["json"])
-        except (ValueError, RuntimeError, OSError, IndexError, KeyError) as error:
+            settings = parsed_object(rows[0]["json"])
+        except (ValueError, RuntimeError, OSError, IndexError, KeyError, TypeError) as error:
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
                 "Make one with: attn_widget.index(texts, path, layer=...)",
             ) from error
+        if settings is None:
+            raise InputError(
+                f"The index of words in {str(path)!r} is damaged.",
+                "Make it again in another folder.",
+            )
         encoder = load(model, progress=False)
         if not same_model(encoder, settings):
             raise InputError(
@@ -215,7 +220,7 @@ class WordIndex:
         k = check_count(k, "k", 1, 1000)
         if layer is not None and layer != self.layer:
             raise InputError(
-                f"layer is {layer!r}, and this index holds the output of layer {self.layer}.",
+                f"layer is {shown(layer)}, and this index holds the output of layer {self.layer}.",
                 "Make another index: attn_widget.index(texts, path, layer=...)",
             )
         run = analysis.run

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination, write_parts
+from attn_widget.host.memory import check_bytes
 from attn_widget.model.places import EMBEDDED, MINI
 from attn_widget.page.engine.classifier import class_reader
 from attn_widget.page.engine.options import EngineOptions, check_views_of
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
 SUFFIX = ".engine.js"
+BYTES_OF_A_WEIGHT = (
+    22  # of address space while a page is written; measured: 20.3 for the embedded model
+)
 MOST_TEXTS = 8  # of a page that the rounding is measured on
 
 
@@ -96,6 +100,12 @@ def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Text
     """
     from attn_widget.analysis.texts import analyze
 
+    # Before the tokenizer writes its tables: its library ends the process where memory runs out.
+    check_bytes(
+        f"A page with the weights of {encoder.name}",
+        BYTES_OF_A_WEIGHT * sum(weight.numel() for weight in encoder.network.parameters()),
+        "Free some memory, raise the limit (ulimit -v), or save the page without an engine.",
+    )
     file = packed(encoder, light=options.light)
     rounding = rounding_of(encoder, texts[:MOST_TEXTS], light=options.light)
     run = analyze(*texts[0], model=encoder, tagger=None, truncation=True, progress=False)

@@ -20,6 +20,7 @@ from attn_widget.checks import (
     stands_at,
 )
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.wide_fields import wide_fields
 from attn_widget.tasks.data.dataset import Dataset, make_split
 from attn_widget.tasks.data.labels import check_texts, encode, is_missing
 from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
@@ -102,7 +103,7 @@ def read_csv(
         what = "is a folder" if stands_at(file) else "does not exist"
         raise InputError(f"{str(path)!r} {what}.", "Give the path of a CSV file.")
     try:
-        with file.open(encoding=encoding, newline="") as lines:
+        with wide_fields(), file.open(encoding=encoding, newline="") as lines:
             reader = csv.DictReader(
                 lines, delimiter="\t" if file.suffix.lower() == ".tsv" else ",", strict=True
             )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import check_count, shown
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.model.tokens import Token
 
 SHARED = 4  # by default neighbors share one in so many tokens
 FEWEST_TOKENS = 2  # of the text, in a window
@@ -28,7 +29,7 @@ class Windows:
     overlap : int
         Tokens of the text that neighbors share, at least: the last window begins earlier, so that it is full.
     spans : tuple of (int, int)
-        First and past the last position of each, special tokens left out.
+        First and past the last position of each, without what every window has (`read_whole`).
     of : int32 [n]
         The window of each position: that in which it is most central. Its row of attention, its hidden
         state and its predictions are of this window.
@@ -82,17 +83,17 @@ def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
 
 
 def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int) -> Windows:
-    """Windows over ``n_tokens`` positions, of which the first ``before`` and last ``after`` are special.
+    """Windows over ``n_tokens`` positions, of which all have the first ``before`` and the last ``after``.
 
     Parameters
     ----------
     size, overlap : int
-        See `check_windows`. Every window has the special tokens, too.
+        See `check_windows`.
 
     Raises
     ------
     InputError
-        No room for the text beside special tokens and overlap, or more than `MOST_WINDOWS`.
+        No room for the text beside what every window has and the overlap, or more than `MOST_WINDOWS`.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
     step = room - overlap
     if room < FEWEST_TOKENS or step < 1:
         raise InputError(
-            f"Windows of {size} tokens have room for {max(room, 0)} of the text beside {before + after} special ones, "
+            f"Windows of {size} tokens have room for {max(room, 0)} of the text beside {before + after} that each has, "
             f"and neighbors are to share {overlap}.",
             f"Give a size of at least {before + after + max(overlap + 1, FEWEST_TOKENS)}, or a smaller overlap.",
         )
@@ -128,13 +129,20 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
     return Windows(size, overlap, tuple(spans), of)
 
 
-def special_ends(special: Sequence[bool]) -> tuple[int, int]:
-    """How many special tokens a text begins and ends with.
+def read_whole(tokens: Sequence[Token]) -> tuple[int, int]:
+    """How many tokens at the beginning and at the end every window has: special ones, and the shorter text of a pair.
 
     Examples
     --------
-    >>> special_ends([True, False, False, True])
+    >>> def token(segment, special=False):
+    ...     return Token("a", 0, 0, 1, segment=segment, special=special)
+    >>> cls, sep = token(0, True), token(0, True)
+    >>> read_whole([cls, token(0), token(0), sep])
     (1, 1)
+    >>> read_whole([cls, token(0), sep, token(1), token(1), sep])
+    (3, 1)
     """
-    words = np.flatnonzero(~np.asarray(special))
-    return int(words[0]), len(special) - 1 - int(words[-1])
+    segments = np.array([-1 if token.special else token.segment for token in tokens])
+    longer = int((segments == 1).sum() > (segments == 0).sum())
+    words = np.flatnonzero(segments == longer)
+    return int(words[0]), len(tokens) - 1 - int(words[-1])

@@ -13,7 +13,7 @@ from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import mask
 from attn_widget.trace.capture import capture
 from attn_widget.trace.run import Run
-from attn_widget.trace.windows.plan import Windows, plan_windows, special_ends
+from attn_widget.trace.windows.plan import Windows, plan_windows, read_whole
 from attn_widget.trace.windows.windowed import HINT, WindowedTrace
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def run_in_windows(
     InputError
         See `attn_widget.trace.windows.plan.plan_windows`.
     """
-    before, after = special_ends([token.special for token in encoding.tokens])
+    before, after = read_whole(encoding.tokens)
     windows = plan_windows(encoding.n_tokens, before, after, size, overlap)
     if len(windows.spans) == 1:
         return Run(encoder, encoding, capture(encoder, encoding, progress=progress))
@@ -161,17 +161,17 @@ def run_windows(
 
 
 def window_of(encoding: Encoding, windows: Windows, span: tuple[int, int]) -> Encoding:
-    """The part of a text that one window reads, with the special tokens around it."""
+    """The part of a text that one window reads, with what every window has around it."""
     n = encoding.n_tokens
     places = [*range(windows.spans[0][0]), *range(*span), *range(windows.spans[-1][1], n)]
     return Encoding(
         encoding.text,
-        None,
+        encoding.text_pair,
         tuple(encoding.tokens[i] for i in places),
         {name: tensor[:, places] for name, tensor in encoding.inputs.items()},
         masked=tuple(
             replace(hidden, token=places.index(hidden.token))
             for hidden in encoding.masked
-            if span[0] <= hidden.token < span[1]
+            if hidden.token in places
         ),
     )
