@@ -32,7 +32,7 @@ def best(tested: Faithfulness) -> str:
 
 
 def verdict(tested: Faithfulness) -> str:
-    """What the masking test says of the example, in two sentences."""
+    """Result of the masking test of the example, in two sentences."""
     first = best(tested)
     test, rollout = tested.tests[first], tested.tests["weights"]
     passed = [method for method, better in tested.better_than_random.items() if better]

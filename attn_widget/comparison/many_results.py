@@ -1,4 +1,4 @@
-"""What compare_many() returns: distances of every head over many pairs, as tables and pictures."""
+"""Results of compare_many(): distances of every head over many pairs, as tables and pictures."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ class ManyComparisons:
     ) -> None:
         check_kind(rows, Rows, "rows", "compare_many(pairs) makes it.")
         check_kind(meta, dict, "meta", "compare_many(pairs) makes it.")
+        if null is not None:
+            check_kind(null, ManyComparisons, "null", "compare_many(pairs, null=...) makes it.")
         self.index, self.n_matched, self._figures = rows.index, rows.n_tokens, rows.figures
         self.meta, self.seed, self.null = meta, check_seed(seed), null
         self._marks = rows.index.astype(np.uint64) if rows.digests is None else rows.digests
