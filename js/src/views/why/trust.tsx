@@ -200,23 +200,23 @@ export function agreement(trust: Trust, mode: Mode): HTMLElement | null {
 }
 
 /** A dot for the area over the deletion curve, on the band of random orders. */
-export function fallDot(trust: Trust, key: string): SVGElement | null {
-  const value = figureOf(trust, key);
+export function FallDot({ trust, method }: { readonly trust: Trust; readonly method: string }) {
+  const value = figureOf(trust, method);
   if (Number.isNaN(value)) return null;
-  const ends = [...trust.comprehensiveness, trust.random.low, trust.random.high, 0];
+  const { low, high } = trust.random;
+  const ends = [...trust.comprehensiveness, low, high, 0];
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const at = (v: number): number => 4 + (72 * (v - least)) / (most - least || 1);
-  const made = svg("svg", { class: "aw-why-dot", width: 80, height: 20, "aria-hidden": "true" });
-  const right = value > trust.random.high;
-  made.append(
-    svg("rect", {
-      class: "aw-why-random",
-      x: at(trust.random.low),
-      width: Math.max(1, at(trust.random.high) - at(trust.random.low)),
-      y: 4,
-      height: 12,
-    }),
-    svg("circle", { class: right ? "is-right" : "is-idle", cx: at(value), cy: 10, r: 4 }),
+  return (
+    <svg class="aw-why-dot" width={80} height={20} aria-hidden="true">
+      <rect
+        class="aw-why-random"
+        x={at(low)}
+        width={Math.max(1, at(high) - at(low))}
+        y={4}
+        height={12}
+      />
+      <circle class={value > high ? "is-right" : "is-idle"} cx={at(value)} cy={10} r={4} />
+    </svg>
   );
-  return made;
 }
