@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 
+import { type ComponentChild, h, render } from "preact";
 import { describe, expect, it } from "vitest";
 import { RAMP_SIZE } from "../src/draw/color/ramp";
 import { largestOf } from "../src/draw/color/scale";
@@ -9,8 +10,8 @@ import { signedOf } from "../src/frame/ribbon/paint";
 import type { SliceRequest } from "../src/protocol/types";
 import { questionOf, targetFrom } from "../src/views/why/choices";
 import { METHODS, type Trust } from "../src/views/why/data";
-import { labelsOf, strip } from "../src/views/why/strips";
-import { sumLine, sumOf } from "../src/views/why/sum";
+import { labelsOf, Strip } from "../src/views/why/strips";
+import { SumLine, sumOf } from "../src/views/why/sum";
 import { meanRho, sentence, tested, verdict } from "../src/views/why/trust";
 import { fieldsOf, metaOf } from "./runs";
 import { nd, open, quiet, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
@@ -93,6 +94,12 @@ describe("the view", () => {
   });
 });
 
+function drawn(part: ComponentChild): Element {
+  const host = document.createElement("div");
+  render(part, host);
+  return host;
+}
+
 describe("numbers", () => {
   it("adds up to the same whatever is listed", () => {
     const values = [0.25, -0.5, 3, Number.NaN, -1, 0.125];
@@ -130,7 +137,8 @@ describe("numbers", () => {
       names: [],
     } as const;
     const two = unitsOf(metaOf(["the", "the"]).tokens, { special: true });
-    expect(sumLine(found, two, () => "the").textContent).toContain("the 0 +2.00");
+    const line = drawn(h(SumLine, { found, units: two, label: () => "the" }));
+    expect(line.textContent).toContain("the 0 +2.00");
   });
 
   it("says what to make of the tests", () => {
@@ -222,7 +230,7 @@ describe("numbers", () => {
     expect(largestOf([9], [true])).toBe(9);
     expect(largestOf([Number.NaN], [false])).toBe(0);
     const units = unitsOf(metaOf(["[CLS]", "a", "b"]).tokens, { special: true });
-    const cells = strip([9, -2, 1], units, 90, "light");
+    const cells = drawn(h(Strip, { values: [9, -2, 1], units, width: 90, mode: "light" }));
     expect(cells.querySelectorAll(".aw-why-beyond")).toHaveLength(1);
     expect(cells.querySelector("text")?.textContent).toBe("−");
   });

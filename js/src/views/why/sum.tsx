@@ -1,6 +1,5 @@
 /** The sum that closes, written out: the largest terms, the rest, the bias, the target. */
 
-import { h } from "../../draw/dom";
 import { largest } from "../../figures/derive/matrix";
 import { repeated, type Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
@@ -40,54 +39,59 @@ export function sumOf(values: ArrayLike<number>, units: readonly Unit[], count =
   return { terms, rest, others: known.length - listed };
 }
 
-const number = (value: number): HTMLElement =>
-  h(
-    "span",
-    { class: "aw-number", "data-aw-value": exact(value), title: exact(value) },
-    formatNumber(value),
-  );
-
-const signed = (value: number): HTMLElement => {
-  const made = number(value);
-  if (value > 0) made.prepend("+");
-  return made;
-};
+const Value = ({ value, signed }: { readonly value: number; readonly signed: boolean }) => (
+  <span class="aw-number" data-aw-value={exact(value)} title={exact(value)}>
+    {signed && value > 0 && "+"}
+    {formatNumber(value)}
+  </span>
+);
 
 /** A line that says what adds up to what, or that nothing does. */
-export function sumLine(
-  found: Contributions,
-  units: readonly Unit[],
-  label: (unit: Unit) => string,
-): HTMLElement {
-  const { terms, rest, others } = sumOf(found.values, units);
-  const term = (value: number, name: string): HTMLElement =>
-    h(
-      "span",
-      { class: "aw-why-term aw-muted" },
-      `${name} `,
-      found.signed ? signed(value) : number(value),
-    );
+export function SumLine({
+  found: { values, signed, value, bias, baseline, gap },
+  units,
+  label,
+}: {
+  readonly found: Contributions;
+  readonly units: readonly Unit[];
+  readonly label: (unit: Unit) => string;
+}) {
+  const { terms, rest, others } = sumOf(values, units);
   const twice = repeated(terms.map(({ unit }) => label(unit)));
-  const listed = terms.map(({ unit, value }) => {
-    const made = h("span", { class: "aw-why-term", "data-token": unit.token });
-    made.append(
-      h("bdi", {}, label(unit)),
-      twice.has(label(unit)) ? ` ${unit.token} ` : " ",
-      found.signed ? signed(value) : number(value),
-    );
-    return made;
-  });
-  const more =
-    others > 0 ? [term(rest, others === 1 ? "1 other token" : `${others} other tokens`)] : [];
-  const line = h("p", { class: "aw-why-sum", "data-aw-part": "why-sum" }, ...listed, ...more);
-  if (found.bias !== null) line.append(term(found.bias, "bias"));
-  if (found.baseline !== null) line.append(term(found.baseline, "masked text"));
-  if (found.gap !== null) {
-    const gap = found.gap < 1e-3 ? "" : `, gap ${formatNumber(100 * found.gap, 2)}%`;
-    line.append(h("span", { class: "aw-why-total" }, "= ", number(found.value), gap));
-  } else {
-    const unit = found.signed ? "in logits; they need not add up" : "shares of a row, without sign";
-    line.append(h("span", { class: "aw-muted" }, unit));
-  }
-  return line;
+  const more = [
+    [others > 0 ? rest : null, others === 1 ? "1 other token" : `${others} other tokens`],
+    [bias, "bias"],
+    [baseline, "masked text"],
+  ] as const;
+  return (
+    <p class="aw-why-sum" data-aw-part="why-sum">
+      {terms.map(({ unit, value }) => (
+        <span key={unit.token} class="aw-why-term" data-token={unit.token}>
+          <bdi>{label(unit)}</bdi>
+          {twice.has(label(unit)) ? ` ${unit.token} ` : " "}
+          <Value value={value} signed={signed} />
+        </span>
+      ))}
+      {more.map(
+        ([value, name]) =>
+          value !== null && (
+            <span key={name} class="aw-why-term aw-muted">
+              {`${name} `}
+              <Value value={value} signed={signed} />
+            </span>
+          ),
+      )}
+      {gap === null ? (
+        <span class="aw-muted">
+          {signed ? "in logits; they need not add up" : "shares of a row, without sign"}
+        </span>
+      ) : (
+        <span class="aw-why-total">
+          {"= "}
+          <Value value={value} signed={false} />
+          {gap < 1e-3 ? "" : `, gap ${formatNumber(100 * gap, 2)}%`}
+        </span>
+      )}
+    </p>
+  );
 }

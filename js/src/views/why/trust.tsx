@@ -260,30 +260,25 @@ export function agreement(trust: Trust, mode: Mode): HTMLElement | null {
 }
 
 /** A dot for the area over the deletion curve, on the band of random orders and their mean; filled if better. */
-export function fallDot(trust: Trust, key: string): SVGElement | null {
-  const value = figureOf(trust, key);
+export function FallDot({ trust, method }: { readonly trust: Trust; readonly method: string }) {
+  const value = figureOf(trust, method);
   if (Number.isNaN(value)) return null;
-  const ends = [...trust.comprehensiveness, trust.random.low, trust.random.high, 0];
+  const { mean, low, high } = trust.random;
+  const ends = [...trust.comprehensiveness, low, high, 0];
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const at = (v: number): number => 4 + (72 * (v - least)) / (most - least || 1);
-  const made = svg("svg", { class: "aw-why-dot", width: 80, height: 20, "aria-hidden": "true" });
-  const right = trust.tests[trust.methods.indexOf(key)]?.better === true;
-  made.append(
-    svg("rect", {
-      class: "aw-why-random",
-      x: at(trust.random.low),
-      width: Math.max(1, at(trust.random.high) - at(trust.random.low)),
-      y: 4,
-      height: 12,
-    }),
-    svg("line", {
-      class: "aw-why-chance",
-      x1: at(trust.random.mean),
-      x2: at(trust.random.mean),
-      y1: 2,
-      y2: 18,
-    }),
-    svg("circle", { class: right ? "is-right" : "is-idle", cx: at(value), cy: 10, r: 4 }),
+  const better = trust.tests[trust.methods.indexOf(method)]?.better === true;
+  return (
+    <svg class="aw-why-dot" width={80} height={20} aria-hidden="true">
+      <rect
+        class="aw-why-random"
+        x={at(low)}
+        width={Math.max(1, at(high) - at(low))}
+        y={4}
+        height={12}
+      />
+      <line class="aw-why-chance" x1={at(mean)} x2={at(mean)} y1={2} y2={18} />
+      <circle class={better ? "is-right" : "is-idle"} cx={at(value)} cy={10} r={4} />
+    </svg>
   );
-  return made;
 }
