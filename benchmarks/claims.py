@@ -53,14 +53,16 @@ def paragraph(a: aw.Analysis) -> str:
     parts = a.contributions(TARGET)
     effects = a.head_effects(TARGET).effects
     layer, head = (int(k) for k in np.unravel_index(np.abs(effects).argmax(), effects.shape))
-    effect, weight = float(effects[layer, head]), a.mask([VERB]).attention(layer, head)[VERB, KEYS]
+    effect, row = float(effects[layer, head]), a.mask([VERB]).attention(layer, head)[VERB]
     most = "does most of it" if effect > parts.value / 2 else "matters most"
-    change = "smaller" if effect >= 0 else "larger"
+    left = parts.value - effect
     keys, cabinet = float(parts.values[1] + parts.values[KEYS]), float(parts.values[CABINET])
+    bias = float(parts.bias or 0.0)
     return (
         f"In this sentence the embedded model prefers *are* to *is* by {parts.value:.2f} logits: *The keys* "
-        f"{moved(keys)}, *cabinet* {moved(cabinet)}. One head {most}: in L{layer} H{head} the masked verb gives "
-        f"{weight:.0%} of its weight to *keys*, and without that head the difference is {abs(effect):.2f} {change}. "
+        f"{moved(keys)}, *cabinet* {moved(cabinet)}, and the biases, which no word changes, favor *{'are' if bias > 0 else 'is'}* by "
+        f"{abs(bias):.2f}. One head {most}: in L{layer} H{head} the masked verb gives {row[1] + row[KEYS]:.0%} of its weight to "
+        f"*The keys*, and without that head the model prefers *{'are' if left > 0 else 'is'}* by {abs(left):.2f}. "
         f"{verdict(a.faithfulness(TARGET))}"
     )
 
