@@ -20,6 +20,7 @@ from attn_widget.checks import (
     check_several,
     shown,
 )
+from attn_widget.checks.rounding import largest_first
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
 from attn_widget.corpus import statistics
@@ -85,8 +86,7 @@ class ManyComparisons:
     def heads(self) -> list[tuple[int, int]]:
         """Heads as (layer, head), the largest mean distance first."""
         mean = np.nan_to_num(self.mean, nan=-1)
-        order = np.argsort(-mean, axis=None, kind="stable")
-        return [divmod(int(k), mean.shape[1]) for k in order]
+        return [divmod(k, mean.shape[1]) for k in largest_first(mean)]
 
     def to_dataframe(self) -> Any:
         """One row per head, the largest mean distance first (needs pandas).
