@@ -68,12 +68,16 @@ class Contributions:
 
     @property
     def gap(self) -> float | None:
-        """How far `total` is from `value`, relative to the value (to its distance from the baseline)."""
+        """How far `total` is from `value`, relative to what is summed: the contributions, bias and baseline without their signs.
+
+        A value near 0 can be the sum of large contributions, which are rounded in their own units.
+        """
         total = self.total
         if total is None:
             return None
-        whole = abs(self.value - (self.baseline or 0))
-        return abs(total - self.value) / whole if whole else float("inf")
+        summed = float(np.abs(self.values).sum(dtype=np.float64))
+        summed += abs(self.bias or 0) + abs(self.baseline or 0)
+        return abs(total - self.value) / summed if summed else float("inf")
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a token: ``position, token, word, method, contribution``."""
