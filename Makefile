@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests gallery tutorials site bench clean
+.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests narrow-tests gallery tutorials site bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -14,7 +14,7 @@ export OMP_WAIT_POLICY := passive
 # Each kernel and subprocess would compile what has changed since set-up, and each worker the tests.
 test python-tests: export PYTHONDONTWRITEBYTECODE :=
 # No test asks a model hub for anything; without a network such a question takes 46 s to fail.
-test python-tests quick-python: export HF_HUB_OFFLINE := 1
+test python-tests narrow-tests quick-python: export HF_HUB_OFFLINE := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help:  ## What can be made
@@ -68,8 +68,17 @@ types: setup  ## tsc and pyright
 units: lint  ## vitest, once the linters pass
 	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=100%
 
+# Tests of numbers, once more as a processor with AVX2 alone adds them, on one thread: half a minute.
+NUMERIC := $(addprefix tests/unit/test_,bert.py capture.py capture_heads.py classification.py contributions.py engine.py \
+  gradients_plain.py head_effects.py head_means.py inside.py mixing.py opening.py profile_blocks.py windows.py)
+NARROW := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell OMP_NUM_THREADS=1
+
 python-tests: checks
 	@echo "[test] pytest" && $(PY) -m pytest -n $(WORKERS) --dist loadfile
+	@$(MAKE) --no-print-directory narrow-tests
+
+narrow-tests:  ## The tests of numbers with the instructions of a smaller processor
+	@echo "[test] pytest, narrow instructions" && $(NARROW) $(PY) -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile $(NUMERIC)
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery

@@ -79,6 +79,7 @@ class Compared(NamedTuple):
 
     kernel: Differences
     rounding: dict[str, tuple[Rounding, Rounding]]
+    largest: Rounding  # scores, hidden states and logits: what is summed
 
     def worst(self, which: int, without: Sequence[str] = ()) -> Rounding:
         """Largest differences of the engine (0) or the kernel (1) over all texts but some."""
@@ -138,18 +139,23 @@ def compare(texts: list[str], folder: Path, *, relaxed: bool = False) -> Compare
     worst = np.zeros(6)
     tokens = order = 0
     rounding: dict[str, tuple[Rounding, Rounding]] = {}
+    largest = np.zeros(3)
     for start in range(0, len(texts), BATCH):
         batch = texts[start : start + BATCH]
         for index, answer in enumerate(run_engine(folder, relaxed, texts=batch)):
             text = batch[index]
-            apart, others, rounding[text] = one_text(text, answer, folder / f"{index}.bin", exact)
+            apart, others, rounding[text], sizes = one_text(
+                text, answer, folder / f"{index}.bin", exact
+            )
+            largest = np.maximum(largest, sizes)
             worst = np.maximum(worst, apart)
             tokens, order = tokens + others[0], order + others[1]
-    return Compared(Differences._make([*map(float, worst), tokens, order]), rounding)
+    differences = Differences._make([*map(float, worst), tokens, order])
+    return Compared(differences, rounding, Rounding._make(map(float, largest)))
 
 
 def in_float64() -> Any:
-    """A function of ids that gives attention, hidden states and logits of three positions in float64."""
+    """A function of ids: attention, hidden states and logits of three positions in float64, and the largest score."""
     import torch
     from torch.nn import functional
 
@@ -157,31 +163,34 @@ def in_float64() -> Any:
     model = copy.deepcopy(encoder.model).double()
 
     @torch.inference_mode()
-    def run(ids: list[int]) -> list[np.ndarray]:
+    def run(ids: list[int]) -> tuple[list[np.ndarray], float]:
         n = len(ids)
         state = model.bert.embeddings(torch.tensor([ids]), None)[0]
-        weights, states = [], [state]
+        weights, states, largest = [], [state], 0.0
         for layer in model.bert.encoder.layer:
             own = layer.attention.self
             query, key, value = (
                 part(state).reshape(n, encoder.n_heads, -1).transpose(0, 1)
                 for part in (own.query, own.key, own.value)
             )
-            weights.append(functional.softmax(query @ key.transpose(1, 2) * own.scaling, dim=-1))
+            scores = query @ key.transpose(1, 2) * own.scaling
+            largest = max(largest, float(scores.abs().max()))
+            weights.append(functional.softmax(scores, dim=-1))
             context = (weights[-1] @ value).transpose(0, 1).reshape(state.shape)
             attended = layer.attention.output(context, state)
             state = layer.output(layer.intermediate(attended), attended)
             states.append(state)
         logits = model.cls.predictions(state[[0, n // 2, n - 1]])
-        return [torch.stack(weights).numpy(), torch.stack(states).numpy(), logits.numpy()]
+        true = [torch.stack(weights).numpy(), torch.stack(states).numpy(), logits.numpy()]
+        return true, largest
 
     return run
 
 
 def one_text(
     text: str, answer: Any, path: Path, exact: Any
-) -> tuple[list[float], tuple[int, int], tuple[Rounding, Rounding]]:
-    """Differences of one text, whose figures by the engine lie in ``path``."""
+) -> tuple[list[float], tuple[int, int], tuple[Rounding, Rounding], list[float]]:
+    """Differences of one text, whose figures by the engine lie in ``path``, and the largest values."""
     run = aw.analyze(text, tagger=None, progress=False)
     n = run.n_tokens
     layers, heads = range(run.n_layers), range(run.n_heads)
@@ -211,9 +220,10 @@ def one_text(
     ]
     same = (answer["ids"], answer["offsets"]) == (ids, offsets)
     others = int(not same), others_in_order(logits.reshape(rows.shape), rows)
-    true = exact(ids)
+    true, largest_score = exact(ids)
     engine, kernel = (
         Rounding._make(map(most, found, true))
         for found in ((attention, hidden, logits), (weights, states, rows))
     )
-    return apart, others, (engine, kernel)
+    sizes = [largest_score, *(float(np.abs(one).max()) for one in true[1:])]
+    return apart, others, (engine, kernel), sizes

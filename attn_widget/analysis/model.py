@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
 from attn_widget.checks import check_flag, index_in
+from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, residual_bars, residuals
@@ -243,7 +242,7 @@ class ModelFigures(AnalysisBase):
         with self.lock:
             known: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
             if index not in known:
-                best = [] if known else np.argsort(-classes.logits)[:LIKELIEST].tolist()
+                best = [] if known else largest_first(classes.logits)[:LIKELIEST]
                 wanted = list(dict.fromkeys([index, *best]))
                 known.update(zip(wanted, run.class_gradients(wanted), strict=True))
             gradient = known[index]

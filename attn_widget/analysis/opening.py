@@ -14,6 +14,7 @@ from unicodedata import east_asian_width
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks.rounding import TIE, first_largest
 from attn_widget.language.keys import is_punctuation
 from attn_widget.trace.base import Area
 
@@ -218,7 +219,7 @@ def choose_opening(
     rows = np.arange(links.shape[0]) if layers is None else np.asarray(layers)
     columns = np.arange(links.shape[1]) if heads is None else np.asarray(heads)
     contrast = beyond_the_others(links)[rows[:, None], columns]
-    at, column = np.unravel_index(int(contrast.argmax()), contrast.shape)
+    at, column = divmod(first_largest(contrast), contrast.shape[1])
     layer, head = int(rows[at]), int(columns[column])
     return Opening(layer, head, word_of(layer, head))
 
@@ -236,13 +237,18 @@ class StrongestWord:
     Attributes
     ----------
     token : int or None
-        The first of those that are equal; None as long as no link above 0 was seen.
+        The first of those that are equal up to rounding; None as long as no link above 0 was seen.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._rule = link_rule(tokens)
         self._most = np.float32(0)
-        self.token: int | None = None
+        self._candidates: dict[int, float] = {}
+
+    @property
+    def token(self) -> int | None:
+        least = self._most * (1 - TIE)
+        return min((one for one, most in self._candidates.items() if most >= least), default=None)
 
     def see(self, area: Area, weights: Float32) -> None:
         """Look at a block, float32 [rows, cols]."""
@@ -252,13 +258,13 @@ class StrongestWord:
                 return
             part = weights[rows]
             first = area.rows.start + (rows.start or 0)
-            earlier = self.token is not None and first < self.token
-            at = np.flatnonzero(part >= self._most if earlier else part > self._most)
+            at = np.flatnonzero(part > self._most * (1 - TIE))
             query, key = np.divmod(at, weights.shape[1])
             counted = self._rule.counts(query + first, key + area.cols.start)
             some = part.reshape(-1)[at[counted]]
             if some.size:
-                best = int(some.argmax())
-                token = int(query[counted][best]) + first
-                if some[best] > self._most or (self.token is not None and token < self.token):
-                    self._most, self.token = some[best], token
+                self._most = max(self._most, some.max())
+                close = some >= self._most * (1 - TIE)
+                for token, weight in zip(query[counted][close] + first, some[close], strict=True):
+                    known = self._candidates.get(int(token), 0.0)
+                    self._candidates[int(token)] = max(known, float(weight))

@@ -9,6 +9,7 @@ import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_callable, check_choice, check_count
+from attn_widget.checks.rounding import largest_first
 from attn_widget.comparison.base import Change, ComparisonBase
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
@@ -154,8 +155,7 @@ class Comparison(ComparisonBase):
         72
         """
         distances = np.nan_to_num(self.distances().distances, nan=-1)
-        order = np.argsort(-distances, axis=None, kind="stable")
-        return [divmod(int(k), distances.shape[1]) for k in order]
+        return [divmod(k, distances.shape[1]) for k in largest_first(distances)]
 
     def summary(self, top: int = 3) -> str:
         """One line: the heads that differ most, their distances, and the median of all.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import dataframe
 
@@ -83,7 +84,7 @@ class HeadDistances:
         return dataframe(self.to_records())
 
     def __repr__(self) -> str:
-        layer, head = np.unravel_index(np.nanargmax(self.distances), self.distances.shape)
+        layer, head = divmod(first_largest(self.distances), self.distances.shape[1])
         return (
             f"<HeadDistances over {self.n_queries} matched tokens, largest "
             f"{self.distances[layer, head]:.4f}: layer {layer}, head {head}>"

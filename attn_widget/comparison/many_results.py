@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_count, check_kind, check_seed
+from attn_widget.checks.rounding import largest_first
 from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError
@@ -95,8 +96,7 @@ class ManyComparisons:
         The first of many heads is partly first by luck: `held_out` measures it on other pairs.
         """
         mean = np.nan_to_num(self.mean if self.null is None else self.excess[0], nan=-1)
-        order = np.argsort(-mean, axis=None, kind="stable")
-        return [divmod(int(k), mean.shape[1]) for k in order]
+        return [divmod(k, mean.shape[1]) for k in largest_first(mean)]
 
     def held_out(self, n: int = 5) -> list[dict[str, Any]]:
         """The first ``n`` heads, chosen on one half of the pairs and measured on the other.

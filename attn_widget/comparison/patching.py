@@ -11,6 +11,7 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import Origin
 from attn_widget.checks import check_choice, check_several, index_in, shown
+from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
@@ -83,7 +84,7 @@ class Recovery:
         return dataframe(self.to_records())
 
     def __repr__(self) -> str:
-        row, column = np.unravel_index(np.nanargmax(self.values), self.values.shape)
+        row, column = divmod(first_largest(self.values), self.values.shape[1])
         what = "head" if self.of == "heads" else "position"
         return (
             f"<Recovery of {self.target} by {self.of}: {self.value:.4f} in B, {self.source:.4f} in A; "

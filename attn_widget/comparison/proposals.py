@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.comparison import outputs
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.targets import Target
@@ -50,7 +51,7 @@ def _classes(c: ComparisonBase) -> list[Target]:
         records = outputs.classes(c.a, c.b)
     except NotAvailableError:
         return []
-    order = sorted(range(len(records)), key=lambda k: records[k]["log_odds"])
+    order = largest_first([-record["log_odds"] for record in records])
     if len(order) < 2 or records[order[0]]["log_odds"] == records[order[-1]]["log_odds"]:
         return []
     return [Target(label=order[0], against=order[-1])]
@@ -72,8 +73,8 @@ def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
         own = [*group]
         if masks and position not in masks:
             continue
-        sinks = max(own, key=lambda one: -one["log_odds"] * one["before"])
-        rises = max(own, key=lambda one: one["log_odds"] * one["after"])
+        sinks = own[first_largest([-one["log_odds"] * one["before"] for one in own])]
+        rises = own[first_largest([one["log_odds"] * one["after"] for one in own])]
         loss, gain = -sinks["log_odds"] * sinks["before"], rises["log_odds"] * rises["after"]
         if loss <= 0 and gain <= 0:
             continue
@@ -81,8 +82,7 @@ def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
         ids = [vocabulary[name] for name in names]
         target = Target(position, *ids, masked=mode == "masked")
         ranked.append((max(loss, 0) + max(gain, 0), target))
-    ranked.sort(key=lambda one: -one[0])
-    return [target for _, target in ranked]
+    return [ranked[k][1] for k in largest_first([size for size, _ in ranked])]
 
 
 def _masks(c: ComparisonBase) -> set[int]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_kind, check_seed
+from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.host.figures import transparent_figure
@@ -290,7 +291,8 @@ class ManyFaithfulness(Many):
         figure = transparent_figure(5.2, 0.9 + 0.3 * len(self.methods))
         axes = figure.add_subplot()
         axes.axvline(0, color=INK, linewidth=1, linestyle=":")
-        for place, i in enumerate(np.argsort(mean)):
+        order = largest_first(mean)[::-1]
+        for place, i in enumerate(order):
             right = low[i] > 0
             color = RIGHT if right else IDLE
             if np.isfinite(low[i]):
@@ -299,7 +301,7 @@ class ManyFaithfulness(Many):
             axes.plot(mean[i], place, "o", color=color, markerfacecolor=face, markersize=6)
             end = high[i] if np.isfinite(high[i]) else mean[i]
             axes.text(end, place, f"  {mean[i]:+.2f}", va="center", color=INK, fontsize=8)
-        names = [self.methods[i] for i in np.argsort(mean)]
+        names = [self.methods[i] for i in order]
         axes.set_yticks(range(len(names)), names, color=INK, fontsize=8)
         axes.tick_params(length=0, colors=INK, labelsize=8)
         axes.set_xlabel(
@@ -314,7 +316,7 @@ class ManyFaithfulness(Many):
         return figure
 
     def __repr__(self) -> str:
-        best = int(np.nanargmax(self.gain[0]))
+        best = first_largest(self.gain[0])
         return (
             f"<ManyFaithfulness of {len(self.methods)} methods over {len(self.index)} texts: "
             f"{self.methods[best]} gains most, {self.gain[0][best]:+.3f}{_noted(self.interval_note)}>"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks import index_in
+from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
@@ -166,7 +167,7 @@ def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
     """
     names: list[str] = []
     for centroid in centroids:
-        leading = [int(i) for i in np.argsort(-centroid, kind="stable")[:2]]
+        leading = largest_first(centroid)[:2]
         names.append(" + ".join(axes[i] for i in leading if centroid[i] > STANDS_OUT) or DIFFUSE)
     return tuple(
         name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}"

@@ -68,12 +68,17 @@ class Contributions:
 
     @property
     def gap(self) -> float | None:
-        """How far `total` is from `value`, relative to the value (to its distance from the baseline).
+        """How far `total` is from `value`, relative to what is summed: the contributions, bias and baseline without their signs.
 
-        None if the method does not close, or the value is 0 (or the baseline's).
+        A value near 0 can be the sum of large contributions, which are rounded in their own units. None if
+        the method does not close, or nothing is explained: the value is 0, or that of the baseline.
         """
-        total, whole = self.total, abs(self.value - (self.baseline or 0))
-        return None if total is None or whole == 0 else abs(total - self.value) / whole
+        total = self.total
+        if total is None or self.value == (self.baseline or 0):
+            return None
+        summed = float(np.abs(self.values).sum(dtype=np.float64))
+        summed += abs(self.bias or 0) + abs(self.baseline or 0)
+        return abs(total - self.value) / summed if summed else None
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a token: ``position, token, word, method, contribution``."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.influence.attention_block import layer_of
@@ -82,7 +83,7 @@ class HeadEffects:
         return dataframe(self.to_records())
 
     def __repr__(self) -> str:
-        layer, head = np.unravel_index(np.abs(self.effects).argmax(), self.effects.shape)
+        layer, head = divmod(first_largest(np.abs(self.effects)), self.effects.shape[1])
         most = f"{self.effects[layer, head]:+.4f} by layer {layer}, head {head}"
         return f"HeadEffects({self.target} = {self.value:.4f}, most {most})"
 

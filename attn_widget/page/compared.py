@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.checks.rounding import first_largest
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.proposals import LISTED, mode_of
 from attn_widget.errors import InputError, NotAvailableError
@@ -149,11 +150,11 @@ def selections(comparison: Comparison) -> tuple[Selection, Selection]:
         return Selection(), Selection()
     if np.isnan(distances.distances).all():
         return Selection(), Selection()
-    layer, head = divmod(int(np.nanargmax(distances.distances)), distances.distances.shape[1])
+    layer, head = divmod(first_largest(distances.distances), distances.distances.shape[1])
     change = comparison.difference(layer, head)
     special = [comparison.a.trace.tokens[i].special for i in change.positions_a]
-    moved = np.abs(change.difference).sum(axis=1) - 1e3 * np.array(special)
-    row = int(np.nanargmax(moved))
+    moved = np.where(special, -1, np.abs(change.difference).sum(axis=1))
+    row = first_largest(moved)
     layer_b, head_b = distances.partner[layer, head].tolist()
     target_a, target_b = _targets(comparison)
     return (

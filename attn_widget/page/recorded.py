@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis.model import LIKELIEST
+from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.methods import METHODS
 from attn_widget.protocol.answer import answer
@@ -115,7 +116,7 @@ def class_slices(analysis: Analysis) -> Iterator[Asked]:
         return
     if analysis.beside:
         yield {"kind": "beside"}
-    for label in np.argsort(-classes.logits)[:LIKELIEST].tolist():
+    for label in largest_first(classes.logits)[:LIKELIEST]:
         yield {"kind": "class_gradient", "label": label, "head": "mean"}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import AttnWidgetError
 from attn_widget.figures.arrays import Float32
 
@@ -51,8 +52,7 @@ def line_of(moved: Float32) -> str:
     >>> line_of(np.array([[0.1, 0.3], [0.2, 0.0]], dtype=np.float32))[:73]
     'heads that moved most: L0 H1 0.300, L1 H0 0.200, L0 H0 0.100; median of 4'
     """
-    order = np.argsort(-moved, axis=None, kind="stable")[:NAMED]
-    places = [divmod(int(k), moved.shape[1]) for k in order]
+    places = [divmod(k, moved.shape[1]) for k in largest_first(moved)[:NAMED]]
     named = ", ".join(f"L{layer} H{head} {moved[layer, head]:.3f}" for layer, head in places)
     return (
         f"heads that moved most: {named}; median of {moved.size} heads {np.median(moved):.3f} "

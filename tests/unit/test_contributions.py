@@ -14,6 +14,7 @@ from torch.nn import functional
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
+from attn_widget.influence.contributions import Contributions
 from attn_widget.influence.methods import METHODS, SIGNED
 from tests.unit import tiny_models
 
@@ -371,3 +372,27 @@ def test_numbers_that_are_not_finite_are_named() -> None:
     for masked in (False, True):
         with pytest.raises(NotFiniteError, match="gives nan"):
             a.contributions(aw.target(position=3, token=17, masked=masked))
+
+
+def test_the_gap_of_a_value_near_0_is_in_units_of_what_is_summed() -> None:
+    """Its own size would make rounding of large contributions look like an error."""
+    tokens = aw.analyze("the cat", tagger=None, progress=False).tokens
+    values = np.array([3, -2, 4, -5], np.float32)[: len(tokens)]
+    near_0 = Contributions(
+        "decomposition",
+        aw.target(position=1, token="cat"),
+        tokens,
+        values,
+        True,
+        1e-6,
+        bias=1e-6 + 2e-6,
+    )
+    assert near_0.total == pytest.approx(3e-6) and near_0.gap == pytest.approx(2e-6 / 14, rel=1e-3)
+    wrong = Contributions(
+        "decomposition", aw.target(position=1, token="cat"), tokens, values, True, 0.5, bias=0.0
+    )
+    assert wrong.gap == pytest.approx(0.5 / 14)
+    nothing = Contributions(
+        "decomposition", aw.target(position=1, token="cat"), tokens, 0 * values, True, 1.0, bias=0.0
+    )
+    assert nothing.gap == float("inf")

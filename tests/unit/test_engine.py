@@ -11,11 +11,12 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.checks.rounding import rounding
 from attn_widget.errors import NotAvailableError
 from attn_widget.page.engine.live import packed
 from attn_widget.page.engine.packing import MAGIC, pack_model
 from attn_widget.page.engine.rounding import rounded
-from tests.engine_parity import compare, parity_texts, run_engine
+from tests.engine_parity import Compared, Rounding, compare, parity_texts, run_engine
 from tests.golden import make_engine, make_engine_source
 from tests.unit import tiny_models
 
@@ -24,22 +25,32 @@ from tests.unit import tiny_models
 AMPLIFIED = (".", "b !", "never ?")
 
 
+def allowed_of(found: Compared) -> Rounding:
+    """What rounding explains: four sums of up to 1,536 terms follow on each other in each of six layers."""
+    scores, states, logits = found.largest
+    return Rounding(
+        rounding(scores, 384, 24) / 2,  # of a score's error a weight takes at most half
+        rounding(states, 1536, 24),
+        rounding(logits, 384, 26),
+    )
+
+
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_texts_of_every_length_give_the_kernels_figures(tmp_path: Path, relaxed: bool) -> None:
     texts = parity_texts(30)  # 300 are compared by `python -m benchmarks.engine parity`
     found = compare(texts[:10] if relaxed else texts, tmp_path, relaxed=relaxed)
-    kernel = found.kernel
+    kernel, allowed = found.kernel, allowed_of(found)
     assert kernel.tokens == 0
     assert kernel.order == 0
-    assert kernel.attention <= 1e-5
-    assert kernel.hidden_states <= 1e-5
-    assert kernel.projections <= 1e-4
-    assert kernel.logits <= 1e-4
-    assert kernel.next_sentence <= 1e-4
+    assert kernel.attention <= allowed.attention
+    assert kernel.hidden_states <= allowed.hidden_states
+    assert kernel.projections <= allowed.hidden_states
+    assert kernel.logits <= allowed.logits
+    assert kernel.next_sentence <= allowed.logits
     engine = found.worst(0)  # from float64
-    assert engine.attention <= 5e-6
-    assert engine.hidden_states <= 1e-5
-    assert engine.logits <= 5e-5
+    assert engine.attention <= allowed.attention
+    assert engine.hidden_states <= allowed.hidden_states
+    assert engine.logits <= allowed.logits
 
 
 def test_texts_that_amplify_rounding_are_as_exact_as_float32_allows(tmp_path: Path) -> None:

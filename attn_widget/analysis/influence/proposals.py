@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import AttnWidgetError
 from attn_widget.influence.targets import Target
 
@@ -54,7 +55,7 @@ def _classes(analysis: Analysis) -> list[Target]:
     classes = analysis.classification
     if classes is None:
         return []
-    order = (-classes.logits).argsort().ravel().tolist()
+    order = largest_first(classes.logits)
     return [Target(label=order[0], against=order[1] if len(order) > 1 else None)]
 
 
