@@ -105,7 +105,7 @@ def measure(lab: Lab, browser: Browser, name: str, seconds: float) -> Iterator[t
     while waiting:
         for host, notebook in list(waiting.items()):
             took, missing = notebook.page.evaluate(SO_FAR)
-            assert took < PATIENCE_S, f"{host}: {', '.join(missing)}"
+            assert took < PATIENCE_S, f"{host}: {missing}, {notebook.errors}"
             if missing == []:
                 assert notebook.page.locator(".attn-widget").count() == len(PICTURES) - 1
                 assert notebook.errors == []
