@@ -185,7 +185,7 @@ def test_models_that_fail_or_that_no_matrix_shows_are_named() -> None:
     for model in (
         tf.TapasModel(tf.TapasConfig(**small)),
         tf.NystromformerModel(
-            tf.NystromformerConfig(**small, max_position_embeddings=130, segment_means_seq_len=64)
+            tf.NystromformerConfig(**small, max_position_embeddings=130, num_landmarks=16)
         ),
     ):
         with pytest.raises(aw.AttnWidgetError) as told:
