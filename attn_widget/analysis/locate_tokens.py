@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from attn_widget.errors import InputError
+from attn_widget.language.token_spelling import Piece, fold, spell
 from attn_widget.model.tokens import Token
 
 OPENING = frozenset(["[CLS]", "<s>", "<cls>", "<bos>", "<|endoftext|>", "<|startoftext|>"])
@@ -14,35 +15,6 @@ SEPARATING = frozenset(["[SEP]", "</s>", "<sep>", "<eos>"])
 PADDING = frozenset(["[PAD]", "<pad>", "<|pad|>"])
 UNREADABLE = frozenset(["[UNK]", "<unk>", "[MASK]", "<mask>"])  # stand for text they do not spell
 UNKNOWN_ID = -1  # of a token that came as a string
-SPACES = {"Ġ": " ", "▁": " ", "Ċ": "\n"}  # byte-level BPE, SentencePiece, byte-level line break
-
-
-class Piece(NamedTuple):
-    """Spelling of a token, and whether a space precedes it."""
-
-    surface: str
-    spaced: bool
-
-
-def spell(token: str, *, marked: bool) -> Piece:
-    """Spelling of a token without its tokenizer's marks.
-
-    Parameters
-    ----------
-    token : str
-    marked : bool
-        Whether the tokenizer marks spaces (``Ġthe``, ``▁the``) instead of continuations (``##ing``).
-
-    Examples
-    --------
-    >>> spell("##ing", marked=False), spell("Ġthe", marked=True)
-    (Piece(surface='ing', spaced=False), Piece(surface='the', spaced=True))
-    """
-    if not marked:
-        continues = token.startswith("##") and len(token) > 2
-        return Piece(token[2:] if continues else token, not continues)
-    bare = token.lstrip("".join(SPACES))
-    return Piece(bare, bare != token)
 
 
 def locate_tokens(
@@ -75,22 +47,20 @@ def locate_tokens(
     ('The cats .', [('The', 0), ('cat', 4), ('s', 7), ('.', 9)])
     """
     special = OPENING | SEPARATING
-    # XLM and older BPEs close a word with "</w>"; they are read as marking nothing.
-    marked = any(token[:1] in SPACES for token in tokens)
-    segment = 0
+    segment, separated = 0, False
     placed: list[Token] = []
-    for i, token in enumerate(tokens):
-        placed.append(
-            Token(token, UNKNOWN_ID, 0, 0, token, segment=segment, special=token in special)
-        )
+    for token in tokens:
+        is_special = token in special
+        if not is_special and separated:
+            segment, separated = 1, False
+        # As a tokenizer without segment ids has it, a special token counts to the text before it.
+        placed.append(Token(token, UNKNOWN_ID, 0, 0, token, segment=segment, special=is_special))
         seen = any(not earlier.special for earlier in placed)
-        rest = any(later not in special for later in tokens[i + 1 :])
-        if token in SEPARATING and seen and rest:
-            segment = 1
+        separated = separated or (token in SEPARATING and seen)
     texts: list[str] = []
     for number, whole in enumerate((text, text_pair)[: segment + 1]):
         members = [i for i, t in enumerate(placed) if t.segment == number and not t.special]
-        pieces = [spell(placed[i].text, marked=marked) for i in members]
+        pieces = spell([placed[i].text for i in members])
         spans, where = _compose(pieces) if whole is None else (_find(pieces, whole), whole)
         texts.append(where)
         for i, (start, end) in zip(members, spans, strict=True):
@@ -102,38 +72,57 @@ def _compose(pieces: Sequence[Piece]) -> tuple[list[tuple[int, int]], str]:
     """The text that the pieces spell, with a space where one is marked."""
     text = ""
     spans: list[tuple[int, int]] = []
-    for surface, spaced in pieces:
-        if spaced and text:
+    for piece in pieces:
+        if piece.spaced and text:
             text += " "
-        spans.append((len(text), len(text) + len(surface)))
-        text += surface
+        spans += [(len(text) + start, len(text) + end) for start, end in piece.members]
+        text += piece.surface
     return spans, text
 
 
 def _find(pieces: Sequence[Piece], text: str) -> list[tuple[int, int]]:
-    """Where each piece stands in ``text``, one after the other with only white space between."""
-    folded = text.lower() if len(text.lower()) == len(text) else text
+    """Where each token stands in ``text``, one after the other with only white space between.
+
+    Both are compared without what normalizers change (`fold`).
+    """
+    folded, of = fold(text)
+    of.append(len(text))
     spans: list[tuple[int, int]] = []
-    at = 0
+    at = 0  # in ``folded``
     waiting: list[int] = []  # unknown or mask tokens: they get what lies before the next one found
-    for i, (surface, _) in enumerate(pieces):
-        if surface in UNREADABLE and not text.startswith(surface, _skip(text, at)):
-            waiting.append(i)
-            spans.append((at, at))
+    empty: list[int] = []  # tokens that spell nothing: they stand before the next one found
+    for surface, _, members in pieces:
+        after = of[at]
+        while folded[at : at + 1] == " ":
+            at += 1
+        if surface in UNREADABLE and not text.startswith(surface, of[at]):
+            waiting.append(len(spans))
+            spans.append((of[at], of[at]))
             continue
-        start = _skip(text, at)
+        wanted, part_of = fold(surface)
+        if not wanted:  # a space alone, or what the normalizer drops
+            empty += range(len(spans), len(spans) + len(members))
+            spans += [(of[at], of[at])] * len(members)
+            continue
+        start = at if folded.startswith(wanted, at) else -1
         if waiting:
-            start = max(text.find(surface, at), folded.find(surface.lower(), at))
-        if start < 0 or not (
-            text.startswith(surface, start) or folded.startswith(surface.lower(), start)
-        ):
+            exact = text.find(surface, of[at])
+            start = folded.find(wanted, at) if exact < 0 else bisect_left(of, exact)
+        if start < 0:
             raise InputError(
-                f"Token {i} of the text, {surface!r}, was not found after character {at}.",
+                f"Token {len(spans)} of the text, {surface!r}, was not found after character {after}.",
                 "Leave text out, or give Token objects with start and end.",
             )
-        _fill(spans, waiting, text, start)
-        at = start + len(surface)
-        spans.append((start, at))
+        _fill(spans, waiting, text, of[start])
+        for k in empty:
+            spans[k] = (of[start], of[start])
+        empty.clear()
+        for begin, end in members:
+            touched = [start + k for k, i in enumerate(part_of) if begin <= i < end]
+            spans.append(
+                (of[touched[0]], of[touched[-1]] + 1) if touched else (of[start], of[start])
+            )
+        at = start + len(wanted)
     _fill(spans, waiting, text, len(text))
     return spans
 

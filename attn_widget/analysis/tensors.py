@@ -14,6 +14,8 @@ from attn_widget.figures.arrays import Bool, Float32
 ROW_SUM = 1e-3  # how far from 1 a float32 row may sum
 ROW_SUM_HALF = 1e-2  # a row of bfloat16 weights: 8 bits each
 
+EAGER = "Load the model with attn_implementation='eager' and call it with output_attentions=True."
+
 
 def by_layer(tensors: Any, name: str) -> list[Any]:
     """The tensors of the layers, of one tensor or a sequence of them."""
@@ -21,6 +23,8 @@ def by_layer(tensors: Any, name: str) -> list[Any]:
         raise InputTypeError(
             f"{name} is a {type(tensors).__name__}, expected tensors.", "Pass outputs.attentions."
         )
+    if tensors is None:
+        raise InputTypeError(f"{name} is None, expected tensors.", EAGER)
     several = not isinstance(tensors, (str, bytes)) and hasattr(tensors, "__len__")
     if not several or getattr(tensors, "ndim", 1) == 0:
         raise InputTypeError(f"{name} is a {type(tensors).__name__}, expected tensors.")
@@ -29,7 +33,7 @@ def by_layer(tensors: Any, name: str) -> list[Any]:
     if len(tensors) == 0 or any(layer is None for layer in tensors):
         raise InputError(
             f"{name} holds no tensors.",
-            "Load the model with attn_implementation='eager' and call it with output_attentions=True.",
+            EAGER,
         )
     return check_several(tensors, name, "tensors")
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from attn_widget.checks import first_line
@@ -44,12 +45,13 @@ def named_failures(network: Any, name: str) -> Generator[None]:
 
 def _is_of_model(network: Any, error: Exception) -> bool:
     """Whether the line that raised ``error`` is torch's, transformers' or of the file that defines the model."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if at is None:
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    # A mode that looks at the model's calls (`__torch_function__`) stands between it and torch.
+    while frames and frames[-1].f_code.co_name == "__torch_function__":
+        frames.pop()
+    if not frames:
         return False
-    file = Path(at.tb_frame.f_code.co_filename)
+    file = Path(frames[-1].f_code.co_filename)
     own = getattr(sys.modules.get(type(network).__module__), "__file__", None)
     folders = [
         Path(str(sys.modules[name].__file__)).parent for name in LIBRARIES if name in sys.modules

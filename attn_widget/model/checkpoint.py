@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,6 +157,8 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
 
     options = {"revision": place.revision, "local_files_only": local, "trust_remote_code": False}
     options = {key: value for key, value in options.items() if value is not None}
+    if place.is_folder:
+        _refuse_marks(Path(place.path))
     with _named_failures(place, "its config.json"):
         if place.is_folder and (own := OWN_MODEL_TYPES.get(_model_type(place) or "")):
             import_module(own)
@@ -226,6 +229,23 @@ def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
     return source
 
 
+def _refuse_marks(folder: Path) -> None:
+    """Refuse JSON that begins with a byte-order mark, which `transformers` does not read.
+
+    Raises
+    ------
+    ModelLoadError
+    """
+    for path in sorted(folder.glob("*.json")):
+        with path.open("rb") as file:
+            marked = file.read(len(BOM_UTF8)) == BOM_UTF8
+        if marked:
+            raise ModelLoadError(
+                f"{str(path)!r} begins with a byte-order mark, which transformers does not read.",
+                "Save it as UTF-8 without one: path.write_text(path.read_text('utf-8-sig'), 'utf-8').",
+            )
+
+
 def _need_vocabulary(source: Any) -> None:
     """`transformers` would make a tokenizer of special tokens alone, to which every word is unknown."""
     if not isinstance(source, (str, Path)) or not Path(source).is_dir():
@@ -245,6 +265,8 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
     model, info = cls.from_pretrained(
         place.path, config=config, output_loading_info=True, **options
     )
+    if cls is transformers.AutoModel and not getattr(config, "architectures", None):
+        model, info = _with_mlm_head(place, config, options) or (model, info)
     has_nsp = any("seq_relationship" in key for key in info["unexpected_keys"])
     fuller = getattr(
         transformers, type(model).__name__.replace("ForMaskedLM", "ForPreTraining"), cls
@@ -266,6 +288,19 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
             "Its config and its weights do not belong together. " + OFFLINE_HINT,
         )
     return model, untrained
+
+
+def _with_mlm_head(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, Any] | None:
+    """The model with its masked-LM head, where the weights have all of one; its config does not tell."""
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
+
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        return None
+    model, info = transformers.AutoModelForMaskedLM.from_pretrained(
+        place.path, config=config, output_loading_info=True, **options
+    )
+    return None if info["missing_keys"] or info["mismatched_keys"] else (model, info)
 
 
 def model_class(config: Any) -> Any:

@@ -13,6 +13,7 @@ from attn_widget.checks import (
     first_line,
     shown,
 )
+from attn_widget.checks.wrapped_models import model_and_tokenizer, unwrapped
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.host.notice import loading_notice, tell
 from attn_widget.model.checkpoint import (
@@ -51,8 +52,10 @@ def load(
     ----------
     model : None, str, path, (model, tokenizer) or Encoder
         None is the embedded model, which needs no network. A str is a folder that
-        `save_pretrained` wrote or a name on the hub. A pair is used unchanged and not modified; so is
-        an object with both as attributes, such as a `FittedClassifier` or a pipeline of `transformers`.
+        `save_pretrained` wrote or a name on the hub; of a folder of `Trainer` without weights, its newest
+        checkpoint is read. A pair is used unchanged and not modified; so is an object with both, such as a
+        `FittedClassifier`, a pipeline or `Trainer` of `transformers`, or a `SentenceTransformer`. Wrappers
+        (`torch.compile`, `DataParallel`, PEFT) are taken off.
     tokenizer : str, path or tokenizer, optional
         Replaces the one next to the weights.
     device : str or torch.device, optional
@@ -90,8 +93,8 @@ def load(
         check_name(revision, "revision")
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     set_options = [name for name, value in options.items() if value is not None]
-    if not isinstance(model, Encoder) and hasattr(model, "model") and hasattr(model, "tokenizer"):
-        model = (model.model, model.tokenizer)
+    if not isinstance(model, Encoder):
+        model = model_and_tokenizer(model)
     if isinstance(model, (Encoder, tuple, list)):
         if set_options:
             raise InputError(
@@ -103,7 +106,7 @@ def load(
         raise InputTypeError(
             f"model is a {type(model).__name__}, expected None, a hub name, a folder, "
             "(model, tokenizer) or an Encoder.",
-            "Pass both: model=(model, tokenizer)." if hasattr(model, "config") else "",
+            "Pass both: model=(model, tokenizer)." if hasattr(model, "parameters") else "",
         )
     with loading_notice(progress and not is_loaded(model)):
         return _loaded(model, tokenizer, device, dtype, revision, progress)
@@ -189,12 +192,18 @@ def _paired(pair: Sequence[Any]) -> Encoder:
         raise InputTypeError(
             f"model is a {type(pair).__name__} of {len(pair)}, expected (model, tokenizer)."
         )
-    model, tokenizer = pair
+    model, tokenizer = unwrapped(pair[0]), pair[1]
     if isinstance(tokenizer, PreTrainedModel) and isinstance(model, PreTrainedTokenizerBase):
         raise InputTypeError("The pair is (tokenizer, model).", "Swap the two: (model, tokenizer).")
     if not isinstance(model, PreTrainedModel):
         raise InputTypeError(
-            f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers."
+            f"The model is a {type(model).__name__}, expected a PreTrainedModel of transformers.",
+            "Pass the encoder inside it, if it has one." if hasattr(model, "parameters") else "",
+        )
+    if any(weight.is_meta for weight in model.parameters()):
+        raise ModelLoadError(
+            f"The {type(model).__name__} has weights on the device 'meta', which holds no numbers.",
+            "Load it without device_map='meta' or init_empty_weights().",
         )
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise InputTypeError(

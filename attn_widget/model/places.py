@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attn_widget.checks import stands_at
+from attn_widget.checks import shown, stands_at
 from attn_widget.errors import ModelLoadError
+from attn_widget.host.json_file import parsed_object
 
 MINI = Path(__file__).parents[1] / "mini"
 EMBEDDED = "attn_widget/mini"  # the name of the model in it
+CONFIG, ADAPTER = "config.json", "adapter_config.json"  # of a model; of PEFT
+CHECKPOINT = re.compile(r"checkpoint-(\d+)")  # of `Trainer`
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
 ENCODERS_HINT = (
@@ -59,7 +63,7 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
     text = str(model)
     folder = Path(text).expanduser()
     if text and stands_at(folder) == "folder":
-        return Place(str(folder.resolve()), folder.resolve().name, True)
+        return _in_folder(folder.resolve())
     if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text:
         what = "is a file" if stands_at(folder) else "does not exist"
         raise ModelLoadError(
@@ -72,6 +76,35 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
             OFFLINE_HINT,
         )
     return Place(text, text, False, revision)
+
+
+def _in_folder(folder: Path) -> Place:
+    """The model in a folder: its own, or the newest checkpoint that `Trainer` wrote below it.
+
+    Raises
+    ------
+    ModelLoadError
+        An adapter without its model.
+    """
+    name = folder.name
+    if not (folder / CONFIG).is_file() and not (folder / ADAPTER).is_file():
+        below = {
+            int(match[1]): path
+            for path in folder.iterdir()
+            if (match := CHECKPOINT.fullmatch(path.name)) and path.is_dir()
+        }
+        if below:
+            folder = below[max(below)]
+            name = f"{name}/{folder.name}"
+    if (folder / ADAPTER).is_file() and not (folder / CONFIG).is_file():
+        settings = parsed_object((folder / ADAPTER).read_bytes()) or {}
+        base = settings.get("base_model_name_or_path")
+        raise ModelLoadError(
+            f"The folder {shorten(str(folder))!r} holds an adapter of PEFT without its model"
+            + (f" ({shown(base)})." if isinstance(base, str) else "."),
+            "Load both, peft.PeftModel.from_pretrained(base_model, folder), and pass (model, tokenizer).",
+        )
+    return Place(str(folder), name, True)
 
 
 def stamp_of(folder: str | Path) -> tuple[Any, ...]:

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+import attn_widget as aw
 from attn_widget.analysis.external import from_attentions
-from attn_widget.analysis.locate_tokens import locate_tokens, spell
+from attn_widget.analysis.locate_tokens import locate_tokens
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.language.token_spelling import spell
 from attn_widget.model.tokens import Token
 from tests.reference.samples import attention, layers
+from tests.unit import tiny_models
 
 TOKENS = ["[CLS]", "the", "cat", "##s", "sat", "[SEP]"]
 WEIGHTS = layers(6)  # float32 [3, 2, 6, 6]
@@ -101,7 +104,7 @@ def test_what_is_no_attention_over_the_tokens_is_refused(given: Any, message: st
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (None, "NoneType, expected tensors"),
+        (None, "None, expected tensors"),
         ("weights", "str, expected tensors"),
         (np.float32(1), "expected tensors"),
         (torch.tensor(1.0), "expected tensors"),
@@ -255,8 +258,10 @@ def test_what_stands_for_unread_text_gets_it_alone_and_without_the_space_behind(
 
 
 def test_two_number_signs_alone_continue_nothing() -> None:
-    assert spell("##", marked=False) == ("##", True)
-    assert spell("##s", marked=False) == ("s", False)
+    assert [(piece.surface, piece.spaced) for piece in spell(["##", "##s"])] == [
+        ("##", True),
+        ("s", False),
+    ]
 
 
 def test_tokens_with_offsets_need_their_text() -> None:
@@ -276,3 +281,58 @@ def test_torch_is_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+NORMALIZED = {
+    "wordpiece": "The CAFÉ “naïve” cafe\u0301 mat.",
+    "bytes": "the café “quoted” — ﬁne 日本 🙂🙂 a",
+    "unigram": "The ﬁne café ½ ＡＢＣ “q” cat",
+}
+
+
+@pytest.mark.parametrize("kind", NORMALIZED)
+def test_normalized_tokens_are_placed_where_the_tokenizer_places_them(kind: str) -> None:
+    text = NORMALIZED[kind]
+    encoder = aw.load(
+        tiny_models.build({"wordpiece": "bert", "bytes": "roberta", "unigram": "xlm-roberta"}[kind])
+    )
+    wanted = encoder.encode(text).tokens
+    names = [encoder.tokenizer.convert_ids_to_tokens(token.id) for token in wanted]
+    n = len(names)
+    placed = aw.from_attentions(np.full((1, 1, n, n), 1 / n), names, text=text, tagger=None).tokens
+    unknown = encoder.tokenizer.unk_token
+    known = [i for i in range(n) if names[i] != unknown and wanted[i].surface.strip()]
+    assert len(known) > n / 2
+    strip = str.maketrans(
+        "", "", "\u0301"
+    )  # an accent that is dropped may belong to its letter or to none
+    assert [placed[i].surface.translate(strip) for i in known] == [
+        wanted[i].surface.translate(strip) for i in known
+    ]
+    assert [placed[i].start for i in known] == [wanted[i].start for i in known]
+
+
+def test_byte_level_tokens_without_a_text_are_decoded() -> None:
+    tokenizer = tiny_models.tokenizer("bytes")
+    for text in ("the café “quoted” 日本 🙂", "Ünïcode"):
+        names = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
+        n = len(names)
+        a = aw.from_attentions(np.full((1, 1, n, n), 1 / n), names, tagger=None)
+        assert a.text == text
+    cut = locate_tokens(["Ġcaf", "Ã"])[0]  # a text that was cut within a character
+    assert [token.surface for token in cut] == ["caf", "\ufffd"]
+    assert locate_tokens(["ca", "fÃ©", "Ã"])[1] == "ca fÃ© Ã"  # not UTF-8: these are letters
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
+def test_special_tokens_have_the_segment_that_they_have_in_a_run(family: str) -> None:
+    encoder = aw.load(tiny_models.build(family))
+    wanted = encoder.encode("the cat", "a dog").tokens
+    placed, _, _ = locate_tokens([token.text for token in wanted], "the cat", "a dog")
+    assert [token.segment for token in placed] == [token.segment for token in wanted]
+
+
+@pytest.mark.parametrize("given", [None, (None, None), []])
+def test_attentions_that_the_model_did_not_give_are_explained(given: Any) -> None:
+    with pytest.raises(aw.AttnWidgetError, match="output_attentions=True"):
+        aw.from_attentions(given, ["a", "b"])
