@@ -10,7 +10,7 @@ there). Three parts, on the embedded model:
   wrong one. A method is right where the subject contributes more than the other noun.
 
 Sentences have 6 to 9 words, so that every order of their words can be read and no verdict rests on drawn orders.
-Results go to ``benchmarks/results/faithfulness.json``; the table is that of docs/influence.md.
+Results go to ``benchmarks/results/faithfulness.json``, the table to docs/influence.md.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from attn_widget.influence.agreement import word_scores
 from attn_widget.influence.contributions import maskable_words
 from attn_widget.influence.methods import METHODS, Method
 from attn_widget.tasks.data.rated import rated_sentences
+from benchmarks.documents import fill
 from training.cloze import read_prompts
 
 ROOT = Path(__file__).parent.parent
@@ -175,7 +176,7 @@ def table(results: dict[str, Any]) -> str:
 
     def cells(part: str, method: str) -> list[str]:
         figures = results.get(part, {}).get("methods", {}).get(method)
-        if figures is None:
+        if figures is None or "better_low" not in figures:  # not measured, or by an earlier version
             return ["", "", ""]
         gain = f"{figures['gain']:+.3f} ({figures['low']:+.3f} to {figures['high']:+.3f})"
         low, high = figures["better_low"], figures["better_high"]
@@ -220,7 +221,7 @@ def main() -> None:
             results[part] = run(part, options.texts)
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    print(table(results))
+    fill("docs/influence.md", "faithfulness", table(results))
 
 
 if __name__ == "__main__":
