@@ -1,17 +1,21 @@
 """The sentences of README.md and docs/influence.md about one example, computed from the model that ships.
 
-Run: ``python -m benchmarks.claims``. It prints the paragraph of the README and the table of the guide;
-``tests/unit/test_claims.py`` compares both files with it. After a change of the model, paste them.
+Run: ``python -m benchmarks.claims``. It writes the paragraph of the README and the table of the guide;
+``tests/unit/test_claims.py`` compares both files with what the model gives.
 """
 
 from __future__ import annotations
+
+import textwrap
 
 import numpy as np
 
 import attn_widget as aw
 from attn_widget.influence.faithfulness import Faithfulness
 from attn_widget.influence.methods import METHODS
+from benchmarks.documents import fill
 
+WIDTH = 150  # characters of a line of the README
 TEXT = "The keys to the cabinet are here."
 VERB, KEYS, CABINET = 6, 2, 5
 TARGET = aw.target(position=VERB, token="are", against="is", masked=True)
@@ -86,7 +90,8 @@ def table(tested: Faithfulness) -> str:
 
 def main() -> None:
     a = aw.analyze(TEXT, tagger=None)
-    print(paragraph(a), table(a.faithfulness(TARGET)), sep="\n\n")
+    fill("README.md", "claims", textwrap.fill(paragraph(a), WIDTH, break_on_hyphens=False))
+    fill("docs/influence.md", "claims", table(a.faithfulness(TARGET)))
 
 
 if __name__ == "__main__":

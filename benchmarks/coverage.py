@@ -7,7 +7,7 @@ distances of heads to the same sentence with another article (`compare_many`). S
 drawn with replacement 400 times, and the intervals of the package, those of Student's t and the plain percentile
 bootstrap are computed of each sample. Shares (accuracies of heads on patterns) have Wilson's interval.
 
-The figures go to ``build/coverage/``, the table to ``benchmarks/results/coverage.md``.
+The figures go to ``build/coverage/``, the table to docs/influence.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from scipy.stats import t
 import attn_widget as aw
 from attn_widget.corpus.reading.observed import ROWS
 from attn_widget.corpus.statistics import intervals
+from benchmarks.documents import fill
 from benchmarks.faithfulness import film_sentences, hidden_word
 
 ROOT = Path(__file__).parent.parent
-RESULTS = Path(__file__).with_name("results") / "coverage.md"
 KEPT = ROOT / "build" / "coverage"
 SENTENCES, EXPLAINED, TESTED, FIGURES = 1500, 400, 120, 60
 SAMPLES = 400
@@ -148,9 +148,7 @@ def table(fresh: bool) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("--fresh", action="store_true")
-    made = table(parser.parse_args().fresh)
-    note = "Percent of samples whose 95% interval holds the mean of all texts: mean over figures (lowest)."
-    RESULTS.write_text(f"{note}\n\n{made}\n", encoding="utf-8")
+    fill("docs/influence.md", "coverage", table(parser.parse_args().fresh))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The README and the guide say what the model that ships gives: paste `python -m benchmarks.claims` after a change."""
+"""The README and the guide say what the model that ships gives: `python -m benchmarks.claims` writes it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pytest
 
 import attn_widget as aw
 from benchmarks.claims import TARGET, TEXT, best, paragraph, table, verdict
+from benchmarks.documents import quoted
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-HINT = "python -m benchmarks.claims prints what should stand there"
+HINT = "python -m benchmarks.claims writes what should stand there"
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +24,11 @@ def written(name: str) -> str:
 
 
 def test_the_readme_says_what_the_model_gives(analysis: aw.Analysis) -> None:
-    assert paragraph(analysis) in written("README.md"), HINT
+    assert paragraph(analysis) == " ".join(quoted("README.md", "claims").split()), HINT
 
 
 def test_the_table_of_the_guide_is_that_of_the_model(analysis: aw.Analysis) -> None:
-    made = table(analysis.faithfulness(TARGET))
-    assert " ".join(made.split()) in written("docs/influence.md"), HINT
+    assert table(analysis.faithfulness(TARGET)) == quoted("docs/influence.md", "claims"), HINT
 
 
 def test_the_verdict_of_the_readme_is_the_one_of_200_seeds(analysis: aw.Analysis) -> None:
@@ -48,12 +48,10 @@ def test_the_documents_use_no_word_that_a_test_cannot_support() -> None:
             assert word not in text, f"{name}: {word}"
 
 
-def test_the_measured_coverage_is_that_of_the_guide() -> None:
-    rows = (ROOT / "benchmarks/results/coverage.md").read_text(encoding="utf-8").splitlines()
-    guide = written("docs/influence.md")
-    of_ours = [row for row in rows if "corrected bootstrap" in row or "Wilson" in row]
-    assert len(of_ours) == 5
-    for row in of_ours:
-        assert " ".join(row.split()) in guide, "python -m benchmarks.coverage writes the table"
+def test_intervals_hold_the_mean_in_93_to_97_percent_of_samples() -> None:
+    rows = quoted("docs/influence.md", "coverage").splitlines()
+    ours = [row for row in rows if "corrected bootstrap" in row or "Wilson" in row]
+    assert len(ours) == 5
+    for row in ours:  # from ten texts on
         means = [float(cell.split("(")[0]) for cell in row.strip("| ").split("|")[3:]]
-        assert all(93 <= mean <= 97 for mean in means), row  # from 10 texts on
+        assert all(93 <= mean <= 97 for mean in means), row
