@@ -26,7 +26,8 @@ def draw_hero(browser: Browser, theme: str) -> None:
     page = browser.new_page(viewport={"width": 1160, "height": 900}, device_scale_factor=1.5)
     mount(page, widget, width=1160)
     page.wait_for_load_state("networkidle")
-    page.wait_for_function("document.querySelector('[data-aw-part=pair] [data-aw-value]')")
+    # The strips of q and k come in their own reply, after the arithmetic.
+    page.wait_for_selector("[data-aw-part=pair] [data-aw-part=vectors]")
     page.evaluate("document.activeElement?.blur()")
     path = OUT / f"hero-{theme}.png"
     page.locator(".attn-widget").screenshot(path=path)
