@@ -28,13 +28,13 @@ def unwrapped(model: Any) -> Any:
             break
         if isinstance(getattr(model, "_orig_mod", None), Module):  # torch.compile
             model = model._orig_mod
-        elif callable(getattr(model, "get_base_model", None)):  # PEFT
+        elif callable(get_base_model := getattr(model, "get_base_model", None)):  # PEFT
             if getattr(getattr(model, "active_peft_config", None), "is_prompt_learning", False):
                 raise InputError(
                     "The adapter of this PEFT model adds virtual tokens, which have no place in the text.",
                     "Pass the model without it: (model.get_base_model(), tokenizer).",
                 )
-            model = model.get_base_model()
+            model = get_base_model()
         elif isinstance(
             getattr(model, "module", None), Module
         ):  # DataParallel, in threads or processes
