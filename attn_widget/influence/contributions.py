@@ -78,7 +78,7 @@ class Contributions:
             return None
         summed = float(np.abs(self.values).sum(dtype=np.float64))
         summed += abs(self.bias or 0) + abs(self.baseline or 0)
-        return abs(total - self.value) / summed if summed else None
+        return abs(total - self.value) / summed if summed else float("inf")
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a token: ``position, token, word, method, contribution``."""

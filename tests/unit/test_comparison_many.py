@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
+from attn_widget.checks.rounding import TIE
 from attn_widget.errors import InputError, InputTypeError
 from tests.unit import tiny_models
 
@@ -20,6 +21,12 @@ def tiny() -> Any:
 
 
 PAIRS = [("he sat", "she sat"), ("he ran", "she ran"), (("a cat", "it ran"), ("a dog", "it ran"))]
+
+
+def sorted_up_to_ties(column: Any) -> bool:
+    """Whether no value exceeds an earlier one by more than a tie (`attn_widget.checks.rounding`)."""
+    values = column.to_numpy()
+    return bool((np.diff(values) <= TIE * np.abs(values).max()).all())
 
 
 def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
@@ -33,7 +40,7 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
     assert many.heads()[0] == divmod(int(np.mean(each, axis=0).argmax()), 4)
     table = many.to_dataframe()
     assert "layer" in many.plot().axes[0].get_ylabel()
-    assert table["distance"].is_monotonic_decreasing and table["count"].tolist() == [3] * 12
+    assert sorted_up_to_ties(table["distance"]) and table["count"].tolist() == [3] * 12
 
     class StopError(Exception):
         pass
@@ -83,7 +90,7 @@ def test_a_null_takes_off_what_any_other_word_would_change(tiny: Any) -> None:
     assert ((low <= excess) & (excess <= high)).all()
     assert many.heads()[0] == divmod(int(excess.argmax()), 4)
     table = many.to_dataframe()
-    assert table["excess"].is_monotonic_decreasing
+    assert sorted_up_to_ties(table["excess"])
     np.testing.assert_allclose(table["distance"] - table["null"], table["excess"], atol=1e-6)
     assert "in null pairs" in repr(many) and "null pairs" in many.plot().axes[0].get_xlabel()
     without = aw.compare_many(PLURALS, model=tiny, progress=False)

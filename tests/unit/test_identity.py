@@ -348,4 +348,4 @@ def test_a_classifier_saved_again_is_read_again(tmp_path: Path) -> None:
         np.testing.assert_allclose(read.classification.probabilities, wanted, rtol=1e-5)
         results.append(wanted)
         assert aw.load(place) is aw.load(str(place))
-    assert abs(results[0] - results[1]).max() > 0.1
+    assert abs(results[0] - results[1]).max() > 0.01  # a thousand times the tolerance above
