@@ -15,6 +15,15 @@ DEEPEST = 3  # a list of dicts of str
 OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
 
 
+class Int(t.Int):  # pyright: ignore[reportMissingTypeArgument]
+    """An int that is no bool: layer True would be layer 1."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        if isinstance(value, bool):
+            self.error(obj, value)
+        return super().validate(obj, value)
+
+
 class CheckedTraits:
     """Mixin of a widget: unknown keywords, values of no possible kind, and messages without end.
 
@@ -23,12 +32,24 @@ class CheckedTraits:
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in own_traits(type(self)) and not is_plain(value, DEEPEST):
-            raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
+        self._check_plain(name, value)
         try:
             super().__setattr__(name, value)
         except t.TraitError as error:
             raise short(error) from error.__cause__
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take changes from the page, which are checked like those of users."""
+        for name, value in sync_data.items():
+            self._check_plain(name, value)
+        try:
+            super().set_state(sync_data)  # pyright: ignore[reportAttributeAccessIssue]
+        except t.TraitError as error:
+            raise short(error) from error.__cause__
+
+    def _check_plain(self, name: str, value: Any) -> None:
+        if name in own_traits(type(self)) and not is_plain(value, DEEPEST):
+            raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
 
 
 def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:

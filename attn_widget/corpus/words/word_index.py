@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, check_kind, check_path, check_seed, index_in, shown
+from attn_widget.checks import (
+    check_count,
+    check_kind,
+    check_path,
+    check_seed,
+    first_line,
+    index_in,
+    shown,
+)
 from attn_widget.corpus.identity import same_model
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.frames import dataframe
@@ -232,19 +240,24 @@ class WordIndex:
         return self._search(analysis.hidden_states[self.layer + 1][token], k, exact)
 
     def _search(self, vector: NDArray[np.float32], k: int, exact: bool) -> list[dict[str, Any]]:
+        columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
         query = self._tokens.search(vector.astype(np.float32)).distance_type(METRIC).limit(k)
         if exact or not self.approximate:
             query = query.bypass_vector_index()
         else:
             query = query.nprobes(PROBED).refine_factor(REFINED)
-        columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
-        rows = query.select(columns).to_list()
-        places = sorted({int(row["index"]) for row in rows})
-        texts: dict[int, str] = {}
-        if places:
-            wanted = f"index in ({', '.join(map(str, places))})"
-            matches = self._texts.search().where(wanted).limit(len(places)).to_list()
-            texts = {int(row["index"]): row["text"] for row in matches}
+        try:
+            rows = query.select(columns).to_list()
+            places = sorted({int(row["index"]) for row in rows})
+            texts: dict[int, str] = {}
+            if places:
+                wanted = f"index in ({', '.join(map(str, places))})"
+                matches = self._texts.search().where(wanted).limit(len(places)).to_list()
+                texts = {int(row["index"]): row["text"] for row in matches}
+        except (ValueError, RuntimeError, OSError) as error:
+            raise InputError(
+                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
+            ) from error
         return [
             {
                 "similarity": 1.0 - float(row["_distance"]),
