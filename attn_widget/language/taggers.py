@@ -238,7 +238,7 @@ def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
         return tagger, None
     if _is_pipeline(tagger):
         return SpacyTagger(tagger), None
-    return FunctionTagger(tagger), None
+    return FunctionTagger(cast("TagFunction", tagger)), None
 
 
 def check_tagger(tagger: object) -> None:

@@ -23,6 +23,7 @@ import nbformat
 import attn_widget as aw
 from attn_widget import tasks
 from attn_widget.__main__ import main as command_line
+from attn_widget.checks import shown
 from attn_widget.export.notebook import LivePages
 from tests.fuzz.good import ASKED, SLICES
 from tests.fuzz.hostile import nested
@@ -133,7 +134,7 @@ def messages(count: int, seed: int = 0, report: Callable[[str], None] | None = N
                 continue
             if not hasattr(widget, way):
                 continue
-            label = f"{way} {str(asked.get('kind') if isinstance(asked, dict) else asked)[:20]!r}"
+            label = f"{way} {shown(asked.get('kind') if isinstance(asked, dict) else asked)}"
             given = hammer.strike(label, partial(getattr(widget, way), asked, []))
             reply = given[0] if isinstance(given, tuple) else None
             if not isinstance(reply, dict) or not isinstance(reply.get("ok"), bool):
