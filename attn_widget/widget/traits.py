@@ -32,7 +32,8 @@ class CheckedTraits:
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._check_plain(name, value)
+        if name in own_traits(type(self)):
+            _check_plain(name, value)
         try:
             super().__setattr__(name, value)
         except t.TraitError as error:
@@ -41,15 +42,16 @@ class CheckedTraits:
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Take changes from the page, which are checked like those of users."""
         for name, value in sync_data.items():
-            self._check_plain(name, value)
+            _check_plain(name, value)  # those of ipywidgets too: it prints what it refuses
         try:
             super().set_state(sync_data)  # pyright: ignore[reportAttributeAccessIssue]
         except t.TraitError as error:
             raise short(error) from error.__cause__
 
-    def _check_plain(self, name: str, value: Any) -> None:
-        if name in own_traits(type(self)) and not is_plain(value, DEEPEST):
-            raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
+
+def _check_plain(name: str, value: Any) -> None:
+    if not is_plain(value, DEEPEST):
+        raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
 
 
 def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:

@@ -134,6 +134,16 @@ def test_a_number_is_no_bool_and_no_array(widget: aw.AttentionWidget, name: str)
     widget.error = {}
 
 
+@pytest.mark.parametrize("name", ["layout", "tabbable", "tooltip"])
+def test_traits_of_ipywidgets_take_no_hostile_state(widget: aw.AttentionWidget, name: str) -> None:
+    before = getattr(widget, name)
+    for value in (nested(500), 10**5000, {1: 2}):
+        widget.set_state({name: value})
+        assert getattr(widget, name) == before
+        assert name in widget.error["message"]
+    widget.error = {}
+
+
 @pytest.mark.parametrize("tagger", [5, True, np.array([1, 2]), torch.ones(2), "no", ["a"]], ids=str)
 def test_what_is_no_tagger_is_refused_at_once(tagger: Any) -> None:
     with pytest.raises(InputTypeError, match="not a tagger"):
