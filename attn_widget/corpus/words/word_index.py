@@ -118,8 +118,13 @@ class WordIndex:
         check_kind(database, DBConnection, "database", hint)
         if missing := [key for key in KEYS if key not in settings]:
             raise InputError(f"settings has no {missing[0]!r}.", hint)
-        self._tokens = database.open_table(TOKENS)
-        self._texts = database.open_table(TEXTS)
+        try:
+            self._tokens = database.open_table(TOKENS)
+            self._texts = database.open_table(TEXTS)
+        except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
+            raise InputError(
+                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
+            ) from error
         self._encoder, self.settings = encoder, settings
         self.layer, self.model = int(settings["layer"]), str(settings["model"])
         self.n_texts, self.n_tokens = int(settings["n_texts"]), int(settings["n_tokens"])
@@ -150,7 +155,7 @@ class WordIndex:
         try:
             rows = database.open_table(SETTINGS).to_arrow().to_pylist()
             settings = parsed_object(rows[0]["json"])
-        except (ValueError, RuntimeError, OSError, IndexError, KeyError, TypeError) as error:
+        except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
                 "Make one with: attn_widget.index(texts, path, layer=...)",
@@ -254,7 +259,7 @@ class WordIndex:
                 wanted = f"index in ({', '.join(map(str, places))})"
                 matches = self._texts.search().where(wanted).limit(len(places)).to_list()
                 texts = {int(row["index"]): row["text"] for row in matches}
-        except (ValueError, RuntimeError, OSError) as error:
+        except Exception as error:
             raise InputError(
                 f"The index of words cannot be read: {first_line(error)}.", "Make it again."
             ) from error
