@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.checks import check_kind
 from attn_widget.errors import NotAvailableError, NotPickled
+from attn_widget.language.taggers import check_tagger
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -93,6 +94,7 @@ class AnalysisBase(NotPickled):
         self.beside = origin.beside
         self._unmasked: Self | None = origin.unmasked
         self._intact: Self | None = origin.intact
+        check_tagger(tagger)
         self._tagger = tagger
         self._find_language: Callable[[], Language] = origin.find_language or self._annotate
         self._cache: dict[object, Any] = {**origin.known}

@@ -17,9 +17,10 @@ def is_plain(value: Any, deepest: int) -> bool:
     (True, False, False)
     """
     if isinstance(value, (list, tuple, dict)):
-        entries = [*value, *value.values()] if isinstance(value, dict) else value
+        keys, entries = (value, value.values()) if isinstance(value, dict) else ((), value)
         return (
             deepest > 0
+            and all(isinstance(key, str) for key in keys)
             and len(entries) <= MOST_ENTRIES
             and all(is_plain(entry, deepest - 1) for entry in entries)
         )

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
+from attn_widget.checks import shown
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.idle import activity
 
@@ -228,25 +229,40 @@ def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
     InputTypeError
         When `tagger` is none of these.
     """
+    check_tagger(tagger)
     if tagger is None:
         return None, "No tagger was asked for (tagger=None)."
     if isinstance(tagger, str):
-        if tagger != "auto":
-            raise InputTypeError(
-                f"tagger={tagger!r} is not a tagger.",
-                'Give "auto", None, a loaded spaCy pipeline (spacy.load(name)) or a function.',
-            )
         return _load_default()
     if isinstance(tagger, (SpacyTagger, FunctionTagger)):
         return tagger, None
-    if hasattr(tagger, "pipe_names") and hasattr(tagger, "vocab"):
+    if _is_pipeline(tagger):
         return SpacyTagger(tagger), None
-    if callable(tagger):
-        return FunctionTagger(tagger), None
-    raise InputTypeError(
-        f"A {type(tagger).__name__} is not a tagger.",
-        'Give "auto", None, a loaded spaCy pipeline or a function from a text to its words.',
-    )
+    return FunctionTagger(cast("TagFunction", tagger)), None
+
+
+def check_tagger(tagger: object) -> None:
+    """Refuse what is no tagger, before anything runs.
+
+    Raises
+    ------
+    InputTypeError
+    """
+    if isinstance(tagger, str) and tagger != "auto":
+        raise InputTypeError(
+            f"tagger={shown(tagger)} is not a tagger.",
+            'Give "auto", None, a loaded spaCy pipeline (spacy.load(name)) or a function.',
+        )
+    known = (str, type(None), SpacyTagger, FunctionTagger)
+    if not isinstance(tagger, known) and not _is_pipeline(tagger) and not callable(tagger):
+        raise InputTypeError(
+            f"A {type(tagger).__name__} is not a tagger.",
+            'Give "auto", None, a loaded spaCy pipeline or a function from a text to its words.',
+        )
+
+
+def _is_pipeline(tagger: object) -> bool:
+    return hasattr(tagger, "pipe_names") and hasattr(tagger, "vocab")
 
 
 def is_ready(tagger: TaggerLike) -> bool:

@@ -18,7 +18,7 @@ from attn_widget.widget.batched_traits import BatchedTraitsWidget
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import DisplayOnce, saved_outputs
 from attn_widget.widget.exports import Exports
-from attn_widget.widget.traits import CheckedTraits, check_settable
+from attn_widget.widget.traits import CheckedTraits, Int, check_settable
 
 
 class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
@@ -28,13 +28,13 @@ class SourceWidget(CheckedTraits, Exports, NotPickled, BatchedTraitsWidget):
     _esm = t.Unicode().tag(sync=True)
     _code = t.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
 
-    layer = t.Int(0).tag(sync=True)
+    layer = Int(0).tag(sync=True)
     """Selected layer, 0-based."""
-    head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
+    head = t.Union([Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
     """Selected head, 0-based, or ``"mean"``: the mean of the layer's heads."""
     theme = t.Enum(THEMES, "auto").tag(sync=True)
     """``"auto"`` (follows the host), ``"light"`` or ``"dark"``."""
-    height = t.Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
+    height = Int(None, allow_none=True, min=1, max=LARGEST_HEIGHT).tag(sync=True)
     """Height of the open view in px, 1 to 100,000; None (default) fits the content."""
     chrome = t.Bool(True).tag(sync=True)
     """False shows only the open view and its caption, for slides and tutorials. Default True."""

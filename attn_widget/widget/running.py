@@ -18,6 +18,7 @@ from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, CancelledError, Job, Work
 from attn_widget.widget.batched_traits import BatchedTraitsWidget
 from attn_widget.widget.latest_worker import LatestWorker
+from attn_widget.widget.traits import Int
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -59,9 +60,9 @@ class RunningWidget(BatchedTraitsWidget):
     """``{"label", "done", "total"}`` of a run that the page started, or ``{}``."""
     history = t.List(t.Dict()).tag(sync=True)
     """``{"text", "text_pair"}`` of the last ten different runs, newest first."""
-    masked = t.List(t.Int()).tag(sync=True)
+    masked = t.List(Int()).tag(sync=True)
     """Tokens that this run reads as the mask token; set it to run again. Default none."""
-    heads_off = t.List(t.List(t.Int(), minlen=2, maxlen=2)).tag(sync=True)
+    heads_off = t.List(t.List(Int(), minlen=2, maxlen=2)).tag(sync=True)
     """``[layer, head]`` of each head that is switched off in this run; set it to run again. Default none."""
     first_paint = t.Bytes(b"").tag(sync=True)
     """The packed first paint (see ``docs/protocol.md``)."""

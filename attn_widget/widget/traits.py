@@ -16,6 +16,15 @@ OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
 OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
 
 
+class Int(t.Int):  # pyright: ignore[reportMissingTypeArgument]
+    """An int that is no bool: layer True would be layer 1."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        if isinstance(value, bool):
+            self.error(obj, value)
+        return super().validate(obj, value)
+
+
 class CheckedTraits:
     """Mixin of a widget: unknown keywords, values of no possible kind, and messages without end.
 
@@ -24,12 +33,26 @@ class CheckedTraits:
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in own_traits(type(self)) and not is_plain(value, DEEPEST):
-            raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
+        if name in own_traits(type(self)):
+            _check_plain(name, value)
         try:
             super().__setattr__(name, value)
         except t.TraitError as error:
             raise short(error) from error.__cause__
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take changes from the page, which are checked like those of users."""
+        for name, value in sync_data.items():
+            _check_plain(name, value)  # those of ipywidgets too: it prints what it refuses
+        try:
+            super().set_state(sync_data)  # pyright: ignore[reportAttributeAccessIssue]
+        except t.TraitError as error:
+            raise short(error) from error.__cause__
+
+
+def _check_plain(name: str, value: Any) -> None:
+    if not is_plain(value, DEEPEST):
+        raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
 
 
 def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:

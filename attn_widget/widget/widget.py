@@ -35,7 +35,7 @@ from attn_widget.widget.actions import Analyze
 from attn_widget.widget.base import SourceWidget, in_range
 from attn_widget.widget.code import page_code
 from attn_widget.widget.running import RunningWidget
-from attn_widget.widget.traits import check_traits
+from attn_widget.widget.traits import Int, check_traits
 
 if TYPE_CHECKING:
     from attn_widget.comparison.comparison import Comparison
@@ -106,16 +106,16 @@ class AttentionWidget(SourceWidget, RunningWidget):
 
     INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
 
-    layer = t.Int(0).tag(sync=True)
+    layer = Int(0).tag(sync=True)
     """Selected layer, 0-based. By default that of the most informative head on the text."""
-    head = t.Union([t.Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
+    head = t.Union([Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
     """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. By default the most informative one
     on the text: it has the largest mean weight, beyond 1/n, between different words more than two words
     apart, minus the mean of its layer's other heads."""
-    token = t.Int(None, allow_none=True).tag(sync=True)
+    token = Int(None, allow_none=True).tag(sync=True)
     """Focus token (a query row), or None. By default, if no head was given, the query of the head's
     strongest link between words."""
-    pair = t.List(t.Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
+    pair = t.List(Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
     """Pinned ``[query, key]``, or None. Default None."""
     metric = t.Unicode("thumbnails").tag(sync=True)
     """Shading of the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
@@ -125,11 +125,11 @@ class AttentionWidget(SourceWidget, RunningWidget):
     quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
     """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; for what attention carries,
     ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollouts of these, such as ``"alti_rollout"``."""
-    group = t.List(t.Int()).tag(sync=True)
+    group = t.List(Int()).tag(sync=True)
     """Tokens gathered for a sum. Default none."""
-    top_k = t.Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
+    top_k = Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
     """Children of each token in the tree, 1 to 10. Default 3."""
-    depth = t.Int(3, min=1, max=LARGEST_DEPTH).tag(sync=True)
+    depth = Int(3, min=1, max=LARGEST_DEPTH).tag(sync=True)
     """Levels of the tree below its root, 1 to 6. Default 3."""
     special = t.Bool(True).tag(sync=True)
     """Whether special tokens are shown. Default True."""
@@ -144,7 +144,7 @@ class AttentionWidget(SourceWidget, RunningWidget):
     It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
     method = t.Enum(METHODS, "decomposition").tag(sync=True)
     """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
-    _compared = t.Int(0).tag(sync=True)
+    _compared = Int(0).tag(sync=True)
     saved = t.Enum(SAVED, "page")
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"engine"`` (also a link to a page with an engine, which is

@@ -20,10 +20,6 @@ const ROOMS = [
   "compare", // two runs of a saved page, and their difference
   "", // entries: widget, standalone, lazy
 ] as const;
-/** More files than this in one folder are two rooms. */
-const MOST_FILES = 15;
-/** A longer file holds two ideas, unless its first comment says "Long because". */
-const MOST_LINES = 400;
 
 interface Place {
   readonly room: (typeof ROOMS)[number];
@@ -40,10 +36,10 @@ function placeOf(file: string): Place {
   return { room: room as Place["room"], view: null };
 }
 
-const all = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+const files = readdirSync(SRC, { recursive: true, encoding: "utf8" })
   .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => /\.tsx?$/.test(file))
   .sort();
-const files = all.filter((file) => /\.tsx?$/.test(file));
 const known = new Set(files);
 
 /** The file that `from` names as `path`. */
@@ -84,10 +80,6 @@ function circleFrom(start: string, done: Set<string>, path: string[] = []): stri
   return null;
 }
 
-/** Whether a file's first comment gives a reason for its length. */
-const saysWhy = (text: string): boolean =>
-  /^\/\*(?:(?!\*\/)[\s\S])*Long because/.test(text.trimStart());
-
 describe("the rooms of the page", () => {
   test("import only from the rooms below them, and a view from no other view", () => {
     const wrong = [...arrows].flatMap(([from, targets]) =>
@@ -104,28 +96,6 @@ describe("the rooms of the page", () => {
     const circles = files.flatMap((file) => circleFrom(file, done)?.join(" -> ") ?? []);
     expect(circles).toEqual([]);
   });
-
-  test("have few files in each folder", () => {
-    const folders = files.map((file) => dirname(file));
-    const sizes = [...new Set(folders)].map(
-      (folder) => [folder, folders.filter((name) => name === folder).length] as const,
-    );
-    const crowded = sizes.filter(([, size]) => size > MOST_FILES);
-    expect(crowded.map(([folder, size]) => `${folder}: ${size} files`)).toEqual([]);
-  });
-});
-
-test("no file of code or style is long without a reason", () => {
-  const long = all
-    .filter((file) => /\.(tsx?|css)$/.test(file))
-    .flatMap((file) => {
-      const text = readFileSync(join(SRC, file), "utf8");
-      const lines = text.trimEnd().split("\n").length;
-      return lines > MOST_LINES && !saysWhy(text) ? [`${file}: ${lines} lines`] : [];
-    });
-  expect(long).toEqual([]);
-  expect(saysWhy("/** A table.\n * Long because each row is one. */\nx")).toBe(true);
-  expect(saysWhy("/** A table. */\n/** Long because it is. */")).toBe(false);
 });
 
 test("an arrow that is read is one that is there", () => {

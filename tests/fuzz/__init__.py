@@ -1,5 +1,7 @@
 """Hostile calls over every public name, drawn by a seed: ``python -m tests.fuzz --calls 10000 --seed 0``.
 
+It also sends messages of the page, opens damaged files and runs command lines: ``--messages``, ``--files``, ``--lines``.
+
 A call begins as one that works: each argument is drawn from `GOOD` by its name. Then one or two
 arguments become something of `HOSTILE`, or the call gets one argument too many. The names are found, not listed:
 ``dir(attn_widget)``, ``dir(attn_widget.tasks)``, and every public method, property and trait that the

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from attn_widget.errors import InputError
 from tests import fuzz
+from tests.fuzz import outside
 
 CALLS = 400
 
@@ -19,6 +22,18 @@ def test_hostile_calls_are_refused_in_words() -> None:
     assert not faults, "\n\n".join(f"{f.call}: {f.why}\n{f.traceback}" for f in faults)
     assert result.returned > CALLS // 10
     assert sum(result.refused.values()) > CALLS // 4
+
+
+@pytest.mark.parametrize(
+    ("strike", "count"), [(outside.messages, 300), (outside.files, 40), (outside.lines, 30)]
+)
+def test_hostile_messages_files_and_lines_are_refused_in_words(strike: Any, count: int) -> None:
+    for module in ("pandas", "lancedb"):
+        pytest.importorskip(module)
+    result = strike(count, seed=7)
+    faults = [fault for fault in result.faults if not fault.why.startswith("took")]
+    assert not faults, "\n\n".join(f"{f.call}: {f.why}\n{f.traceback}" for f in faults)
+    assert result.calls > count // 2
 
 
 def test_every_parameter_of_a_public_name_is_fuzzed() -> None:

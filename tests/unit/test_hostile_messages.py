@@ -7,9 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+import traitlets
 
 import attn_widget as aw
+from attn_widget.errors import InputTypeError
 from attn_widget.protocol import aside
 
 LIMIT_S = 60
@@ -96,3 +100,58 @@ def test_slow_requests_that_are_given_up_start_no_thread_without_end(
     end = time.monotonic() + LIMIT_S
     while not asked.answer(widget.analysis, last)[0]["ok"]:
         assert time.monotonic() < end, "waited in vain"
+
+
+TRAITS = (
+    "layer",
+    "head",
+    "token",
+    "top_k",
+    "depth",
+    "height",
+    "pair",
+    "group",
+    "masked",
+    "heads_off",
+)
+
+
+@pytest.mark.parametrize("name", TRAITS)
+def test_a_number_is_no_bool_and_no_array(widget: aw.AttentionWidget, name: str) -> None:
+    before = getattr(widget, name)
+    wrong: list[Any] = [True, np.array([1, 2]), np.array(1), torch.ones(2), nested(4)]
+    if isinstance(before, list) or name == "pair":
+        wrong = [[True, False], [[True, False]], *wrong[1:]]
+    for value in wrong:
+        with pytest.raises(traitlets.TraitError, match=name):
+            setattr(widget, name, value)
+        with pytest.raises((traitlets.TraitError, aw.AttnWidgetError)):
+            aw.show(widget.analysis, **{name: value})
+    for value in (True, [True], nested(500), 10**5000, "a" * 100_000, {"a": [None]}):
+        widget.set_state({name: value})  # as the page would
+        assert getattr(widget, name) == before
+        assert name in widget.error["message"] and len(widget.error["message"]) < 1100
+    widget.error = {}
+
+
+@pytest.mark.parametrize("name", ["layout", "tabbable", "tooltip"])
+def test_traits_of_ipywidgets_take_no_hostile_state(widget: aw.AttentionWidget, name: str) -> None:
+    before = getattr(widget, name)
+    for value in (nested(500), 10**5000, {1: 2}):
+        widget.set_state({name: value})
+        assert getattr(widget, name) == before
+        assert name in widget.error["message"]
+    widget.error = {}
+
+
+@pytest.mark.parametrize("tagger", [5, True, np.array([1, 2]), torch.ones(2), "no", ["a"]], ids=str)
+def test_what_is_no_tagger_is_refused_at_once(tagger: Any) -> None:
+    with pytest.raises(InputTypeError, match="not a tagger"):
+        aw.analyze("the cat", tagger=tagger, progress=False)
+
+
+@pytest.mark.parametrize("progress", [5, None, "yes", np.array([1, 2])], ids=str)
+def test_progress_is_true_or_false(progress: Any) -> None:
+    for call in (aw.analyze, aw.show):
+        with pytest.raises(InputTypeError, match=r"progress is .*, expected True or False"):
+            call("the cat", tagger=None, progress=progress)

@@ -164,7 +164,7 @@ def _finish(
     }
     # Written last: an index without it is not finished.
     with named_failures():
-        database.create_table(SETTINGS, data=[{"json": json.dumps(settings)}], mode="overwrite")
+        database.create_table(SETTINGS, data=[{"json": json.dumps(settings)}])
     return settings
 
 
@@ -203,8 +203,10 @@ def _write(database: Any, texts: list[Any], builder: _Builder, progress: bool) -
     )
     told = pa.schema([("index", pa.int64()), ("text", pa.string())])
     with named_failures():
-        tokens = database.create_table(TOKENS, schema=schema, mode="overwrite")
-        read = database.create_table(TEXTS, schema=told, mode="overwrite")
+        for name in (TOKENS, TEXTS):  # of a call that was killed
+            database.drop_table(name, ignore_missing=True)
+        tokens = database.create_table(TOKENS, schema=schema)
+        read = database.create_table(TEXTS, schema=told)
     first = 0
     with tqdm(total=len(texts), desc="index", unit="text", disable=not progress) as bar:
         for chunk in chunks_of(texts):

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, check_kind, check_path, check_seed, index_in, shown
+from attn_widget.checks import (
+    check_count,
+    check_kind,
+    check_path,
+    check_seed,
+    first_line,
+    index_in,
+    shown,
+)
 from attn_widget.corpus.identity import same_model
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.frames import dataframe
@@ -110,8 +118,13 @@ class WordIndex:
         check_kind(database, DBConnection, "database", hint)
         if missing := [key for key in KEYS if key not in settings]:
             raise InputError(f"settings has no {missing[0]!r}.", hint)
-        self._tokens = database.open_table(TOKENS)
-        self._texts = database.open_table(TEXTS)
+        try:
+            self._tokens = database.open_table(TOKENS)
+            self._texts = database.open_table(TEXTS)
+        except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
+            raise InputError(
+                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
+            ) from error
         self._encoder, self.settings = encoder, settings
         self.layer, self.model = int(settings["layer"]), str(settings["model"])
         self.n_texts, self.n_tokens = int(settings["n_texts"]), int(settings["n_tokens"])
@@ -142,7 +155,7 @@ class WordIndex:
         try:
             rows = database.open_table(SETTINGS).to_arrow().to_pylist()
             settings = parsed_object(rows[0]["json"])
-        except (ValueError, RuntimeError, OSError, IndexError, KeyError, TypeError) as error:
+        except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
                 "Make one with: attn_widget.index(texts, path, layer=...)",
@@ -232,19 +245,24 @@ class WordIndex:
         return self._search(analysis.hidden_states[self.layer + 1][token], k, exact)
 
     def _search(self, vector: NDArray[np.float32], k: int, exact: bool) -> list[dict[str, Any]]:
+        columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
         query = self._tokens.search(vector.astype(np.float32)).distance_type(METRIC).limit(k)
         if exact or not self.approximate:
             query = query.bypass_vector_index()
         else:
             query = query.nprobes(PROBED).refine_factor(REFINED)
-        columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
-        rows = query.select(columns).to_list()
-        places = sorted({int(row["index"]) for row in rows})
-        texts: dict[int, str] = {}
-        if places:
-            wanted = f"index in ({', '.join(map(str, places))})"
-            matches = self._texts.search().where(wanted).limit(len(places)).to_list()
-            texts = {int(row["index"]): row["text"] for row in matches}
+        try:
+            rows = query.select(columns).to_list()
+            places = sorted({int(row["index"]) for row in rows})
+            texts: dict[int, str] = {}
+            if places:
+                wanted = f"index in ({', '.join(map(str, places))})"
+                matches = self._texts.search().where(wanted).limit(len(places)).to_list()
+                texts = {int(row["index"]): row["text"] for row in matches}
+        except Exception as error:
+            raise InputError(
+                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
+            ) from error
         return [
             {
                 "similarity": 1.0 - float(row["_distance"]),
