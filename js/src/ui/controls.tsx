@@ -13,7 +13,7 @@ export function Segmented<T extends string>({
 }: {
   readonly label: string;
   readonly part?: string;
-  /** Of the data attribute that holds a button's value. */
+  /** Name of the data attribute that holds a button's value. */
   readonly name: string;
   readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
   readonly value: T;

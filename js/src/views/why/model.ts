@@ -30,7 +30,7 @@ export type Test =
 
 const IDLE: Stage = { of: "idle" };
 
-/** What `panels` below the strips are told. */
+/** The panels below the strips. */
 export interface Below {
   clear(): void;
   heads(of: Described, atOnce: boolean, signal: AbortSignal): void;

@@ -70,7 +70,7 @@ export function MethodRow({
   readonly stage: Stage;
   readonly pressed: boolean;
   readonly units: readonly Unit[];
-  /** Of the strips, px; 0 before anything has been laid out. */
+  /** Width of the strips, px; 0 before anything has been laid out. */
   readonly width: number;
   readonly mode: Mode;
   readonly trust: Trust | null;
