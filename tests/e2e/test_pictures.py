@@ -189,7 +189,7 @@ def pinned_pair(panel: Locator) -> None:
     panel.locator(".aw-map").focus()
     for key in ("ArrowRight", "ArrowDown", "Enter"):
         panel.page.keyboard.press(key)
-    panel.locator('[data-aw-part="pair"]').wait_for()
+    panel.locator('[data-aw-part="pair"] summary').wait_for()  # vectors come last
 
 
 @pytest.mark.parametrize(

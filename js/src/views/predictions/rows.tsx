@@ -87,7 +87,7 @@ interface CellProps extends Pick<RowProps, "position" | "entry"> {
   readonly column: Column;
   readonly class: string;
   readonly title: string;
-  /** Text on it, and text for screen readers after it. */
+  /** Text on the button, and what screen readers say after it. */
   readonly written?: string;
   readonly says: string;
   readonly children: ComponentChildren;

@@ -30,7 +30,7 @@ export type Test =
 
 const IDLE: Stage = { of: "idle" };
 
-/** Messages to the panels below the strips. */
+/** The panels below the strips. */
 export interface Below {
   clear(): void;
   heads(of: Described, atOnce: boolean, signal: AbortSignal): void;

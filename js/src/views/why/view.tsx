@@ -111,7 +111,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
     );
   }
 
-  /** Result of the masking test, or its progress. */
+  /** The verdict of the masking test, or its progress. */
   function TestSaid() {
     const now = test.value;
     if (now.of === "said") return now.text;
