@@ -48,11 +48,20 @@ def correlations(texts: list[str]) -> Floats:
     return many.rho[:, first, second]
 
 
-def gains(texts: list[str]) -> Floats:
-    """Comprehensiveness beyond random orders, of sentences with few orders."""
+def tested(texts: list[str]) -> Any:
+    """The masking test of sentences with few orders."""
     short = [text for text in texts if len(text.split()) == 6]
-    many = aw.faithfulness(short[:TESTED], target=hidden_word, methods=QUICK, tagger=None)
+    return aw.faithfulness(short[:TESTED], target=hidden_word, methods=QUICK, tagger=None)
+
+
+def gains(texts: list[str]) -> Floats:
+    """Comprehensiveness beyond random orders."""
+    many = tested(texts)
     return many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
+
+
+def percentiles(texts: list[str]) -> Floats:
+    return tested(texts).percentile
 
 
 def distances(texts: list[str]) -> Floats:
@@ -73,6 +82,7 @@ def hits(texts: list[str]) -> Floats:
 KINDS: dict[str, Callable[[list[str]], Floats]] = {
     "figures of heads": heads,
     "rank correlations": correlations,
+    "percentiles": percentiles,
     "gains": gains,
     "distances": distances,
     "shares": hits,

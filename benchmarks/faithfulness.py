@@ -113,6 +113,7 @@ def subject_over_attractor() -> dict[str, Any]:
 
 def measured(result: Any) -> dict[str, Any]:
     gain, low, high = result.gain
+    rank, rank_low, rank_high = result.mean_percentile
     better_low, better_high = result.better_interval
     first = result.comprehensiveness.mean(axis=0)
     alike = [
@@ -132,7 +133,9 @@ def measured(result: Any) -> dict[str, Any]:
                 "gain": float(gain[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
-                "percentile": float(np.nanmean(result.percentile[:, i])),
+                "percentile": float(rank[i]),
+                "percentile_low": float(rank_low[i]),
+                "percentile_high": float(rank_high[i]),
                 "better_than_random": float(result.better_than_random[i]),
                 "better_low": float(better_low[i]),
                 "better_high": float(better_high[i]),
@@ -169,28 +172,29 @@ def run(part: str, count: int) -> dict[str, Any]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Markdown, the methods in the order of the masked words' gain."""
+    """Markdown, the methods in the order of the masked words' percentile."""
     masked = results.get("masked", {}).get("methods", {})
-    order = sorted(METHODS, key=lambda m: -masked.get(m, {}).get("gain", 0.0))
+    order = sorted(METHODS, key=lambda m: -masked.get(m, {}).get("percentile", 0.0))
     number = {method: str(k + 1) for k, method in enumerate(order)}
 
     def cells(part: str, method: str) -> list[str]:
         figures = results.get(part, {}).get("methods", {}).get(method)
         if figures is None:
             return ["", "", ""]
-        gain = f"{figures['gain']:+.3f} ({figures['low']:+.3f} to {figures['high']:+.3f})"
+        low, high = figures["percentile_low"], figures["percentile_high"]
+        rank = f"{figures['percentile']:.0f}% ({low:.0f} to {high:.0f})"
         low, high = figures["better_low"], figures["better_high"]
         better = f"{figures['better_than_random']:.0%} ({100 * low:.0f} to {100 * high:.0f})"
         others = [a if b == method else b for a, b in results[part]["alike"] if method in (a, b)]
         same = sorted((number[other] for other in others), key=int)
-        return [gain, ", ".join(same) or "–", better]
+        return [rank, ", ".join(same) or "–", better]
 
     def right(method: str) -> str:
         figures = results.get("subject", {})
         return f"{figures['right'][method]} of {figures['texts']}" if figures else ""
 
     rows = [
-        "| | method | masked word: gain | not different from | better | sentiment: gain | not different from | better | subject |",
+        "| | method | masked word: lower than | not different from | better | sentiment: lower than | not different from | better | subject |",
         "|--:|---|--:|---|--:|--:|---|--:|--:|",
     ]
     for method in order:
@@ -201,7 +205,7 @@ def table(results: dict[str, Any]) -> str:
             *cells("classifier", method),
         ]
         rows.append(f"| {' | '.join([*row, right(method)])} |")
-    chance = "| | *by chance* | 0 | | any of ten: 5% | 0 | | any of ten: 5% | half |"
+    chance = "| | *by chance* | 50% | | any of ten: 5% | 50% | | any of ten: 5% | half |"
     sizes = {
         part: {name: found[name] for name in ("texts", "tested", "templates") if name in found}
         for part, found in results.items()

@@ -74,10 +74,13 @@ def test_intervals_differences_and_groups() -> None:
     many = ask("faithfulness", texts)
     gain, low, high = many.gain
     assert many.interval_note is None and ((low < gain) & (gain < high)).all()
-    beyond = many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
+    mean, bottom, top = many.mean_percentile
+    np.testing.assert_allclose(mean, many.percentile.mean(axis=0), rtol=1e-5)
+    assert ((bottom < mean) & (mean < top)).all()
+    assert many.to_dataframe()["percentile"].iloc[-1] == 50
     rows = {(row["method"], row["other"]): row for row in many.differences()}
     assert len(rows) == 3
-    test: Any = ttest_rel(beyond[:, 0], beyond[:, 1])
+    test: Any = ttest_rel(many.percentile[:, 0], many.percentile[:, 1])
     assert rows["decomposition", "weights"]["p"] == pytest.approx(test.pvalue, rel=1e-3)
     assert all(row["adjusted"] >= row["p"] for row in rows.values())
     first, last = many.better_interval
