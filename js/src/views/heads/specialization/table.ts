@@ -101,11 +101,12 @@ export function createAimTable(
     made.append(number(row.raw, "raw"));
     if (row.interval !== null) {
       const [low, high] = row.interval;
+      const known = !Number.isNaN(low);
       made.append(
         h(
           "td",
-          { "data-column": "interval", title: `${exact(low)} to ${exact(high)}` },
-          `${formatNumber(low, 2)} – ${formatNumber(high, 2)}`,
+          { "data-column": "interval", title: known ? `${exact(low)} to ${exact(high)}` : null },
+          known ? `${formatNumber(low, 2)} – ${formatNumber(high, 2)}` : ABSENT,
         ),
       );
     } else {
