@@ -89,12 +89,16 @@ class Comparing:
         self.comparison, self._shown = comparison, shown
 
 
-def _answer_of(c: Comparison, patched: Any = None) -> Answer:
-    """First paint of the second run, and what both together tell."""
+def _answer_of(c: Comparison, patched: Any = None, plain: Comparison | None = None) -> Answer:
+    """First paint of the second run, and figures of both; of a patched run with the targets of the ``plain`` one."""
     _, chosen = selections(c)
     paint = first_paint(c.b, chosen.layer or 0, chosen.head or 0, live=True)
     meta, arrays = compared_parts(c, recorded=False)
     meta["patched"] = patched
+    if (
+        plain is not None and "targets" in meta
+    ):  # the patched run may predict what the plain one did not
+        meta["targets"] = [described(c.b, target) for target in plain.proposals()]
     buffers = {"paint": paint, "compared": pack(meta, arrays)}
     return {}, {name: np.frombuffer(data, np.uint8) for name, data in buffers.items()}
 
@@ -128,7 +132,7 @@ def _patched(comparing: Comparing, request: Request, progress: Progress | None) 
         told["target"] = canonical(c.b, target)
         told["value"] = patched_value(c, sites, target)
     whole = Comparison(c.a, run, c.alignment)
-    answer = _answer_of(whole, told)
+    answer = _answer_of(whole, told, plain=c)
     comparing.show(c, run)
     return answer
 
