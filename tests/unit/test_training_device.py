@@ -176,6 +176,10 @@ def command(parts: Path, folder: Path, seconds: float) -> list[str]:
     ]
 
 
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def test_dry_run_learns_is_killed_goes_on_and_ends_by_the_clock(
     parts: Path, tmp_path: Path
 ) -> None:
@@ -191,8 +195,13 @@ def test_dry_run_learns_is_killed_goes_on_and_ends_by_the_clock(
         time.sleep(0.2)
         if checkpoint.exists():
             steps = torch.load(checkpoint, weights_only=True)["position"][0]
+    workers = children_of(begun.pid)
+    assert len(workers) == 2
     begun.send_signal(signal.SIGKILL)
     begun.wait()
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < deadline  # they end with the run
+        time.sleep(0.2)
     killed_at = torch.load(checkpoint, weights_only=True)["position"][0]
     done = subprocess.run(
         command(parts, tmp_path, 20), cwd=ROOT, env=environment, capture_output=True, text=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 from multiprocessing.sharedctypes import RawArray
 from typing import Any
 
@@ -90,8 +91,11 @@ def work(
     full: Any,
 ) -> None:
     torch.set_num_threads(1)
+    parent = os.getppid()
     for slot in itertools.cycle(slots):
-        free.acquire()
+        while not free.acquire(timeout=2):
+            if os.getppid() != parent:  # it was killed
+                return
         fill(mixture, settings, (seed, step), slot)
         full.release()
         step += stride
