@@ -233,6 +233,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "groups": one_of(("a", "b")),
     "RatedSentences.ids": one_of(("a", "b")),
     "request": lambda w: [{"kind": "weights", "layer": 0, "head": 0}],
+    "_request": lambda w: [{}],
     "_buffers": one_of([]),
     "cross_entropy": one_of(0.5),
     "auc_roc": one_of(0.5),
