@@ -155,8 +155,12 @@ describe("numbers", () => {
       "The orders of all 2 methods are better than random; that of gradient × input lowers the probability more " +
         "than 100% of all 5,040 orders of the 7 words.",
     );
-    expect(sentence(trustOf([0.5, 0.2]))).toContain(
-      "Gradient × input: its order is no better than random here.",
+    expect(sentence(trustOf([0.5, 0.2]))).toBe(
+      "The order of 1 of 2 methods (decomposition) is better than random; it lowers the probability more than 100% of " +
+        "all 5,040 orders of the 7 words. Gradient × input: its order is no better than random here.",
+    );
+    expect(sentence(trustOf([0.5]))).toMatch(
+      /^The order of decomposition is better than random; it lowers .* of the 7 words\.$/,
     );
     expect(sentence(trustOf([0.2]))).toMatch(
       /^The order of decomposition lowers .* words: it is no better than random here\.$/,

@@ -262,6 +262,11 @@ def test_methods_that_do_not_do(analysis: Analysis, methods: list[str], message:
         analysis.agreement(TARGET, methods)
 
 
+def test_no_method_is_no_test(analysis: Analysis) -> None:
+    with pytest.raises(InputError, match="methods is empty"):
+        analysis.faithfulness(TARGET, [])
+
+
 def test_attention_alone_has_no_target() -> None:
     weights = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
     outside = aw.from_attentions(weights, tokens=["a", "b"])

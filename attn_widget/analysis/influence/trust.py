@@ -116,6 +116,8 @@ class TrustFigures(InfluenceFigures):
         n_random = check_count(n_random, "n_random", 20, 100_000)
         check_seed(seed)
         contributions = self._contributions_by(target, methods, None)
+        if not contributions:
+            raise InputError("methods is empty.", "Name one or more, or leave it out for all.")
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         words = maskable_words(where.language.tokens, run.encoder.mask_token_id)

@@ -112,16 +112,19 @@ export function sentence(trust: Trust): string {
     );
   }
   const order = [...better].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
-  const is = better.length === 1 ? "is" : "are";
+  const named = better.length === all ? `all ${all} methods` : `${better.length} of ${all} methods`;
   const head =
-    better.length === all
-      ? `The orders of all ${all} methods ${is} better than random`
-      : `The orders of ${better.length} of ${all} methods (${listed(order)}) ${is} better than random`;
+    all === 1
+      ? `The order of ${shortOf(first)} is better than random`
+      : better.length === 1
+        ? `The order of 1 of ${all} methods (${shortOf(first)}) is better than random`
+        : `The orders of ${named}${better.length === all ? "" : ` (${listed(order)})`} are better than random`;
+  const subject = better.length === 1 ? "it" : `that of ${shortOf(first)}`;
   const rest =
     others.length === 0
       ? ""
       : ` ${capital(listed(others))}: ${others.length === 1 ? "its" : "their"} order is no better than random here.`;
-  return `${head}; that of ${shortOf(first)} ${rank}.${agreed(trust, better)}${rest}${same}`;
+  return `${head}; ${subject} ${rank}.${agreed(trust, better)}${rest}${same}`;
 }
 
 /** Said below the test, because it favors two of the methods. */
